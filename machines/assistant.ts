@@ -1,0 +1,91 @@
+/**
+ * An assistant: a draft that is published, taken back, switched off and on again (specification 3, contract 9).
+ * Each of the console's verbs names the state that it leads to; only `enable` leaves alone what is not disabled.
+ */
+import { assign, emit, setup } from 'xstate';
+
+export const assistantVersion = 1;
+
+export interface AssistantContext {
+  /** `channels.voice`: whether it speaks and listens. */
+  readonly voice: boolean;
+}
+
+export type AssistantEvent =
+  | { type: 'publish' }
+  | { type: 'unpublish' }
+  | { type: 'disable' }
+  | { type: 'enable' }
+  | { type: 'configure'; voice: boolean }
+  /** A session is to be created, or a turn begun. */
+  | { type: 'converse' }
+  /** Speech or transcription is asked for. */
+  | { type: 'speak' };
+
+export type AssistantOutcome =
+  | { type: 'refused'; code: string }
+  | { type: 'accepted' }
+  | { type: 'unchanged' }
+  | { type: 'configured' }
+  | { type: 'moved'; status: 'draft' | 'published' | 'disabled' };
+
+export const assistantMachine = setup({
+  types: {
+    context: {} as AssistantContext,
+    events: {} as AssistantEvent,
+    emitted: {} as AssistantOutcome,
+    input: {} as { voice: boolean },
+  },
+  guards: { hasVoice: ({ context }) => context.voice },
+  actions: {
+    refuse: emit((_, { code }: { code: string }) => ({ type: 'refused' as const, code })),
+    accept: emit({ type: 'accepted' }),
+    unchanged: emit({ type: 'unchanged' }),
+    moved: emit((_, { status }: { status: 'draft' | 'published' | 'disabled' }) => ({ type: 'moved' as const, status })),
+    setVoice: assign(({ event }) => (event.type === 'configure' ? { voice: event.voice } : {})),
+    configured: emit({ type: 'configured' }),
+  },
+}).createMachine({
+  id: 'assistant',
+  context: ({ input }) => ({ voice: input.voice }),
+  initial: 'draft',
+  on: { configure: { actions: ['setVoice', 'configured'] } },
+  states: {
+    draft: {
+      description: 'Being written; does not answer.',
+      on: {
+        publish: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
+        unpublish: { actions: 'unchanged' },
+        disable: { target: 'disabled', actions: { type: 'moved', params: { status: 'disabled' } } },
+        enable: { actions: 'unchanged' },
+        converse: { actions: { type: 'refuse', params: { code: 'assistant_not_published' } } },
+        speak: { actions: { type: 'refuse', params: { code: 'assistant_not_published' } } },
+      },
+    },
+    published: {
+      description: 'Answers over the API.',
+      on: {
+        publish: { actions: 'unchanged' },
+        unpublish: { target: 'draft', actions: { type: 'moved', params: { status: 'draft' } } },
+        disable: { target: 'disabled', actions: { type: 'moved', params: { status: 'disabled' } } },
+        enable: { actions: 'unchanged' },
+        converse: { actions: 'accept' },
+        speak: [
+          { guard: 'hasVoice', actions: 'accept' },
+          { actions: { type: 'refuse', params: { code: 'voice_disabled' } } },
+        ],
+      },
+    },
+    disabled: {
+      description: 'Switched off in the console; does not answer.',
+      on: {
+        publish: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
+        unpublish: { target: 'draft', actions: { type: 'moved', params: { status: 'draft' } } },
+        disable: { actions: 'unchanged' },
+        enable: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
+        converse: { actions: { type: 'refuse', params: { code: 'assistant_disabled' } } },
+        speak: { actions: { type: 'refuse', params: { code: 'assistant_disabled' } } },
+      },
+    },
+  },
+});

@@ -1,0 +1,118 @@
+/** `parley assistants` */
+import type { Command } from 'commander';
+import { assistantBody, assistantFlags, type AssistantOptions } from './assistant-body.ts';
+import { connected, inWorkspace, moreLine, paged, pageQuery, type Connection, type ConnectionOptions, type PageOptions } from './connection.ts';
+import { segment } from './console-client.ts';
+import { UsageFailure } from './failure.ts';
+import { fields, oneLine, print, table, time } from './output.ts';
+import type { AssistantRecord, List } from './records.ts';
+
+export function registerAssistants(program: Command): void {
+  const assistants = program.command('assistants').description('assistants: create, change, publish, disable');
+  assistants.addHelpText('after', examples);
+  paged(assistants.command('list').description('list the assistants')).action(list);
+  connected(assistantFlags(assistants.command('create').description('create an assistant, as a draft').argument('[name]')))
+    .option('--publish', 'publish it at once')
+    .action(create);
+  connected(named(assistants, 'show', 'show an assistant with its settings')).action(show);
+  connected(assistantFlags(named(assistants, 'update', 'change settings; what is not named stays as it is')).option('--name <name>', 'its new name')).action(update);
+  for (const [verb, description] of changes) {
+    connected(named(assistants, verb, description)).action((selector: string, options: ConnectionOptions) => change(verb, selector, options));
+  }
+  connected(named(assistants, 'delete', 'delete an assistant')).action(remove);
+}
+
+const named = (parent: Command, name: string, description: string): Command =>
+  parent.command(name).description(description).argument('<assistant>', 'id or name');
+
+const changes = [
+  ['publish', 'let it answer over the API'],
+  ['unpublish', 'make it a draft again: no new sessions and turns'],
+  ['disable', 'switch it off'],
+  ['enable', 'switch it on again, published'],
+] as const;
+
+const examples = `
+Examples:
+  parley assistants create helper --publish
+  parley assistants create support --provider openai --model gpt-4o-mini --credential crd_… \\
+    --system-prompt-file prompt.txt --visitor-field email:email:required --publish
+  parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
+  parley assistants disable support`;
+
+const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    connection.show(await connection.client.get<List<AssistantRecord>>(`${connection.workspace}/assistants`, pageQuery(options)), renderList);
+  });
+
+const create = (name: string | undefined, options: AssistantOptions & ConnectionOptions & { publish?: boolean }): Promise<void> => {
+  const body = assistantBody({ ...options, name }, 'create');
+  return inWorkspace(options, async ({ client, workspace, show }) => {
+    let answer = await client.post<AssistantRecord>(`${workspace}/assistants`, body);
+    if (options.publish) answer = await client.post<AssistantRecord>(`${workspace}/assistants/${segment(answer.body.id)}/publish`);
+    show(answer, (assistant) => `Created the assistant "${oneLine(assistant.name)}" (${assistant.id}). It is ${states[assistant.status]}.`);
+  });
+};
+
+const show = (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    connection.show(await connection.client.get<AssistantRecord>(await pathOf(connection, selector)), renderOne);
+  });
+
+const update = (selector: string, options: AssistantOptions & ConnectionOptions): Promise<void> => {
+  const body = assistantBody(options, 'update');
+  if (Object.keys(body).length === 0) throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
+  return inWorkspace(options, async (connection) => {
+    const answer = await connection.client.patch<AssistantRecord>(await pathOf(connection, selector), body);
+    connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
+  });
+};
+
+const change = (verb: string, selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    const answer = await connection.client.post<AssistantRecord>(`${await pathOf(connection, selector)}/${verb}`);
+    connection.show(answer, (assistant) => `The assistant "${oneLine(assistant.name)}" (${assistant.id}) is ${states[assistant.status]}.`);
+  });
+
+const remove = (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    await connection.client.delete(await pathOf(connection, selector));
+    if (!options.json) print(`Deleted the assistant ${selector}.`);
+  });
+
+async function pathOf({ client, workspace }: Connection, selector: string): Promise<string> {
+  const id = await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector);
+  return `${workspace}/assistants/${segment(id)}`;
+}
+
+const states = { draft: 'a draft', published: 'published', disabled: 'disabled' } as const;
+
+function renderList(assistants: List<AssistantRecord>): string {
+  if (assistants.data.length === 0) return 'No assistants.';
+  const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'STATUS' }, { title: 'PROVIDER' }, { title: 'MODEL' }, { title: 'UPDATED' }];
+  const rows = assistants.data.map((one) => [one.id, one.name, one.status, one.model.provider, one.model.name, time(one.updated_at)]);
+  return table(columns, rows) + moreLine(assistants);
+}
+
+function renderOne(assistant: AssistantRecord): string {
+  const { model } = assistant;
+  const channels = Object.entries(assistant.channels).flatMap(([name, on]) => (on ? [name] : []));
+  const visitorFields = assistant.visitor_fields.map((field) => `${field.name} (${field.type}${field.required ? ', required' : ''}): ${oneLine(field.label)}`);
+  return fields([
+    ['assistant', assistant.id],
+    ['name', oneLine(assistant.name)],
+    ['status', assistant.status],
+    ['description', assistant.description ?? ''],
+    ['greeting', assistant.greeting ?? ''],
+    ['model', `${model.provider} ${model.name}`],
+    ['credential', model.credential_id ?? ''],
+    ['temperature', String(model.temperature ?? '')],
+    ['output tokens', String(model.output_tokens_max ?? '')],
+    ['system prompt', model.system_prompt ?? ''],
+    ['channels', ['api', ...channels].join(', ')],
+    ['visitor fields', visitorFields.join('\n')],
+    ['session length', `${assistant.max_call_seconds} s`],
+    ['created', time(assistant.created_at)],
+    ['updated', time(assistant.updated_at)],
+  ]);
+}

@@ -1,0 +1,178 @@
+/** Runs `parley chat`: finds key, assistant and session, talks, and tidies up. */
+import { secondsOf, WheelClock, type Clock } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { pairs } from './arguments.ts';
+import type { ChatOptions } from './chat.ts';
+import { ChatTurn, type TurnOutcome } from './chat-turn.ts';
+import { JsonView, TextView, type View } from './chat-view.ts';
+import { operatorToken, serverUrl, type Environment } from './connection.ts';
+import { ConsoleClient, segment } from './console-client.ts';
+import { Conversation, type Visitor } from './conversation.ts';
+import { CommandFailure, failureLine, UsageFailure } from './failure.ts';
+import { oneLine } from './output.ts';
+import type { KeyRecord, PublicAssistantRecord, SessionRecord, VisitorFieldRecord } from './records.ts';
+import { Terminal } from './terminal.ts';
+
+interface ChatKey {
+  readonly key: string;
+  /** Takes back a key that was made for this conversation. */
+  revoke(): Promise<void>;
+}
+
+/** Rejects when a script's turn failed, or when there is nothing to talk to. */
+export async function chat(options: ChatOptions, environment: Environment): Promise<void> {
+  if (options.session !== undefined && options.assistant !== undefined) throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
+  const clock = new WheelClock();
+  const url = serverUrl(options, environment);
+  const key = await chatKey(options, environment, url, clock);
+  const terminal = new Terminal({ reads: options.once === undefined, bare: options.json === true });
+  try {
+    await new Chat(options, url, key.key, clock, terminal).run();
+  } finally {
+    await key.revoke().catch((error: unknown) => terminal.note(`parley: The key "parley chat" could not be revoked and stays good for up to 24 hours: ${failureLine(error)}`));
+    terminal.close();
+    clock.stop();
+  }
+}
+
+async function chatKey(options: ChatOptions, environment: Environment, url: string, clock: Clock): Promise<ChatKey> {
+  const given = options.key || environment.PARLEY_API_KEY;
+  if (given) {
+    if (!/^[\x21-\x7e]+$/.test(given)) throw new UsageFailure('An API key is printable ASCII without spaces.');
+    return { key: given, revoke: async () => {} };
+  }
+  const client = new ConsoleClient(url, operatorToken(options, environment), clock);
+  const path = `/workspaces/${segment(await client.workspace(options.workspace))}/keys`;
+  const expires_at = secondsOf(clock.now()) + limits.chatKeySeconds;
+  const { body } = await client.post<KeyRecord & { key: string }>(path, { name: 'parley chat', expires_at });
+  return { key: body.key, revoke: async () => void (await client.post(`${path}/${segment(body.id)}/revoke`)) };
+}
+
+class Chat {
+  readonly #options: ChatOptions;
+  readonly #terminal: Terminal;
+  readonly #conversation: Conversation;
+  readonly #interactive: boolean;
+  #view: View;
+  #turn: ChatTurn | null = null;
+
+  constructor(options: ChatOptions, url: string, key: string, clock: Clock, terminal: Terminal) {
+    this.#options = options;
+    this.#terminal = terminal;
+    this.#interactive = terminal.interactive;
+    this.#view = options.json ? new JsonView() : new TextView(terminal, '');
+    this.#conversation = new Conversation(url, key, clock, (error, secondsLeft) => {
+      this.#turn?.wait(secondsLeft > 0);
+      this.#view.waiting(error, secondsLeft);
+    });
+  }
+
+  async run(): Promise<void> {
+    const given = this.#options.session === undefined ? null : await this.#conversation.session(this.#options.session);
+    const assistant = given ? await this.#conversation.assistant(given.assistant_id) : await this.#choose();
+    const session = given ?? (await this.#open(assistant));
+    if (session === null) return;
+    if (this.#interactive && !this.#options.json) this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
+    if (this.#interactive) this.#view.note(`Session ${session.id}. Ctrl-C aborts a reply; at the prompt it ends the session.`);
+    if (given === null && assistant.greeting) this.#view.greeting(assistant.greeting);
+    let outcome: TurnOutcome = 'failed';
+    try {
+      outcome = await this.#talk(session.id);
+    } finally {
+      if (outcome !== 'over') await this.#leave(session.id);
+    }
+    if (outcome === 'over' || (outcome === 'failed' && !this.#interactive)) process.exitCode = 1;
+  }
+
+  async #choose(): Promise<PublicAssistantRecord> {
+    const all = await this.#conversation.assistants();
+    const selector = this.#options.assistant;
+    if (selector === undefined) {
+      const published = all.filter((one) => one.status === 'published');
+      const chosen = published.length === 1 ? published[0] : published.find((one) => one.name === 'demo');
+      if (chosen) return chosen;
+      throw new UsageFailure(published.length === 0 ? 'No assistant is published. Publish one with `parley assistants publish`.' : `Choose an assistant with --assistant: ${names(published)}.`);
+    }
+    const named = all.filter((one) => one.id === selector || one.name === selector);
+    if (named.length === 1) return named[0]!;
+    if (named.length === 0) throw new CommandFailure(`The key reaches no assistant "${selector}". It reaches: ${names(all) || 'none'}.`);
+    throw new UsageFailure(`Several assistants are called "${selector}"; name one by its id: ${named.map((one) => one.id).join(', ')}.`);
+  }
+
+  /** A new session, after the visitor fields were asked for; null if the person left instead. */
+  async #open(assistant: PublicAssistantRecord): Promise<SessionRecord | null> {
+    const given = pairs('--visitor', this.#options.visitor ?? []);
+    const visitor: Record<string, string | number | boolean> = {};
+    const missing = assistant.visitor_fields.filter((field) => field.required && !given[field.name]);
+    if (missing.length > 0 && !this.#interactive) {
+      throw new UsageFailure(`The assistant asks for visitor fields: ${missing.map((field) => `--visitor ${field.name}=…`).join(' ')}`);
+    }
+    for (const [name, text] of Object.entries(given)) {
+      const field = assistant.visitor_fields.find((one) => one.name === name);
+      const value = field ? fieldValue(field, text) : text;
+      if (value === null) throw new UsageFailure(`--visitor ${name}=… must be of type ${field!.type}.`);
+      visitor[name] = value;
+    }
+    for (const field of missing) {
+      const value = await this.#ask(field);
+      if (value === null) return null;
+      visitor[field.name] = value;
+    }
+    return this.#conversation.createSession(assistant.id, visitor as Visitor);
+  }
+
+  /** Asks until the answer fits the field; null if the person left. */
+  async #ask(field: VisitorFieldRecord): Promise<string | number | boolean | null> {
+    const hint = field.type === 'boolean' ? ' (yes or no)' : '';
+    for (;;) {
+      const text = await this.#terminal.line(`${oneLine(field.label)}${hint}: `);
+      if (text === null) return null;
+      const value = text.trim() === '' ? null : fieldValue(field, text.trim());
+      if (value !== null) return value;
+    }
+  }
+
+  async #talk(sessionId: string): Promise<TurnOutcome> {
+    if (this.#options.once !== undefined) return this.#say(sessionId, this.#options.once);
+    for (;;) {
+      const line = await this.#terminal.line('you> ');
+      if (line === null) return 'completed';
+      if (line.trim() === '') continue;
+      const outcome = await this.#say(sessionId, line);
+      if (outcome === 'over' || outcome === 'left' || (outcome === 'failed' && !this.#interactive)) return outcome;
+    }
+  }
+
+  async #say(sessionId: string, message: string): Promise<TurnOutcome> {
+    const turn = new ChatTurn(this.#conversation, sessionId, this.#view);
+    this.#turn = turn;
+    this.#terminal.onInterrupt(() => turn.interrupt());
+    try {
+      return await turn.run(message);
+    } finally {
+      this.#turn = null;
+      this.#terminal.onInterrupt(null);
+    }
+  }
+
+  /** Ends the session, unless it is to stay. One that cannot be ended expires by itself. */
+  async #leave(sessionId: string): Promise<void> {
+    const { keep, once, session } = this.#options;
+    if (keep || (once !== undefined && session !== undefined)) {
+      this.#view.note(`The session stays open; go on with --session ${sessionId}`);
+      return;
+    }
+    await this.#conversation.end(sessionId).catch((error: unknown) => this.#view.note(`The session could not be ended: ${failureLine(error)}`));
+  }
+}
+
+const names = (assistants: readonly PublicAssistantRecord[]): string => assistants.map((one) => oneLine(one.name)).join(', ');
+
+/** The text as the field's type; null if it is not one. */
+function fieldValue(field: VisitorFieldRecord, text: string): string | number | boolean | null {
+  if (field.type === 'number') return Number.isFinite(Number(text)) ? Number(text) : null;
+  if (field.type === 'email') return /^\S+@\S+$/.test(text) ? text : null;
+  if (field.type !== 'boolean') return text;
+  if (['yes', 'y', 'true'].includes(text.toLowerCase())) return true;
+  return ['no', 'n', 'false'].includes(text.toLowerCase()) ? false : null;
+}

@@ -1,0 +1,41 @@
+/** `parley chat` */
+import type { Command } from 'commander';
+import { gather } from './arguments.ts';
+import { connected, type ConnectionOptions } from './connection.ts';
+
+export interface ChatOptions extends ConnectionOptions {
+  readonly assistant?: string;
+  readonly key?: string;
+  readonly session?: string;
+  readonly once?: string;
+  readonly visitor?: readonly string[];
+  readonly keep?: boolean;
+}
+
+export function registerChat(program: Command): void {
+  connected(program.command('chat').description('talk to an assistant in the terminal'))
+    .option('--assistant <id|name>', 'default: the only published one, or the one called "demo"')
+    .option('--key <key>', 'the API key to use (PARLEY_API_KEY; default: one made for this conversation and revoked at its end)')
+    .option('--session <id>', 'go on with this session')
+    .option('--once <message>', 'send one message, print the reply and leave')
+    .option('--visitor <name=value>', 'a visitor field; may be given several times', gather)
+    .option('--keep', 'leave the session open at the end')
+    .addHelpText('after', explanation)
+    .action(async (options: ChatOptions) => {
+      const { chat } = await import('./chat-run.ts');
+      await chat(options, process.env);
+    });
+}
+
+const explanation = `
+In a terminal, Ctrl-C during a reply aborts it; at the prompt Ctrl-C and Ctrl-D end the session and leave. Otherwise each line
+of stdin is one turn, stdout holds the replies alone, and the first turn that fails ends it with exit code 1. With --json the
+events of the stream are printed, one JSON object a line. Leaving ends the session, unless --keep is given or --once went on
+with one of --session.
+
+Examples:
+  parley chat
+  parley chat --assistant support --visitor email=ada@example.com
+  parley chat --once "What can you do?"
+  parley chat --keep --once "My name is Ada." && parley chat --session ses_… --once "What is my name?"
+  parley chat < questions.txt`;

@@ -1,0 +1,115 @@
+/** Where the server is, who asks, and in which workspace: the flags that all commands over HTTP share. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { WheelClock, type Clock } from '../clock.ts';
+import { readConfig } from '../config.ts';
+import { limits } from '../limits.ts';
+import { wholeNumber } from './arguments.ts';
+import { ConsoleClient, segment, type Query } from './console-client.ts';
+import { CommandFailure, UsageFailure } from './failure.ts';
+import { print } from './output.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConnectionOptions {
+  readonly url?: string;
+  readonly operatorToken?: string;
+  readonly workspace?: string;
+  readonly json?: boolean;
+}
+
+export interface PageOptions {
+  readonly limit?: number;
+  readonly after?: string;
+  readonly order?: string;
+}
+
+/** Adds the shared flags to a command. */
+export const connected = (command: Command): Command =>
+  command
+    .option('--url <address>', 'where the server is (PARLEY_URL, default: http://127.0.0.1:$PORT)', serverAddress)
+    .option('--operator-token <token>', 'opens the console\'s API (PARLEY_OPERATOR_TOKEN, default: the file operator-token in the data folder of PARLEY_STORE)')
+    .option('--workspace <id|name>', 'default: the only workspace, or the one called "default"')
+    .option('--json', "print the API's JSON as it is; failures too, on stderr");
+
+/** Adds the flags of a list. */
+export const paged = (command: Command): Command =>
+  connected(
+    command
+      .option('--limit <number>', `items a page, 1 to ${limits.listMax} (default: ${limits.listDefault})`, wholeNumber(1, limits.listMax))
+      .option('--after <cursor>', 'the next_cursor of the page before')
+      .addOption(new Option('--order <order>', 'by time of creation').choices(['asc', 'desc'])),
+  );
+
+export const pageQuery = ({ limit, after, order }: PageOptions): Query => ({ limit, after, order });
+
+/** The line under a table that is not the whole list. */
+export const moreLine = (list: { readonly has_more: boolean; readonly next_cursor: string | null }): string =>
+  list.has_more ? `\n\nThere are more: add --after ${list.next_cursor}` : '';
+
+function serverAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new InvalidArgumentError('It must be an http or https address without a user name.');
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+/** The server's address without a slash at its end. */
+export function serverUrl(options: ConnectionOptions, environment: Environment): string {
+  if (options.url !== undefined) return options.url;
+  if (!environment.PARLEY_URL) return `http://127.0.0.1:${readConfig({ PORT: environment.PORT }).port}`;
+  try {
+    return serverAddress(environment.PARLEY_URL);
+  } catch {
+    throw new UsageFailure('PARLEY_URL must be an http or https address without a user name.');
+  }
+}
+
+/** The operator token: of the flag, the environment or the server's data folder. */
+export function operatorToken(options: ConnectionOptions, environment: Environment): string {
+  const given = readConfig({ PARLEY_OPERATOR_TOKEN: options.operatorToken || environment.PARLEY_OPERATOR_TOKEN }).operatorToken;
+  if (given !== null) return given;
+  const { store } = readConfig({ PARLEY_STORE: environment.PARLEY_STORE });
+  const ask = 'Give it with --operator-token or PARLEY_OPERATOR_TOKEN';
+  if (store.kind !== 'lmdb') throw new UsageFailure(`No operator token. ${ask}.`);
+  const file = join(store.folder, 'operator-token');
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new CommandFailure(`The operator token in ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new UsageFailure(`No operator token. ${ask}, or run this where the server's data folder is (there is no ${file}).`);
+  }
+}
+
+export interface Connection {
+  readonly client: ConsoleClient;
+  readonly clock: Clock;
+  /** The path of the workspace, as in `/workspaces/wks_…`. */
+  readonly workspace: string;
+  /** Prints the answer: its text with `--json`, what `render` makes of it otherwise. */
+  show<T>(answer: { readonly body: T; readonly text: string }, render: (body: T) => string): void;
+}
+
+/** Runs a command against the console's API in the workspace chosen. */
+export async function inWorkspace(options: ConnectionOptions, run: (connection: Connection) => Promise<void>): Promise<void> {
+  await atServer(options, async (client, clock, show) => {
+    const workspace = `/workspaces/${segment(await client.workspace(options.workspace))}`;
+    await run({ client, clock, workspace, show });
+  });
+}
+
+/** Runs a command against the console's API as a whole. */
+export async function atServer(options: ConnectionOptions, run: (client: ConsoleClient, clock: Clock, show: Connection['show']) => Promise<void>): Promise<void> {
+  const clock = new WheelClock();
+  const client = new ConsoleClient(serverUrl(options, process.env), operatorToken(options, process.env), clock);
+  try {
+    await run(client, clock, (answer, render) => {
+      if (!options.json) print(render(answer.body));
+      else if (answer.text !== '') print(answer.text);
+    });
+  } finally {
+    clock.stop();
+  }
+}

@@ -1,0 +1,101 @@
+/** The console's API (contract 9) for the operator. */
+import type { Clock } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { ApiFailure, CommandFailure, UsageFailure } from './failure.ts';
+import { exchange, type Answer } from './http.ts';
+import type { List, WorkspaceRecord } from './records.ts';
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+export class ConsoleClient {
+  readonly #base: string;
+  readonly #token: string;
+  readonly #clock: Clock;
+
+  /** `url` is the server's, without a slash at its end. */
+  constructor(url: string, token: string, clock: Clock) {
+    this.#base = `${url}/console/api`;
+    this.#token = token;
+    this.#clock = clock;
+  }
+
+  get<T>(path: string, query: Query = {}): Promise<Answer<T>> {
+    return this.#call('GET', path + queryText(query));
+  }
+
+  post<T>(path: string, body?: unknown): Promise<Answer<T>> {
+    return this.#call('POST', path, body);
+  }
+
+  patch<T>(path: string, body: unknown): Promise<Answer<T>> {
+    return this.#call('PATCH', path, body);
+  }
+
+  delete(path: string): Promise<Answer<null>> {
+    return this.#call('DELETE', path);
+  }
+
+  /** Every item of a list, page by page. */
+  async *all<T>(path: string, query: Query = {}): AsyncGenerator<T> {
+    let after: string | undefined;
+    do {
+      const { body } = await this.get<List<T>>(path, { ...query, limit: limits.listMax, after });
+      yield* body.data;
+      after = body.has_more ? (body.next_cursor ?? undefined) : undefined;
+    } while (after !== undefined);
+  }
+
+  /** The workspace's id: of the one named by id or name, else of the only one or the one called `default`. */
+  async workspace(selector: string | undefined): Promise<string> {
+    if (selector?.startsWith('wks_')) return selector;
+    const workspaces: WorkspaceRecord[] = [];
+    for await (const workspace of this.all<WorkspaceRecord>('/workspaces')) workspaces.push(workspace);
+    const [only] = workspaces;
+    if (selector === undefined && only && workspaces.length === 1) return only.id;
+    const named = workspaces.filter((workspace) => workspace.name === (selector ?? 'default'));
+    if (named.length === 1) return named[0]!.id;
+    if (named.length > 1) throw ambiguous('workspaces', named);
+    if (selector !== undefined) throw new CommandFailure(`No workspace is called "${selector}".`);
+    throw new UsageFailure(workspaces.length === 0 ? 'There is no workspace yet. Create one with `parley workspaces create NAME`.' : 'There are several workspaces; choose one with --workspace.');
+  }
+
+  /** The id of the item that `selector` names by id or by name. */
+  async idOf(path: string, prefix: string, noun: string, selector: string): Promise<string> {
+    if (selector.startsWith(`${prefix}_`)) return selector;
+    const named: Named[] = [];
+    for await (const item of this.all<Named>(path)) if (item.name === selector) named.push(item);
+    if (named.length > 1) throw ambiguous(`${noun}s`, named);
+    if (named.length === 0) throw new CommandFailure(`No ${noun} is called "${selector}".`);
+    return named[0]!.id;
+  }
+
+  async #call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+    const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
+    try {
+      return await exchange<T>({ method, url: this.#base + path, headers, body }, this.#clock);
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.status !== 401) throw error;
+      const message = "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
+      throw new ApiFailure(error.status, { ...pick(error), message }, error.retryAfterSeconds);
+    }
+  }
+}
+
+const pick = ({ code, requestId, text }: ApiFailure) => ({ code, requestId, text });
+
+const ambiguous = (nouns: string, items: readonly Named[]): UsageFailure =>
+  new UsageFailure(`Several ${nouns} are called "${items[0]!.name}"; name one by its id: ${items.map((item) => item.id).join(', ')}.`);
+
+function queryText(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+/** A part of a path. */
+export const segment = (text: string): string => encodeURIComponent(text);

@@ -1,0 +1,88 @@
+/** `parley keys` */
+import type { Command } from 'commander';
+import { secondsOf } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { gather, moment, wholeNumber } from './arguments.ts';
+import { connected, inWorkspace, moreLine, paged, pageQuery, type Connection, type ConnectionOptions, type PageOptions } from './connection.ts';
+import { segment } from './console-client.ts';
+import { oneLine, table, time } from './output.ts';
+import type { KeyRecord, List } from './records.ts';
+
+interface CreateOptions extends ConnectionOptions {
+  readonly assistant?: readonly string[];
+  readonly expires?: string;
+  readonly requests?: number;
+  readonly speech?: number;
+  readonly transcriptionTokens?: number;
+}
+
+export function registerKeys(program: Command): void {
+  const keys = program.command('keys').description('API keys: create, list, revoke');
+  keys.addHelpText('after', examples);
+  paged(keys.command('list').description('list the keys, revoked and expired ones included')).action(list);
+  const ceiling = wholeNumber(1, limits.ceilingMax);
+  connected(keys.command('create').description('create a key; it is shown once').argument('<name>'))
+    .option('--assistant <id|name>', 'restrict the key to this assistant; may be given several times', gather)
+    .option('--expires <when>', 'a span such as 30d, a date or Unix seconds (default: never)')
+    .option('--requests <number>', `requests a minute (default: ${limits.requestsPerMinute})`, ceiling)
+    .option('--speech <number>', `speech requests a minute (default: ${limits.speechPerMinute})`, ceiling)
+    .option('--transcription-tokens <number>', `transcription tokens a minute (default: ${limits.transcriptionTokensPerMinute})`, ceiling)
+    .action(create);
+  connected(keys.command('revoke').description('revoke a key, for good').argument('<key>', 'id or name')).action(revoke);
+}
+
+const examples = `
+Examples:
+  parley keys create "web shop" --assistant demo --expires 90d
+  parley keys list
+  parley keys revoke "web shop"`;
+
+const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
+  inWorkspace(options, async ({ client, workspace, show }) => {
+    show(await client.get<List<KeyRecord>>(`${workspace}/keys`, pageQuery(options)), render);
+  });
+
+const create = (name: string, options: CreateOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    const expires_at = options.expires === undefined ? undefined : moment('--expires', options.expires, secondsOf(connection.clock.now()));
+    const ceilings = { requests: options.requests, speech: options.speech, transcription_tokens: options.transcriptionTokens };
+    const body = { name, assistant_ids: await assistantIds(connection, options.assistant), expires_at, limits: ceilings };
+    const created = await connection.client.post<KeyRecord & { key: string }>(`${connection.workspace}/keys`, body);
+    connection.show(created, (key) => `Created the key "${oneLine(key.name)}" (${key.id}):\n\n  ${key.key}\n\nKeep it now: it is not shown again.`);
+  });
+
+async function assistantIds({ client, workspace }: Connection, selectors: readonly string[] | undefined): Promise<string[] | undefined> {
+  if (selectors === undefined) return undefined;
+  const ids: string[] = [];
+  for (const selector of selectors) ids.push(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector));
+  return ids;
+}
+
+const revoke = (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async ({ client, workspace, show }) => {
+    const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
+    show(await client.post<KeyRecord>(`${workspace}/keys/${segment(id)}/revoke`), (key) => `Revoked the key "${oneLine(key.name)}" (${key.id}).`);
+  });
+
+function render(keys: List<KeyRecord>): string {
+  if (keys.data.length === 0) return 'No keys.';
+  const columns = [
+    { title: 'ID' },
+    { title: 'NAME' },
+    { title: 'STATUS' },
+    { title: 'ASSISTANTS' },
+    { title: 'REQUESTS/MIN', right: true },
+    { title: 'EXPIRES' },
+    { title: 'CREATED' },
+  ];
+  const rows = keys.data.map((key) => [
+    key.id,
+    key.name,
+    key.status,
+    key.assistant_ids === null ? 'all' : key.assistant_ids.join(' ') || 'none',
+    String(key.limits.requests),
+    key.expires_at === null ? 'never' : time(key.expires_at),
+    time(key.created_at),
+  ]);
+  return table(columns, rows) + moreLine(keys);
+}

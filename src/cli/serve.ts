@@ -1,0 +1,60 @@
+/** `parley serve` */
+import { Option, type Command } from 'commander';
+import { readConfig, settings, type Setting } from '../config.ts';
+import { CommandFailure } from './failure.ts';
+
+/** The flags given, by commander's names; true for one without its value. */
+type Flags = Readonly<Record<string, string | true>>;
+
+export function registerServe(program: Command): void {
+  const serve = program.command('serve').description('run the server');
+  for (const setting of settings) serve.addOption(flag(setting));
+  serve.addHelpText('after', examples);
+  serve.action((options: Flags) => run(options));
+}
+
+const examples = `
+A flag wins over its variable. Keep secrets in the environment: flags can be seen in the list of processes.
+
+Examples:
+  parley serve
+  parley serve --port 3000 --store lmdb:/var/lib/parley
+  PORT=3000 PARLEY_LOG=warn parley serve
+  parley serve --store memory: --synthetic`;
+
+/** A setting of 0 or 1 may be given without its value. */
+function flag(setting: Setting): Option {
+  const fallback = setting.fallback === '' ? '' : `, default: ${setting.fallback}`;
+  const description = `${setting.description} (${setting.variable}${fallback})`;
+  if (setting.value !== '0|1') return new Option(`${setting.flag} <${setting.value}>`, description);
+  return new Option(`${setting.flag} [${setting.value}]`, description);
+}
+
+/** The environment with the flags laid over it. A flag without its value is 1. */
+export function withFlags(options: Flags, environment: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const given = settings.flatMap((setting) => {
+    const value = options[flag(setting).attributeName()];
+    return value === undefined ? [] : [[setting.variable, value === true ? '1' : value]];
+  });
+  return { ...environment, ...Object.fromEntries(given) };
+}
+
+async function run(options: Flags): Promise<void> {
+  const config = readConfig(withFlags(options, process.env));
+  const { serve } = await import('../main.ts');
+  try {
+    await serve(config);
+  } catch (error) {
+    throw startFailure(error, config);
+  }
+}
+
+/** What the system says about an address, in words; whatever else failed speaks for itself. */
+export function startFailure(error: unknown, { host, port }: { readonly host: string; readonly port: number }): CommandFailure {
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  const listening = syscall === 'listen' || syscall === 'bind';
+  if (code === 'EADDRINUSE') return new CommandFailure(`Port ${port} on ${host} is in use. Choose another with --port or PORT.`);
+  if (code === 'EACCES' && listening) return new CommandFailure(`Port ${port} on ${host} may not be listened on. Choose another with --port or PORT.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new CommandFailure(`${host} is not an address of this machine. Choose another with --host or HOST.`);
+  return new CommandFailure(message || String(error));
+}

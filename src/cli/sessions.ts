@@ -1,0 +1,95 @@
+/** `parley sessions` */
+import { Option, type Command } from 'commander';
+import { connected, inWorkspace, moreLine, paged, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
+import { segment } from './console-client.ts';
+import { fields, oneLine, printable, table, time } from './output.ts';
+import type { List, MessageRecord, SessionRecord } from './records.ts';
+
+interface ListOptions extends ConnectionOptions, PageOptions {
+  readonly assistant?: string;
+  readonly status?: string;
+}
+
+interface Shown {
+  readonly session: SessionRecord;
+  readonly transcript: List<MessageRecord>;
+}
+
+export function registerSessions(program: Command): void {
+  const sessions = program.command('sessions').description('conversations and their transcripts');
+  sessions.addHelpText('after', examples);
+  paged(sessions.command('list').description('list the sessions, newest first'))
+    .option('--assistant <id|name>', 'only of this assistant')
+    .addOption(new Option('--status <status>', 'only in this state').choices(['open', 'ended', 'expired']))
+    .action(list);
+  connected(sessions.command('show').description('show a session and its transcript; with --json as {"session", "transcript"}').argument('<id>')).action(show);
+}
+
+const examples = `
+Examples:
+  parley sessions list --assistant demo --status open
+  parley sessions show ses_01jm3k4q8z9v5x7w2r6t0y1n3b`;
+
+const list = (options: ListOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    const { client, workspace } = connection;
+    const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
+    const query = { ...pageQuery(options), assistant_id, status: options.status };
+    connection.show(await client.get<List<SessionRecord>>(`${workspace}/sessions`, query), renderList);
+  });
+
+const show = (id: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    const { client, workspace } = connection;
+    const path = `${workspace}/sessions/${segment(id)}`;
+    const session = await client.get<SessionRecord>(path);
+    const messages: MessageRecord[] = [];
+    for await (const message of client.all<MessageRecord>(`${path}/transcript`, { order: 'asc' })) messages.push(message);
+    const transcript = { object: 'list', data: messages, has_more: false, next_cursor: null };
+    const text = `{"session":${session.text.trim()},"transcript":${JSON.stringify(transcript)}}`;
+    connection.show({ body: { session: session.body, transcript }, text }, renderOne);
+  });
+
+function renderList(sessions: List<SessionRecord>): string {
+  if (sessions.data.length === 0) return 'No sessions.';
+  const columns = [{ title: 'ID' }, { title: 'ASSISTANT' }, { title: 'STATUS' }, { title: 'CHANNEL' }, { title: 'VISITOR' }, { title: 'CREATED' }];
+  const rows = sessions.data.map((one) => [
+    one.id,
+    one.assistant_id,
+    one.active_turn_id === null ? one.status : `${one.status}, replying`,
+    one.channel,
+    Object.values(one.visitor).join(' '),
+    time(one.created_at),
+  ]);
+  return table(columns, rows) + moreLine(sessions);
+}
+
+function renderOne({ session, transcript }: Shown): string {
+  const head = fields([
+    ['session', session.id],
+    ['assistant', session.assistant_id],
+    ['status', session.status],
+    ['channel', session.channel],
+    ['visitor', lines(session.visitor)],
+    ['metadata', lines(session.metadata)],
+    ['created', time(session.created_at)],
+    ['expires', time(session.expires_at)],
+    ['ended', time(session.ended_at)],
+  ]);
+  const messages = transcript.data.map((message) => {
+    const text = message.content.replace(/^/gm, '  ');
+    return `${time(message.created_at)}  ${oneLine(message.role)}${ending(message)}\n${text}`;
+  });
+  return [head, ...(messages.length === 0 ? ['No messages yet.'] : messages)].join('\n\n');
+}
+
+const lines = (values: Readonly<Record<string, unknown>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${oneLine(name)}: ${oneLine(String(value))}`)
+    .join('\n');
+
+/** How a message that did not complete stands. */
+function ending(message: MessageRecord): string {
+  if (message.status === 'completed') return '';
+  return ` (${[message.status, message.stop_reason, message.error_code].filter(Boolean).join(', ')})`;
+}

@@ -1,0 +1,147 @@
+/** The person's side of a conversation: lines in, text out, Ctrl-C told apart from the end of input. */
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { printable } from './output.ts';
+
+/** Readline's output, which can be silenced: while a reply runs or a secret is typed nothing typed is echoed. */
+class Echo extends Writable {
+  silent = true;
+  readonly #target: NodeJS.WriteStream;
+
+  constructor(target: NodeJS.WriteStream) {
+    super();
+    this.#target = target;
+  }
+
+  get columns(): number | undefined {
+    return this.#target.columns;
+  }
+
+  override _write(chunk: Buffer | string, _encoding: string, done: () => void): void {
+    if (!this.silent) this.#target.write(chunk);
+    done();
+  }
+}
+
+export interface TerminalOptions {
+  /** Whether stdin is ours to read. What is not read is left to others, such as the loop of a shell script. */
+  readonly reads: boolean;
+  /** Whether stdout must hold nothing but replies. */
+  readonly bare: boolean;
+}
+
+export class Terminal {
+  /** Whether a person types; otherwise stdin is a script's. */
+  readonly interactive: boolean;
+  readonly #prompts: NodeJS.WriteStream;
+  readonly #echo: Echo;
+  readonly #reader: Interface | null;
+  readonly #lines: AsyncIterator<string> | null;
+  readonly #ended: Promise<null>;
+  #closed = false;
+  #insisted = 0;
+  #end: () => void = () => {};
+  #interrupted: () => void;
+
+  constructor({ reads, bare }: TerminalOptions) {
+    this.interactive = reads && process.stdin.isTTY === true;
+    this.#prompts = bare || !process.stdout.isTTY ? process.stderr : process.stdout;
+    this.#echo = new Echo(this.#prompts);
+    this.#reader = reads ? createInterface({ input: process.stdin, output: this.#echo, terminal: this.interactive, historySize: 100 }) : null;
+    this.#lines = this.#reader?.[Symbol.asyncIterator]() ?? null;
+    this.#ended = new Promise((resolve) => {
+      this.#end = () => resolve(null);
+    });
+    this.#interrupted = this.#leave;
+    // In raw mode Ctrl-C is a key that readline reports; otherwise it is a signal.
+    this.#reader?.on('SIGINT', this.#signal);
+    this.#reader?.on('close', () => {
+      this.#closed = true;
+    });
+    process.on('SIGINT', this.#signal);
+    process.on('SIGTERM', this.#terminated);
+  }
+
+  /** What Ctrl-C does; null for the default, which is to end the input. */
+  onInterrupt(callback: (() => void) | null): void {
+    this.#interrupted = callback ?? this.#leave;
+  }
+
+  /** The next line, or null at the end of the input, on Ctrl-D and after `end`. The prompt shows in a terminal only. */
+  async line(prompt: string): Promise<string | null> {
+    if (this.#lines === null) return null;
+    if (this.interactive && !this.#closed) {
+      this.#echo.silent = false;
+      this.#reader!.setPrompt(printable(prompt));
+      this.#reader!.prompt(true);
+    }
+    const result = await Promise.race([this.#ended, this.#lines.next()]);
+    const line = result === null || result.done ? null : result.value;
+    if (this.interactive && line === null) this.#prompts.write('\n');
+    this.#echo.silent = true;
+    return line;
+  }
+
+  /** Makes every `line` from now on answer null. */
+  end(): void {
+    this.#end();
+  }
+
+  /** Prints a part of a reply: as it is into a pipe, without control characters into a terminal. */
+  write(text: string): void {
+    process.stdout.write(process.stdout.isTTY ? printable(text) : text);
+  }
+
+  /** Says something that is not part of a reply. */
+  note(text: string): void {
+    process.stderr.write(`${printable(text)}\n`);
+  }
+
+  /** A line that the next one overwrites, in a terminal; an empty text clears it. It is cut to the width, since a second line would stay. */
+  passing(text: string): void {
+    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${printable(text).slice(0, process.stderr.columns - 1)}`);
+  }
+
+  close(): void {
+    process.off('SIGINT', this.#signal);
+    process.off('SIGTERM', this.#terminated);
+    this.#reader?.close();
+    if (this.#reader) process.stdin.pause();
+  }
+
+  readonly #signal = (): void => this.#interrupted();
+
+  /** Ends the input. Whoever insists while the end is being tidied up is let go at once. */
+  readonly #leave = (): void => {
+    if (++this.#insisted > 2) process.exit(1);
+    this.end();
+  };
+
+  /** Twice, so that a reply is not only aborted but left. */
+  readonly #terminated = (): void => {
+    this.end();
+    this.#interrupted();
+    this.#interrupted();
+  };
+}
+
+/** A secret from the terminal without an echo, or the first line of stdin. Empty if there is none. */
+export function readSecret(prompt: string): Promise<string> {
+  const terminal = process.stdin.isTTY === true;
+  const echo = new Echo(process.stderr);
+  if (terminal) process.stderr.write(prompt);
+  const reader = createInterface({ input: process.stdin, output: echo, terminal, historySize: 0 });
+  return new Promise((resolve) => {
+    let secret = '';
+    reader.on('line', (line) => {
+      secret = line;
+      reader.close();
+    });
+    reader.on('SIGINT', () => reader.close());
+    reader.on('close', () => {
+      if (terminal) process.stderr.write('\n');
+      process.stdin.pause();
+      resolve(secret);
+    });
+  });
+}

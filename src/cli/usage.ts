@@ -1,0 +1,61 @@
+/** `parley usage` */
+import { Option, type Command } from 'commander';
+import { secondsOf } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { moment } from './arguments.ts';
+import { connected, inWorkspace, type ConnectionOptions } from './connection.ts';
+import { table, time } from './output.ts';
+import type { UsageCountsRecord, UsageRecord } from './records.ts';
+
+interface UsageOptions extends ConnectionOptions {
+  readonly start?: string;
+  readonly end?: string;
+  readonly bucket?: string;
+  readonly assistant?: string;
+}
+
+export function registerUsage(program: Command): void {
+  connected(program.command('usage').description('what was used, by day or hour'))
+    .option('--start <when>', `a span back from now such as 7d, a date or Unix seconds (default: ${limits.usageDaysDefault} days before the end)`)
+    .option('--end <when>', 'likewise, exclusive (default: now)')
+    .addOption(new Option('--bucket <size>', 'one line for each').choices(['day', 'hour']))
+    .option('--assistant <id|name>', 'only of this assistant')
+    .addHelpText('after', examples)
+    .action(usage);
+}
+
+const examples = `
+Examples:
+  parley usage --start 7d
+  parley usage --start 2026-01-01 --end 2026-02-01 --assistant demo --json`;
+
+const usage = (options: UsageOptions): Promise<void> =>
+  inWorkspace(options, async ({ client, clock, workspace, show }) => {
+    const now = secondsOf(clock.now());
+    const when = (flag: string, text: string | undefined) => (text === undefined ? undefined : moment(flag, text, now, true));
+    const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
+    const query = { start: when('--start', options.start), end: when('--end', options.end), bucket: options.bucket, assistant_id };
+    show(await client.get<UsageRecord>(`${workspace}/usage`, query), render);
+  });
+
+const counts: readonly (readonly [keyof UsageCountsRecord, string])[] = [
+  ['sessions', 'SESSIONS'],
+  ['turns', 'TURNS'],
+  ['failed_turns', 'FAILED'],
+  ['input_tokens', 'TOKENS IN'],
+  ['output_tokens', 'TOKENS OUT'],
+  ['speech_characters', 'SPEECH CHARS'],
+  ['transcription_seconds', 'TRANSCRIBED S'],
+];
+
+function render(usage: UsageRecord): string {
+  const window = `From ${time(usage.start)} to ${time(usage.end)}`;
+  const used = usage.data.filter((bucket) => counts.some(([name]) => bucket[name] > 0));
+  if (used.length === 0) return `${window}: nothing was used.`;
+  const row = (label: string, record: UsageCountsRecord) => [label, ...counts.map(([name]) => String(record[name]))];
+  const label = (start: number) => (usage.bucket === 'day' ? time(start).slice(0, 10) : time(start));
+  const columns = [{ title: usage.bucket.toUpperCase() }, ...counts.map(([, title]) => ({ title, right: true }))];
+  const empty = usage.data.length - used.length;
+  const note = empty === 0 ? '' : `\n\nWithout use, and left out: ${empty} ${usage.bucket}${empty === 1 ? '' : 's'}.`;
+  return `${window}\n\n${table(columns, [...used.map((bucket) => row(label(bucket.start), bucket)), row('total', usage.totals)])}${note}`;
+}

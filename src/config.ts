@@ -1,0 +1,129 @@
+/** Settings: environment variables, each also a flag of `parley serve` (contract 11). One table serves parsing, help and documentation. */
+import { isIP } from 'node:net';
+import { limits } from './limits.ts';
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly store: { readonly kind: 'lmdb'; readonly folder: string } | { readonly kind: 'memory' };
+  /** Null: generated into the data folder. */
+  readonly secret: string | null;
+  /** Null: generated into the data folder. */
+  readonly operatorToken: string | null;
+  /** Null: uWebSockets.js where it loads, `node:http` elsewhere. */
+  readonly edge: 'uws' | 'node' | null;
+  /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly allowPrivateProviders: boolean;
+  readonly durability: 'committed' | 'flushed';
+  readonly log: 'silent' | 'error' | 'warn' | 'info' | 'debug';
+  readonly synthetic: boolean;
+  readonly turnMsMax: number;
+}
+
+/** A setting that cannot be used: one line that names the variable; the process ends with code 2. */
+export class SettingError extends Error {}
+
+export interface Setting {
+  /** The environment variable. */
+  readonly variable: string;
+  /** The flag of `parley serve`. */
+  readonly flag: string;
+  /** What the value looks like, as help shows it. */
+  readonly value: string;
+  readonly fallback: string;
+  readonly description: string;
+}
+
+const setting = (variable: string, flag: string, value: string, fallback: string, description: string): Setting => ({
+  variable,
+  flag,
+  value,
+  fallback,
+  description,
+});
+
+export const settings: readonly Setting[] = [
+  setting('PORT', '--port', 'number', '8080', 'port to listen on; 0 picks a free one'),
+  setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
+  setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'where state lives: lmdb:FOLDER or memory:'),
+  setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset'),
+  setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API, 16 characters or more; generated into the data folder if unset"),
+  setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws where it loads, else node'),
+  setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed'),
+  setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses'),
+  setting('PARLEY_DURABILITY', '--durability', 'committed|flushed', 'committed', 'what a step waits for: survives the process (committed) or a power cut (flushed)'),
+  setting('PARLEY_LOG', '--log', 'level', 'info', 'silent, error, warn, info or debug'),
+  setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic model provider, for load and fault tests'),
+  setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
+];
+
+/** Reads the settings from flags first, then the environment, then the defaults. An empty value counts as unset. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const read = (variable: string): string => {
+    const value = environment[variable];
+    return value === undefined || value === '' ? settings.find((one) => one.variable === variable)!.fallback : value;
+  };
+  return {
+    port: integer('PORT', read('PORT'), 0, 65535),
+    host: read('HOST'),
+    store: storeSetting(read('PARLEY_STORE')),
+    secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), 32),
+    operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), 16),
+    edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
+    trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
+    allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
+    durability: oneOf('PARLEY_DURABILITY', read('PARLEY_DURABILITY'), ['committed', 'flushed'])!,
+    log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), ['silent', 'error', 'warn', 'info', 'debug'])!,
+    synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
+    turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, 24 * 3600 * 1000),
+  };
+}
+
+function integer(variable: string, value: string, least: number, most: number): number {
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : NaN;
+  if (!(number >= least && number <= most)) throw new SettingError(`${variable} must be a whole number from ${least} to ${most}, not "${value}".`);
+  return number;
+}
+
+function oneOf<T extends string>(variable: string, value: string | null, allowed: readonly T[]): T | null {
+  if (value === null) return null;
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw new SettingError(`${variable} must be one of ${allowed.join(', ')}, not "${value}".`);
+  return found;
+}
+
+const flag = (variable: string, value: string): boolean => {
+  if (['1', 'true'].includes(value)) return true;
+  if (['0', 'false'].includes(value)) return false;
+  throw new SettingError(`${variable} must be 0 or 1, not "${value}".`);
+};
+
+/** Secrets are never echoed. */
+function text(variable: string, value: string, charactersMin: number): string | null {
+  if (value === '') return null;
+  if (value.length < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
+  if (variable === 'PARLEY_OPERATOR_TOKEN' && !/^[\x21-\x7e]+$/.test(value)) throw new SettingError(`${variable} must be printable ASCII without spaces.`);
+  return value;
+}
+
+function storeSetting(value: string): Config['store'] {
+  if (value === 'memory:') return { kind: 'memory' };
+  if (value.startsWith('lmdb:') && value.length > 5) return { kind: 'lmdb', folder: value.slice(5) };
+  throw new SettingError(`PARLEY_STORE must be lmdb:FOLDER or memory:, not "${redacted(value)}".`);
+}
+
+/** A store's URL may hold a password. */
+const redacted = (url: string): string => url.replace(/\/\/[^@/]*@/, '//…@');
+
+function proxies(value: string): string[] {
+  const items = value.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  for (const item of items) {
+    const [address = '', prefix, ...rest] = item.split('/');
+    const family = isIP(address);
+    const bits = family === 4 ? 32 : 128;
+    const fits = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+    if (family === 0 || !fits || rest.length > 0) throw new SettingError(`PARLEY_TRUSTED_PROXIES must list addresses or CIDR ranges; "${item}" is neither.`);
+  }
+  return items;
+}

@@ -1,0 +1,141 @@
+/** `/console/api/workspaces/{w}/assistants`. */
+import { Failure } from '../errors.ts';
+import { draftSnapshot, type AssistantVerb } from '../host/assistants.ts';
+import { limits } from '../limits.ts';
+import type { Reply } from '../request.ts';
+import type { Assistant, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../store.ts';
+import { consoleAssistantView } from '../views.ts';
+import type { CreateAssistantBody, PatchAssistantBody } from '../wire.ts';
+import type { PageFields } from '../handlers/common.ts';
+import { listRecords, noContent, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+
+const unknown = () => new Failure('assistant_not_found');
+
+/** What an assistant is when nothing is said of it: it answers from the embedded model. */
+const fresh = {
+  description: null,
+  greeting: null,
+  channels: { voice: false, link: false, widget: false },
+  visitorFields: [],
+  maxCallSeconds: limits.maxCallSecondsDefault,
+  model: { provider: 'scripted', name: 'scripted', credentialId: null, systemPrompt: null, temperature: null, outputTokensMax: null },
+  voice: null,
+  link: null,
+} satisfies Partial<Assistant>;
+
+export const listAssistants = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
+  listRecords(request, 'assistant', 'asst', consoleAssistantView);
+
+export async function createAssistant(request: ConsoleRequest<unknown, CreateAssistantBody>): Promise<Reply> {
+  const { body, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const at = nowSeconds(request);
+  const blank = { id: services.ids.make('asst'), workspaceId, name: body.name, createdAt: at, updatedAt: at };
+  const configured = merged({ ...fresh, ...blank, machine: draftSnapshot(false) }, body, at);
+  await checkModel(configured, request);
+  const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
+  await services.store.catalog.create('assistant', assistant);
+  return {
+    status: 201,
+    headers: { location: `/console/api/workspaces/${workspaceId}/assistants/${assistant.id}` },
+    json: consoleAssistantView(assistant),
+  };
+}
+
+export async function getAssistant(request: ConsoleRequest): Promise<Reply> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  const actor = await request.services.host.assistants.of(workspaceId, request.params.id!);
+  return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+}
+
+export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssistantBody>): Promise<Reply> {
+  const { body, params, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const before = present(await services.host.assistants.of(workspaceId, params.id!), unknown());
+  await checkModel(merged(before.record, body, 0), request);
+  const at = nowSeconds(request);
+  const actor = await services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at));
+  return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+}
+
+export async function deleteAssistant(request: ConsoleRequest): Promise<Reply> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  if (!(await request.services.host.assistants.remove(workspaceId, request.params.id!))) throw unknown();
+  return noContent;
+}
+
+/** `…/publish`, `/unpublish`, `/disable` and `/enable`. */
+export const moveAssistant =
+  (verb: AssistantVerb) =>
+  async (request: ConsoleRequest): Promise<Reply> => {
+    const { id: workspaceId } = await reachWorkspace(request);
+    const actor = await request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request));
+    return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+  };
+
+/** The record with what the body says of it; what it does not mention stays. */
+function merged(record: Assistant, body: PatchAssistantBody, at: number): Assistant {
+  const { channels, visitor_fields: fields } = body;
+  return {
+    ...record,
+    name: body.name ?? record.name,
+    description: body.description === undefined ? record.description : body.description,
+    greeting: body.greeting === undefined ? record.greeting : body.greeting || null,
+    channels: { ...record.channels, ...channels },
+    visitorFields: fields === undefined ? record.visitorFields : fields.map(visitorField),
+    maxCallSeconds: body.max_call_seconds ?? record.maxCallSeconds,
+    model: body.model === undefined ? record.model : mergedModel(record.model, body.model),
+    voice: body.voice === undefined ? record.voice : body.voice && mergedVoice(record.voice, body.voice),
+    link: body.link === undefined ? record.link : body.link && mergedLink(record.link, body.link),
+    updatedAt: at,
+  };
+}
+
+const visitorField = (field: (PatchAssistantBody['visitor_fields'] & {})[number]): VisitorField => ({
+  name: field.name,
+  label: field.label ?? field.name,
+  type: (field.type ?? 'text') as VisitorField['type'],
+  required: field.required ?? false,
+});
+
+const kept = <T>(given: T | undefined, before: T): T => (given === undefined ? before : given);
+
+const mergedModel = (before: ModelSettings, body: PatchAssistantBody['model'] & {}): ModelSettings => ({
+  provider: body.provider ?? before.provider,
+  name: body.name ?? before.name,
+  credentialId: kept(body.credential_id, before.credentialId),
+  systemPrompt: kept(body.system_prompt, before.systemPrompt),
+  temperature: kept(body.temperature, before.temperature),
+  outputTokensMax: kept(body.output_tokens_max, before.outputTokensMax),
+});
+
+const mergedVoice = (before: VoiceSettings | null, body: PatchAssistantBody['voice'] & {}): VoiceSettings => ({
+  provider: body.provider,
+  name: kept(body.name, before?.name ?? null),
+  voice: kept(body.voice, before?.voice ?? null),
+  credentialId: kept(body.credential_id, before?.credentialId ?? null),
+});
+
+const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'] & {}): LinkSettings => ({
+  slug: kept(body.slug, before?.slug ?? null),
+  limits: body.limits ?? before?.limits ?? {},
+  origins: body.origins ?? before?.origins ?? [],
+});
+
+/** A provider that is not offered, a name it cannot read, a credential that the workspace does not have: refused here, not in a turn. */
+async function checkModel({ workspaceId, model, voice, visitorFields }: Assistant, { services, body }: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
+  if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length) throw new Failure('invalid_field', { field: 'visitor_fields' });
+  if (body.model !== undefined) {
+    const provider = services.models.get(model.provider);
+    if (provider === undefined) throw new Failure('invalid_field', { field: 'model.provider' });
+    if (provider.accepts !== undefined && !provider.accepts(model.name)) throw new Failure('invalid_field', { field: 'model.name' });
+    await checkCredential(workspaceId, body.model.credential_id, 'model.credential_id', services);
+  }
+  if (voice !== null) await checkCredential(workspaceId, body.voice?.credential_id, 'voice.credential_id', services);
+}
+
+async function checkCredential(workspaceId: string, id: string | null | undefined, field: string, services: ConsoleRequest['services']): Promise<void> {
+  if (id === null || id === undefined) return;
+  const found = await services.store.catalog.read('credential', workspaceId, id);
+  if (found === null) throw new Failure('invalid_field', { field });
+}

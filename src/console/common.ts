@@ -1,0 +1,41 @@
+/** What the console's handlers share. */
+import { secondsOf } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { isId, type IdPrefix } from '../ids.ts';
+import { list, pageRequest, type PageFields } from '../handlers/common.ts';
+import type { OperatorCaller, Reply, Request } from '../request.ts';
+import type { CatalogKind, CatalogRecords, Workspace } from '../store.ts';
+
+export type ConsoleRequest<Query = unknown, Body = unknown> = Request<OperatorCaller, Query, Body>;
+
+/** The error table has no code for what only the console knows: such a path leads nowhere. */
+export const nowhere = (): Failure => new Failure('route_not_found');
+
+export const nowSeconds = ({ services }: ConsoleRequest): number => secondsOf(services.clock.now());
+
+/** The workspace of the path. */
+export async function reachWorkspace({ params, services }: ConsoleRequest): Promise<Workspace> {
+  const actor = await services.host.workspaces.of(params.w!);
+  if (actor === null) throw nowhere();
+  return actor.record;
+}
+
+/** A list of the workspace's records of a kind. */
+export async function listRecords<K extends CatalogKind>(
+  request: ConsoleRequest<PageFields>,
+  kind: K,
+  prefix: IdPrefix,
+  view: (record: CatalogRecords[K]) => unknown,
+): Promise<Reply> {
+  const workspaceId = kind === 'workspace' ? '' : (await reachWorkspace(request)).id;
+  const page = pageRequest(request.query, 'desc', (after) => isId(prefix, after));
+  return list(await request.services.store.catalog.list(kind, workspaceId, page), view);
+}
+
+/** Unwraps what a change or a look-up found. */
+export function present<T>(found: T | null, failure: Failure = nowhere()): T {
+  if (found === null) throw failure;
+  return found;
+}
+
+export const noContent: Reply = { status: 204, empty: true };

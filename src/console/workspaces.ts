@@ -1,0 +1,90 @@
+/** `/console/api/workspaces` and what is read of one: its sessions and its usage. */
+import { Failure } from '../errors.ts';
+import { listedSessions, type SessionsQuery } from '../handlers/sessions.ts';
+import { isIndex } from '../handlers/transcript.ts';
+import { usageReply, type UsageFields } from '../handlers/usage.ts';
+import { list, pageRequest, retainedSince, type PageFields } from '../handlers/common.ts';
+import { limits } from '../limits.ts';
+import type { Reply } from '../request.ts';
+import type { Session, Workspace } from '../store.ts';
+import { messageView, sessionView, workspaceView } from '../views.ts';
+import { listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+
+interface WorkspaceBody {
+  readonly name?: string;
+  readonly retention_days?: number;
+  readonly turns_in_flight_max?: number;
+}
+
+export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'workspace', 'wks', workspaceView);
+
+export async function createWorkspace(request: ConsoleRequest<unknown, WorkspaceBody & { name: string }>): Promise<Reply> {
+  const { body, services } = request;
+  const at = nowSeconds(request);
+  const workspace: Workspace = {
+    id: services.ids.make('wks'),
+    name: body.name,
+    retentionDays: body.retention_days ?? limits.retentionDaysDefault,
+    turnsInFlightMax: body.turns_in_flight_max ?? limits.turnsInFlightMax,
+    createdAt: at,
+    updatedAt: at,
+  };
+  await services.store.catalog.create('workspace', workspace);
+  return { status: 201, headers: { location: `/console/api/workspaces/${workspace.id}` }, json: workspaceView(workspace) };
+}
+
+export async function getWorkspace(request: ConsoleRequest): Promise<Reply> {
+  return { status: 200, json: workspaceView(await reachWorkspace(request)) };
+}
+
+export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceBody>): Promise<Reply> {
+  const { body, params, services } = request;
+  const actor = await services.host.workspaces.change(params.w!, params.w!, ({ record, machine }) => {
+    const turnsInFlightMax = body.turns_in_flight_max ?? record.turnsInFlightMax;
+    machine.send({ type: 'configure', max: turnsInFlightMax });
+    return {
+      ...record,
+      name: body.name ?? record.name,
+      retentionDays: body.retention_days ?? record.retentionDays,
+      turnsInFlightMax,
+      updatedAt: nowSeconds(request),
+    };
+  });
+  return { status: 200, json: workspaceView(present(actor).record) };
+}
+
+export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
+  const { id } = await reachWorkspace(request);
+  if (!(await request.services.host.removeWorkspace(id))) throw nowhere();
+  return noContent;
+}
+
+export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuery>): Promise<Reply> {
+  const { id } = await reachWorkspace(request);
+  const { assistant_id: asked } = request.query;
+  return listedSessions(id, asked === undefined ? null : [asked], request.query, request.services);
+}
+
+async function reachSession(request: ConsoleRequest): Promise<Session> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  const { params, services } = request;
+  const session = await services.host.sessions.read(workspaceId, params.id!);
+  if (session === null || session.lastActivityAt < (await retainedSince(workspaceId, services))) throw new Failure('session_not_found');
+  return session;
+}
+
+export async function getWorkspaceSession(request: ConsoleRequest): Promise<Reply> {
+  return { status: 200, json: sessionView(await reachSession(request), request.services.clock.now()) };
+}
+
+export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields>): Promise<Reply> {
+  const { id, workspaceId } = await reachSession(request);
+  const page = pageRequest(request.query, 'asc', isIndex);
+  return list(await request.services.store.messages(workspaceId, id, page), messageView);
+}
+
+export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields>): Promise<Reply> {
+  const { id } = await reachWorkspace(request);
+  const { assistant_id: asked } = request.query;
+  return usageReply(id, asked === undefined ? null : [asked], request.query, request.services);
+}

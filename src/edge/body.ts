@@ -1,0 +1,90 @@
+import type { Clock, Timer } from '../clock.ts';
+import type { Body, EdgeBounds } from '../edge.ts';
+import { limits } from '../limits.ts';
+
+/** Collects one request's body within its bounds, whichever engine the pieces come from. */
+export class BodyReader {
+  #bounds: EdgeBounds;
+  #clock: Clock;
+  #pieces: Uint8Array[] = [];
+  #size = 0;
+  #overflown: boolean;
+  #outcome: Body | null = null;
+  #promise: Promise<Body> | null = null;
+  #resolve: ((body: Body) => void) | null = null;
+  #timer: Timer | null = null;
+
+  /** `declared` is the length that the head announces, null for a chunked body. */
+  constructor(bounds: EdgeBounds, clock: Clock, declared: number | null) {
+    this.#bounds = bounds;
+    this.#clock = clock;
+    this.#overflown = declared !== null && declared > bounds.bodyBytesMax;
+    if (declared === 0) this.finish();
+  }
+
+  /** Whether the rest of the body is not worth waiting for, so that the answer has to close the connection. */
+  get closesConnection(): boolean {
+    return this.#outcome?.kind === 'too_large' || this.#outcome?.kind === 'timeout';
+  }
+
+  /** Whether all has come, or nothing more of it matters. */
+  get settled(): boolean {
+    return this.#outcome !== null;
+  }
+
+  /** Takes the next piece, which the reader keeps. */
+  take(piece: Uint8Array): void {
+    if (this.#outcome !== null || this.#overflown) return;
+    this.#size += piece.length;
+    if (this.#size <= this.#bounds.bodyBytesMax) {
+      this.#pieces.push(piece);
+      return;
+    }
+    this.#overflown = true;
+    this.#pieces = [];
+    if (this.#promise !== null) this.#linger();
+  }
+
+  /** The last piece has come. */
+  finish(): void {
+    if (this.#overflown) this.#settle({ kind: 'too_large' });
+    else this.#settle({ kind: 'bytes', bytes: this.#joined() });
+  }
+
+  /** The client has gone: nothing more will come. */
+  abandon(): void {
+    this.#settle({ kind: 'gone' });
+  }
+
+  read(): Promise<Body> {
+    return (this.#promise ??= new Promise((resolve) => {
+      if (this.#outcome !== null) return resolve(this.#outcome);
+      this.#resolve = resolve;
+      if (this.#overflown) this.#linger();
+      else this.#timer = this.#clock.after(this.#bounds.bodyMsMax, () => this.#settle({ kind: 'timeout' }));
+    }));
+  }
+
+  /**
+   * A client that is still sending when the connection closes loses the answer to the reset that follows. So a body
+   * that is too large is first taken in and dropped, for a short while.
+   */
+  #linger(): void {
+    this.#timer?.cancel();
+    const delayMs = Math.min(limits.bodyLingerMs, this.#bounds.bodyMsMax);
+    this.#timer = this.#clock.after(delayMs, () => this.#settle({ kind: 'too_large' }));
+  }
+
+  #settle(body: Body): void {
+    if (this.#outcome !== null) return;
+    this.#outcome = body;
+    this.#pieces = [];
+    this.#timer?.cancel();
+    this.#resolve?.(body);
+  }
+
+  #joined(): Uint8Array {
+    if (this.#pieces.length === 1) return this.#pieces[0]!;
+    return Buffer.concat(this.#pieces, this.#size);
+  }
+}

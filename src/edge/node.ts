@@ -1,0 +1,137 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket as NetSocket } from 'node:net';
+import { WebSocketServer } from 'ws';
+import type { Clock } from '../clock.ts';
+import type { Edge, EdgeBounds, EdgeListener } from '../edge.ts';
+import { guarded } from './guard.ts';
+import { NodeExchange } from './node/exchange.ts';
+import { headerLines } from './node/request.ts';
+import type { NodeHouse, NodeRequest } from './node/request.ts';
+import { NodeUpgrade } from './node/socket.ts';
+import type { Handshakes } from './node/socket.ts';
+import { Running } from './running.ts';
+import { isHandshake, refused, valuesOf } from './screen.ts';
+import type { HeaderLines } from './screen.ts';
+
+/** The edge on `node:http` and `ws`; it works wherever Node does. */
+export const openNodeEdge = async (listener: EdgeListener, bounds: EdgeBounds, clock: Clock): Promise<Edge> =>
+  new NodeEdge(listener, bounds, clock);
+
+class NodeEdge implements Edge {
+  readonly engine = 'node';
+  #listener: EdgeListener;
+  #house: NodeHouse;
+  #server: Server;
+  #sockets: WebSocketServer;
+  #handshakes: Handshakes = new WeakMap();
+  #closing: Promise<void> | null = null;
+
+  constructor(listener: EdgeListener, bounds: EdgeBounds, clock: Clock) {
+    this.#listener = listener;
+    this.#house = { bounds, clock, running: new Running(), connections: new Map() };
+    this.#server = createServer({
+      maxHeaderSize: bounds.headerBytesMax,
+      keepAliveTimeout: bounds.connectionIdleMs,
+      headersTimeout: bounds.bodyMsMax,
+      // Node would answer a request without a host, and then run the one behind it.
+      requireHostHeader: false,
+      // A body that nobody reads is bounded by this alone.
+      requestTimeout: 2 * bounds.bodyMsMax,
+    });
+    // Lines over the bound are dropped by the parser; one more than allowed shows that there were too many.
+    this.#server.maxHeadersCount = bounds.headersCountMax + 1;
+    this.#server.on('connection', (socket) => this.#connect(socket));
+    this.#server.on('request', (request, response) => this.#exchange(request, response));
+    this.#server.on('checkExpectation', (request, response) => this.#exchange(request, response));
+    this.#server.on('checkContinue', (request, response) => this.#exchange(request, response, true));
+    this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as NetSocket, head));
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: bounds.socketMessageBytesMax,
+      handleProtocols: (_, request) => this.#handshakes.get(request)?.protocol ?? false,
+    });
+    this.#sockets.on('headers', (lines, request) => {
+      for (const [name, value] of Object.entries(this.#handshakes.get(request)?.headers ?? {})) lines.push(`${name}: ${value}`);
+    });
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port, exclusive: true }, () => {
+        this.#server.off('error', reject);
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  close(graceMs: number): Promise<void> {
+    return (this.#closing ??= this.#close(graceMs));
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const { running, clock, connections } = this.#house;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeIdleConnections();
+    await running.drained(clock, graceMs);
+    // What is idle or was cut, and sockets whose other side does not answer the closing.
+    for (const socket of connections.keys()) socket.destroy();
+    await closed;
+  }
+
+  #connect(socket: NetSocket): void {
+    // A connection whose wish to upgrade is ignored passes here a second time.
+    if (this.#house.connections.has(socket)) return;
+    const requests = new Set<NodeRequest>();
+    this.#house.connections.set(socket, requests);
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      this.#house.connections.delete(socket);
+      for (const request of [...requests]) request.lose();
+    });
+  }
+
+  #exchange(request: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
+    const lines = headerLines(request);
+    if (this.#refuses(request, lines)) return;
+    if (awaitsContinue) response.writeContinue();
+    const exchange = new NodeExchange(this.#house, request, response, lines);
+    guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
+  }
+
+  /** Ends the connection of a head that is not to run. The parser goes on with its buffer, so what follows is ignored here. */
+  #refuses(request: IncomingMessage, lines: HeaderLines): boolean {
+    if (request.socket.destroyed) return true;
+    const { httpVersion } = request;
+    const versioned = httpVersion === '1.0' || (httpVersion === '1.1' && valuesOf(lines, 'host').length > 0);
+    if (versioned && !refused(lines, this.#house.bounds)) return false;
+    request.socket.destroy();
+    return true;
+  }
+
+  #upgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
+    const lines = headerLines(request);
+    if (this.#refuses(request, lines)) return;
+    if (isHandshake(request.method ?? '', lines)) {
+      const upgrade = new NodeUpgrade(this.#house, request, lines, head, this.#sockets, this.#handshakes);
+      guarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());
+    } else this.#ignoreUpgrade(request, socket, head);
+  }
+
+  /**
+   * Node's parser stops at every wish to upgrade, `h2c` among them, which some clients send with each request. One that
+   * is ignored goes through the parser again without that wish.
+   */
+  #ignoreUpgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
+    let text = `${request.method} ${request.url} HTTP/${request.httpVersion}\r\n`;
+    for (let i = 0; i < request.rawHeaders.length; i += 2) {
+      const name = request.rawHeaders[i]!;
+      if (name.toLowerCase() !== 'upgrade') text += `${name}: ${request.rawHeaders[i + 1]}\r\n`;
+    }
+    socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]));
+    this.#server.emit('connection', socket);
+  }
+}

@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Body, Exchange, Outlet, ResponseHeaders } from '../../edge.ts';
+import { BodyReader } from '../body.ts';
+import { guarded } from '../guard.ts';
+import { silentOutlet, streamFraming } from '../response.ts';
+import { declaredLength } from '../screen.ts';
+import type { HeaderLines } from '../screen.ts';
+import { NodeRequest } from './request.ts';
+import type { NodeHouse } from './request.ts';
+
+/** An exchange in this engine. */
+export class NodeExchange extends NodeRequest implements Exchange {
+  protected override readonly bodyReader: BodyReader;
+  #request: IncomingMessage;
+  #reading = false;
+
+  constructor(house: NodeHouse, request: IncomingMessage, response: ServerResponse, lines: HeaderLines) {
+    super(house, request, response, lines);
+    this.#request = request;
+    this.bodyReader = new BodyReader(house.bounds, house.clock, declaredLength(lines));
+    // Without a listener an aborted request would be an uncaught error; that it went is told by the connection.
+    request.on('error', () => {});
+  }
+
+  body(): Promise<Body> {
+    if (!this.#reading) {
+      this.#reading = true;
+      this.#request.on('data', (piece: Buffer) => this.bodyReader.take(piece));
+      this.#request.on('end', () => this.bodyReader.finish());
+    }
+    return this.bodyReader.read();
+  }
+
+  stream(status: number, headers: ResponseHeaders): Outlet {
+    if (!this.claim(headers)) return silentOutlet(false);
+    if (this.method === 'HEAD') {
+      this.writeHead(status, { ...headers, ...streamFraming });
+      this.response.end();
+      return silentOutlet(true);
+    }
+    // The head is kept by the response until the first piece, and leaves with it.
+    this.writeHead(status, headers);
+    return new NodeOutlet(this, this.house, this.response);
+  }
+}
+
+/**
+ * A streaming answer in this engine. What the socket does not take, its stream keeps; `write` says so by false. Who
+ * holds back is the caller: one that does not is cut once `slowReaderBytesMax` wait, and so is a
+ * client that takes nothing for `connectionIdleMs`.
+ */
+class NodeOutlet implements Outlet {
+  #exchange: NodeExchange;
+  #house: NodeHouse;
+  #response: ServerResponse;
+  #told = false;
+  #ended = false;
+  #drain: (() => void) | null = null;
+
+  constructor(exchange: NodeExchange, house: NodeHouse, response: ServerResponse) {
+    this.#exchange = exchange;
+    this.#house = house;
+    this.#response = response;
+    response.on('drain', () => this.#drained());
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    if (this.#exchange.gone || this.#ended) return false;
+    if (piece.length === 0) return !this.#told;
+    const waiting = this.#response.writableLength;
+    if (this.#told && waiting + piece.length > this.#house.bounds.slowReaderBytesMax) {
+      this.#exchange.cut();
+      return false;
+    }
+    const taken = this.#response.write(piece);
+    if (!taken && !this.#told) {
+      this.#told = true;
+      this.#exchange.awaitReader();
+    }
+    return taken;
+  }
+
+  onDrain(callback: () => void): void {
+    this.#drain = callback;
+  }
+
+  end(piece?: string): void {
+    if (this.#exchange.gone || this.#ended) return;
+    this.#ended = true;
+    this.#response.end(piece);
+    this.#exchange.awaitReader();
+  }
+
+  #drained(): void {
+    this.#told = false;
+    if (!this.#ended) this.#exchange.forgetReader();
+    if (!this.#ended && !this.#exchange.gone && this.#drain !== null) guarded(this.#drain, () => this.#exchange.cut());
+  }
+}

@@ -1,0 +1,162 @@
+import { ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Socket as NetSocket } from 'node:net';
+import type { WebSocket, WebSocketServer } from 'ws';
+import type { Timer } from '../../clock.ts';
+import type { ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
+import { guarded } from '../guard.ts';
+import type { Cuttable } from '../running.ts';
+import type { HeaderLines } from '../screen.ts';
+import { NodeRequest } from './request.ts';
+import type { NodeHouse } from './request.ts';
+
+/** What the handshake is to say beyond the standard, looked up by the request. */
+export type Handshakes = WeakMap<IncomingMessage, { headers: ResponseHeaders; protocol: string | undefined }>;
+
+/** A request to upgrade in this engine. */
+export class NodeUpgrade extends NodeRequest implements Upgrade {
+  #server: WebSocketServer;
+  #handshakes: Handshakes;
+  #request: IncomingMessage;
+  #early: Buffer[];
+  #earlyBytes = 0;
+  #onData = (piece: Buffer): void => this.#keep(piece);
+  #onEnd = (): void => this.cut();
+
+  constructor(house: NodeHouse, request: IncomingMessage, lines: HeaderLines, first: Buffer, server: WebSocketServer, handshakes: Handshakes) {
+    const response = new ServerResponse(request);
+    super(house, request, response, lines);
+    this.#request = request;
+    this.#server = server;
+    this.#handshakes = handshakes;
+    this.#early = [first];
+    // Only a socket that is read tells that the client has gone.
+    this.socket.on('data', this.#onData);
+    this.socket.on('end', this.#onEnd);
+  }
+
+  override respond(status: number, headers: ResponseHeaders, body?: string | Uint8Array): void {
+    if (this.gone) return;
+    this.response.assignSocket(this.socket);
+    this.response.on('finish', () => this.socket.destroySoon());
+    super.respond(status, { ...headers, connection: 'close' }, body);
+  }
+
+  accept(listener: SocketListener, headers: ResponseHeaders = {}, protocol?: string): void {
+    if (!this.claim(headers)) return;
+    this.socket.off('data', this.#onData);
+    this.socket.off('end', this.#onEnd);
+    this.#handshakes.set(this.#request, { headers, protocol });
+    const socket = new NodeSocket(this.house, this.socket, listener);
+    this.#server.handleUpgrade(this.#request, this.socket, Buffer.concat(this.#early), (engine) => socket.opened(engine));
+    this.complete();
+  }
+
+  #keep(piece: Buffer): void {
+    this.#early.push(piece);
+    this.#earlyBytes += piece.length;
+    if (this.#earlyBytes > this.house.bounds.headerBytesMax) this.socket.pause();
+  }
+}
+
+/** A socket in this engine. */
+export class NodeSocket implements Socket, Cuttable {
+  #house: NodeHouse;
+  #connection: NetSocket;
+  #listener: SocketListener;
+  #engine: WebSocket | null = null;
+  #code: number | null = null;
+  #alive = true;
+  #told = false;
+  #heartbeat: Timer | null = null;
+
+  constructor(house: NodeHouse, connection: NetSocket, listener: SocketListener) {
+    this.#house = house;
+    this.#connection = connection;
+    this.#listener = listener;
+    house.running.add(this);
+    // A handshake that fails at the last moment never opens; the connection's end is then all there is to see.
+    connection.once('close', () => this.#house.running.delete(this));
+  }
+
+  get bufferedBytes(): number {
+    return this.#code === null ? (this.#engine?.bufferedAmount ?? 0) : 0;
+  }
+
+  send(data: string | Uint8Array): boolean {
+    if (this.#engine === null || this.#code !== null) return false;
+    if (this.#told && this.bufferedBytes + data.length > this.#house.bounds.slowReaderBytesMax) {
+      this.#code = 1006;
+      this.#engine.terminate();
+      return false;
+    }
+    this.#engine.send(data);
+    // A stream wants a drain after every large write, even one that the kernel took at once.
+    this.#told = this.#connection.writableNeedDrain && this.bufferedBytes > 0;
+    return !this.#told;
+  }
+
+  close(code: number, reason?: string): void {
+    if (this.#code !== null) return;
+    this.#code = code;
+    this.#engine?.close(code, reason);
+  }
+
+  cut(): void {
+    this.close(1001);
+    this.#engine?.terminate();
+    this.#connection.destroy();
+  }
+
+  opened(engine: WebSocket): void {
+    this.#engine = engine;
+    engine.on('message', (data: Buffer, isBinary) => this.#received(data, isBinary));
+    engine.on('pong', () => (this.#alive = true));
+    engine.on('ping', () => (this.#alive = true));
+    engine.on('error', (error: Error & { code?: string }) => (this.#code ??= closeCodes[error.code ?? ''] ?? 1002));
+    engine.on('close', (code) => this.#closed(this.#code ?? code));
+    this.#connection.on('drain', () => this.#drained());
+    this.#beat();
+    this.#call(() => this.#listener.opened(this));
+  }
+
+  #received(data: Buffer, isBinary: boolean): void {
+    this.#alive = true;
+    if (this.#code !== null) return;
+    this.#call(() => this.#listener.message(isBinary ? new Uint8Array(data) : data.toString()));
+  }
+
+  #drained(): void {
+    if (!this.#told || this.#code !== null) return;
+    this.#told = false;
+    this.#call(() => this.#listener.drained?.());
+  }
+
+  #beat(): void {
+    this.#heartbeat = this.#house.clock.after(this.#house.bounds.connectionIdleMs / 2, () => {
+      if (!this.#alive) return this.#engine?.terminate();
+      this.#alive = false;
+      this.#engine?.ping();
+      this.#beat();
+    });
+  }
+
+  #closed(code: number): void {
+    this.#engine = null;
+    this.#heartbeat?.cancel();
+    this.#house.running.delete(this);
+    guarded(() => this.#listener.closed(code), () => {});
+  }
+
+  #call(call: () => unknown): void {
+    guarded(call, () => this.close(1011));
+  }
+}
+
+/** What `ws` closes with when a client breaks the protocol; all other ways to break it are 1002. */
+const closeCodes: Record<string, number> = {
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 1009,
+  WS_ERR_INVALID_UTF8: 1007,
+  ECONNRESET: 1006,
+  EPIPE: 1006,
+};

@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts';
+
+/** Something that holds up the end of an edge until it is over, or cut. */
+export interface Cuttable {
+  cut(): void;
+}
+
+/** Everything of one edge that is not over yet: exchanges without a complete answer and open sockets. */
+export class Running {
+  #items = new Set<Cuttable>();
+  #emptied: (() => void) | null = null;
+  /** True once the edge is closing: answers from now on close their connection. */
+  draining = false;
+
+  add(item: Cuttable): void {
+    this.#items.add(item);
+  }
+
+  delete(item: Cuttable): void {
+    this.#items.delete(item);
+    if (this.#items.size === 0) this.#emptied?.();
+  }
+
+  /** Resolves when nothing is left, or once `graceMs` milliseconds have passed and the rest has been cut. */
+  drained(clock: Clock, graceMs: number): Promise<void> {
+    this.draining = true;
+    if (this.#items.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = clock.after(graceMs, () => {
+        for (const item of [...this.#items]) item.cut();
+        resolve();
+      });
+      this.#emptied = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,180 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { Body, Exchange, Outlet, ResponseHeaders } from '../../edge.ts';
+import { BodyReader } from '../body.ts';
+import { guarded } from '../guard.ts';
+import { silentOutlet, streamFraming } from '../response.ts';
+import { declaredLength } from '../screen.ts';
+import type { HeaderLines } from '../screen.ts';
+import { UwsRequest } from './request.ts';
+import type { UwsHouse } from './request.ts';
+
+/** An exchange in this engine. */
+export class UwsExchange extends UwsRequest implements Exchange {
+  protected override readonly bodyReader: BodyReader;
+
+  constructor(house: UwsHouse, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
+    super(house, response, request, lines);
+    const body = new BodyReader(house.bounds, house.clock, declaredLength(lines));
+    this.bodyReader = body;
+    // The body is taken in from the start: what arrives while nobody listens would be lost.
+    if (!body.settled) response.onData((piece, isLast) => this.#take(body, piece, isLast));
+  }
+
+  body(): Promise<Body> {
+    return this.bodyReader.read();
+  }
+
+  stream(status: number, headers: ResponseHeaders): Outlet {
+    const response = this.claim(headers);
+    if (response === null) return silentOutlet(false);
+    if (this.method !== 'HEAD') return new UwsOutlet(this, response, status, headers);
+    response.cork(() => {
+      this.writeHead(status, { ...headers, ...streamFraming });
+      response.endWithoutBody();
+    });
+    this.complete();
+    return silentOutlet(true);
+  }
+
+  /** For the outlet: bytes that may wait for a slow reader. */
+  get slowReaderBytesMax(): number {
+    return this.house.bounds.slowReaderBytesMax;
+  }
+
+  /** For the outlet: the head of a streaming answer, corked together with its first piece. */
+  startStream(status: number, headers: ResponseHeaders): void {
+    this.writeHead(status, headers);
+  }
+
+  /** For the outlet: the last byte has been handed over. */
+  endStream(): void {
+    this.complete();
+  }
+
+  #take(body: BodyReader, piece: ArrayBuffer, isLast: boolean): void {
+    // The piece is only lent; a reader that has settled needs no copy.
+    if (piece.byteLength > 0 && !body.settled) body.take(Buffer.from(new Uint8Array(piece)));
+    if (isLast) body.finish();
+    else if (!body.settled && this.response !== null) {
+      // The engine drops bodies that are slower than 16 KiB/s after 10 s; pausing and resuming starts its time anew,
+      // so that `bodyMsMax` decides instead.
+      this.response.pause();
+      this.response.resume();
+    }
+  }
+}
+
+/** Pieces go to the engine in slices of this size: a write over its 16 KiB cork buffer tells at once whether it got through. */
+const sliceBytes = 16 * 1024;
+
+/**
+ * A streaming answer in this engine. Its `write` takes everything and tells by false that the socket did not, without
+ * telling how much it then holds itself. So after a false no further slice goes in before the socket is writable
+ * again: the engine holds two slices at most, and what is left of a piece waits here. Who holds back is the
+ * caller; one that does not is cut once `slowReaderBytesMax` wait. A client that takes nothing for 10 s
+ * is cut by the engine.
+ */
+class UwsOutlet implements Outlet {
+  #exchange: UwsExchange;
+  #response: HttpResponse;
+  #head: { status: number; headers: ResponseHeaders } | null;
+  #blocked = false;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #told = false;
+  #ended = false;
+  #drain: (() => void) | null = null;
+
+  constructor(exchange: UwsExchange, response: HttpResponse, status: number, headers: ResponseHeaders) {
+    this.#exchange = exchange;
+    this.#response = response;
+    this.#head = { status, headers };
+    // Without it the engine would give the connection 10 s to the next request as soon as a blocked piece has left.
+    response.onWritable(() => this.#writable());
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    if (this.#exchange.gone || this.#ended) return false;
+    if (piece.length > 0) this.#take(piece);
+    this.#told = this.#blocked;
+    return !this.#blocked && !this.#exchange.gone;
+  }
+
+  onDrain(callback: () => void): void {
+    this.#drain = callback;
+  }
+
+  end(piece = ''): void {
+    if (this.#exchange.gone || this.#ended) return;
+    this.#ended = true;
+    if (this.#blocked) this.#wait(Buffer.from(piece));
+    else this.#finish(piece);
+  }
+
+  #take(piece: string | Uint8Array): void {
+    if (this.#blocked) {
+      this.#wait(Buffer.from(piece));
+      if (this.#waitingBytes > this.#exchange.slowReaderBytesMax) this.#exchange.cut();
+    } else if (typeof piece === 'string' && piece.length * 3 <= sliceBytes) this.#blocked = !this.#push(piece);
+    else this.#pushSlices(typeof piece === 'string' ? Buffer.from(piece) : piece);
+  }
+
+  #pushSlices(bytes: Uint8Array): void {
+    let offset = 0;
+    while (offset < bytes.length && !this.#blocked) {
+      this.#blocked = !this.#push(bytes.subarray(offset, offset + sliceBytes));
+      offset += sliceBytes;
+    }
+    if (offset < bytes.length) this.#wait(Buffer.from(bytes.subarray(offset)));
+  }
+
+  #wait(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+  }
+
+  #push(piece: string | Uint8Array): boolean {
+    let taken = true;
+    this.#response.cork(() => {
+      this.#writeHead();
+      taken = this.#response.write(piece);
+    });
+    return taken;
+  }
+
+  #writeHead(): void {
+    if (this.#head === null) return;
+    this.#exchange.startStream(this.#head.status, this.#head.headers);
+    this.#head = null;
+  }
+
+  #finish(piece: string): void {
+    this.#response.cork(() => {
+      this.#writeHead();
+      // Asking the engine to close here would write a header into the middle of the stream.
+      this.#response.end(piece);
+    });
+    this.#exchange.endStream();
+  }
+
+  #writable(): boolean {
+    this.#blocked = false;
+    // The engine leaves the sending of what it holds to this callback; closing an empty cork does it.
+    if (this.#waiting.length === 0) this.#response.cork(() => {});
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const bytes of waiting) {
+      if (this.#blocked) this.#wait(bytes);
+      else this.#pushSlices(bytes);
+    }
+    if (this.#blocked || this.#exchange.gone) return true;
+    if (this.#ended) this.#finish('');
+    else if (this.#told && this.#drain !== null) {
+      this.#told = false;
+      guarded(this.#drain, () => this.#exchange.cut());
+    }
+    return true;
+  }
+}

@@ -1,0 +1,172 @@
+import { STATUS_CODES } from 'node:http';
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { Clock } from '../../clock.ts';
+import type { EdgeBounds, RequestHead, ResponseHeaders } from '../../edge.ts';
+import { addressOf } from '../address.ts';
+import type { BodyReader } from '../body.ts';
+import { guarded } from '../guard.ts';
+import { bodiless, checkHeaders } from '../response.ts';
+import type { Cuttable, Running } from '../running.ts';
+import { valuesOf } from '../screen.ts';
+import type { HeaderLines } from '../screen.ts';
+
+/** What every request of one edge shares. */
+export interface UwsHouse {
+  readonly bounds: EdgeBounds;
+  readonly clock: Clock;
+  readonly running: Running;
+}
+
+/** Answers up to this size are handed over whole; larger ones leave as fast as the client reads, and are not copied. */
+const wholeBytesMax = 64 * 1024;
+
+const beyondAscii = /[^\x00-\x7f]/;
+
+/**
+ * All header lines of a request. The engine decodes them as UTF-8, where `node:http` gives one character a byte; this
+ * gives the latter. Bytes of 0x80 and above at a value's ends are gone: this engine trims them like spaces, and nothing
+ * that it offers tells.
+ */
+export function headerLines(request: HttpRequest): HeaderLines {
+  const lines: string[] = [];
+  request.forEach((name, value) => {
+    if (beyondAscii.test(value)) {
+      const first = valuesOf(lines, name).length === 0;
+      lines.push(name, first ? request.getHeader(name) : bytewise(value));
+    } else lines.push(name, value);
+  });
+  return lines;
+}
+
+/** The UTF-8 bytes of a text, one character a byte. */
+export const bytewise = (text: string): string => (beyondAscii.test(text) ? Buffer.from(text).toString('latin1') : text);
+
+/** A request in this engine, answered or upgraded. `HttpResponse` must not be touched once it was aborted or has ended. */
+export class UwsRequest implements RequestHead, Cuttable {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  gone = false;
+  protected readonly house: UwsHouse;
+  /** Null once aborted or answered. */
+  protected response: HttpResponse | null;
+  protected bodyReader: BodyReader | null = null;
+  #lines: HeaderLines;
+  #address: Uint8Array;
+  #goneCallbacks: (() => void)[] = [];
+  #answered = false;
+
+  constructor(house: UwsHouse, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
+    this.house = house;
+    this.response = response;
+    this.method = request.getCaseSensitiveMethod().toUpperCase();
+    this.path = bytewise(request.getUrl());
+    this.query = bytewise(request.getQuery() ?? '');
+    this.#lines = lines;
+    this.#address = new Uint8Array(response.getRemoteAddress());
+    response.onAborted(() => this.#abort());
+    house.running.add(this);
+  }
+
+  get remoteAddress(): string {
+    return addressOf(this.#address);
+  }
+
+  headers(name: string): readonly string[] {
+    return valuesOf(this.#lines, name);
+  }
+
+  onGone(callback: () => void): void {
+    if (this.gone) guarded(callback, () => {});
+    else this.#goneCallbacks.push(callback);
+  }
+
+  respond(status: number, headers: ResponseHeaders, body: string | Uint8Array = ''): void {
+    const response = this.claim(headers);
+    if (response === null) return;
+    const closes = this.closes;
+    if (this.method === 'HEAD' || bodiless(status)) {
+      response.cork(() => {
+        this.writeHead(status, headers);
+        // The length is written by hand: with one of its own this build never marks the answer as complete.
+        if (!bodiless(status)) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+        response.endWithoutBody();
+      });
+      this.complete();
+    } else if (closes || Buffer.byteLength(body) <= wholeBytesMax) {
+      response.cork(() => {
+        this.writeHead(status, headers, false);
+        response.end(body, closes);
+      });
+      this.complete();
+    } else this.#respondLarge(response, status, headers, typeof body === 'string' ? Buffer.from(body) : body);
+  }
+
+  cut(): void {
+    this.response?.close();
+  }
+
+  /** Whether the answer is the connection's last. */
+  protected get closes(): boolean {
+    return this.house.running.draining || this.bodyReader?.closesConnection === true;
+  }
+
+  /** Checks that an answer can be sent, once; the response to send it on, or null after the client has gone. */
+  protected claim(headers: ResponseHeaders): HttpResponse | null {
+    if (this.gone) return null;
+    if (this.#answered) throw new Error('A request is answered once.');
+    checkHeaders(headers);
+    this.#answered = true;
+    return this.response;
+  }
+
+  /** Writes status and headers; to be called corked. */
+  protected writeHead(status: number, headers: ResponseHeaders, announceClose = this.closes): void {
+    const response = this.response!;
+    response.writeStatus(statusLine(status));
+    for (const name in headers) response.writeHeader(name, headerText(headers[name]!));
+    // Where the engine itself closes it says so itself; elsewhere the client is asked to.
+    if (announceClose) response.writeHeader('Connection', 'close');
+  }
+
+  /** The answer is complete: the engine has all of it. */
+  protected complete(): void {
+    this.response = null;
+    this.#goneCallbacks = [];
+    this.bodyReader?.abandon();
+    this.house.running.delete(this);
+  }
+
+  #respondLarge(response: HttpResponse, status: number, headers: ResponseHeaders, bytes: Uint8Array): void {
+    response.onWritable((offset) => {
+      const [taken, done] = response.tryEnd(bytes.subarray(offset), bytes.length);
+      if (done) this.complete();
+      return taken;
+    });
+    response.cork(() => {
+      this.writeHead(status, headers);
+      const [, done] = response.tryEnd(bytes, bytes.length);
+      if (done) this.complete();
+    });
+  }
+
+  #abort(): void {
+    if (this.response === null) return;
+    this.gone = true;
+    const callbacks = this.#goneCallbacks;
+    this.complete();
+    for (const callback of callbacks) guarded(callback, () => {});
+  }
+}
+
+const statusLines = new Map<number, string>();
+
+function statusLine(status: number): string {
+  let line = statusLines.get(status);
+  if (line === undefined) statusLines.set(status, (line = `${status} ${STATUS_CODES[status] ?? ''}`));
+  return line;
+}
+
+/** The engine writes texts as UTF-8; a header's bytes are Latin-1, as they are with `node:http`. */
+export const headerText = (value: string): string | Uint8Array =>
+  beyondAscii.test(value) ? Buffer.from(value, 'latin1') : value;

@@ -1,0 +1,126 @@
+import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket, WebSocketBehavior } from 'uWebSockets.js';
+import type { EdgeBounds, ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
+import { guarded } from '../guard.ts';
+import type { Cuttable } from '../running.ts';
+import type { HeaderLines } from '../screen.ts';
+import { headerText, UwsRequest } from './request.ts';
+import type { UwsHouse } from './request.ts';
+
+/** What the engine keeps for each socket of its own. */
+export interface UwsSocketData {
+  socket: UwsSocket;
+}
+
+/** A request to upgrade in this engine. */
+export class UwsUpgrade extends UwsRequest implements Upgrade {
+  #context: us_socket_context_t;
+
+  constructor(house: UwsHouse, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: us_socket_context_t) {
+    super(house, response, request, lines);
+    this.#context = context;
+  }
+
+  accept(listener: SocketListener, headers: ResponseHeaders = {}, protocol = ''): void {
+    const response = this.claim(headers);
+    if (response === null) return;
+    const key = this.headers('sec-websocket-key')[0]!;
+    const socket = new UwsSocket(this.house, listener);
+    this.complete();
+    response.cork(() => {
+      response.writeStatus('101 Switching Protocols');
+      for (const name in headers) response.writeHeader(name, headerText(headers[name]!));
+      response.upgrade<UwsSocketData>({ socket }, key, protocol, '', this.#context);
+    });
+  }
+}
+
+/** A socket in this engine. */
+export class UwsSocket implements Socket, Cuttable {
+  #house: UwsHouse;
+  #listener: SocketListener;
+  /** Null before it is open and once it is closed. */
+  #engine: WebSocket<UwsSocketData> | null = null;
+  #told = false;
+  #tooLarge = false;
+
+  constructor(house: UwsHouse, listener: SocketListener) {
+    this.#house = house;
+    this.#listener = listener;
+    house.running.add(this);
+  }
+
+  get bufferedBytes(): number {
+    return this.#engine?.getBufferedAmount() ?? 0;
+  }
+
+  send(data: string | Uint8Array): boolean {
+    if (this.#engine === null) return false;
+    if (this.#told && this.bufferedBytes + data.length > this.#house.bounds.slowReaderBytesMax) {
+      this.#engine.close();
+      return false;
+    }
+    this.#told = this.#engine.send(data, typeof data !== 'string') !== 1;
+    return !this.#told;
+  }
+
+  close(code: number, reason?: string): void {
+    this.#engine?.end(code, reason);
+  }
+
+  cut(): void {
+    this.close(1001);
+  }
+
+  opened(engine: WebSocket<UwsSocketData>): void {
+    this.#engine = engine;
+    this.#call(() => this.#listener.opened(this));
+  }
+
+  received(data: ArrayBuffer, isBinary: boolean): void {
+    if (data.byteLength > this.#house.bounds.socketMessageBytesMax) return this.close(1009);
+    // The message is only lent.
+    const bytes = Buffer.from(data);
+    const message = isBinary ? new Uint8Array(bytes) : bytes.toString();
+    this.#call(() => this.#listener.message(message));
+  }
+
+  drained(): void {
+    if (!this.#told || this.bufferedBytes > 0) return;
+    this.#told = false;
+    this.#call(() => this.#listener.drained?.());
+  }
+
+  /** `reason` is the engine's own text if it closed the connection without a closing frame. */
+  closed(code: number, reason: string): void {
+    this.#engine = null;
+    this.#house.running.delete(this);
+    this.#tooLarge = code === 1006 && reason === 'Received too big message';
+    // Later, because the engine calls this from within `close`.
+    queueMicrotask(() => guarded(() => this.#listener.closed(this.#tooLarge ? 1009 : code), () => {}));
+  }
+
+  #call(call: () => unknown): void {
+    guarded(call, () => this.close(1011));
+  }
+}
+
+/** The engine cuts a connection without a closing frame when a message is over its own bound, so that lies higher. */
+const engineMessageFactor = 4;
+
+/** How the engine is to treat sockets; `upgrade` is the server's own. */
+export const socketBehavior = (bounds: EdgeBounds): WebSocketBehavior<UwsSocketData> => ({
+  maxPayloadLength: engineMessageFactor * bounds.socketMessageBytesMax,
+  // Only these seconds are allowed by the engine.
+  idleTimeout: Math.min(Math.max(Math.round(bounds.connectionIdleMs / 1000), 8), 960),
+  sendPingsAutomatically: true,
+  // Nothing is ever dropped: `send` itself cuts a reader that is too slow.
+  maxBackpressure: 0,
+  open: (engine) => engine.getUserData().socket.opened(engine),
+  message: (engine, data, isBinary) => engine.getUserData().socket.received(data, isBinary),
+  drain: (engine) => engine.getUserData().socket.drained(),
+  close: (engine, code, reason) => {
+    // The engine's own texts are ASCII; the getter of a closed socket throws, the property does not.
+    const { socket } = engine as unknown as UwsSocketData;
+    socket.closed(code, Buffer.from(reason).toString());
+  },
+});

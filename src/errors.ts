@@ -1,0 +1,109 @@
+/**
+ * The one table of everything that a client can be told to have gone wrong (specification 7, contract 2).
+ * A message is a fixed sentence; only a field's path, a wait in seconds or a limit is filled in. No text of a
+ * provider, a library or the runtime ever becomes part of one.
+ */
+
+/** Whether and how a client repeats the request (specification 7, "Retrying"). */
+export type Retry = 'never' | 'after' | 'backoff_thrice' | 'backoff';
+
+export interface ErrorRow {
+  readonly code: string;
+  readonly status: number;
+  readonly type: string;
+  readonly message: string;
+  readonly retry: Retry;
+}
+
+const row = <const C extends string>(code: C, status: number, type: string, message: string, retry: Retry = 'never') =>
+  ({ code, status, type, message, retry }) as const;
+
+/** Rows by name. Several rows share the code `invalid_request`, and two each `api_error` and `rate_limited`. */
+export const errors = {
+  missing_api_key: row('missing_api_key', 401, 'authentication_error', 'No API key was sent.'),
+  invalid_api_key: row('invalid_api_key', 401, 'authentication_error', 'The API key is not valid.'),
+  revoked_api_key: row('revoked_api_key', 401, 'authentication_error', 'The API key has been revoked.'),
+  expired_api_key: row('expired_api_key', 401, 'authentication_error', 'The API key has expired.'),
+  invalid_token: row('invalid_token', 401, 'authentication_error', 'The token is unknown, used or expired.'),
+
+  assistant_not_permitted: row('assistant_not_permitted', 403, 'permission_error', 'The API key may not use this assistant.'),
+
+  route_not_found: row('route_not_found', 404, 'not_found', 'No such path, or the path does not have this method.'),
+  assistant_not_found: row('assistant_not_found', 404, 'not_found', 'No such assistant.'),
+  session_not_found: row('session_not_found', 404, 'not_found', 'No such session.'),
+  turn_not_found: row('turn_not_found', 404, 'not_found', 'No such turn.'),
+
+  assistant_not_published: row('assistant_not_published', 409, 'conflict', 'The assistant is not published.'),
+  assistant_disabled: row('assistant_disabled', 409, 'conflict', 'The assistant is disabled.'),
+  session_ended: row('session_ended', 409, 'conflict', 'The session has ended.'),
+  session_expired: row('session_expired', 409, 'conflict', 'The session has expired.'),
+  turn_in_progress: row('turn_in_progress', 409, 'conflict', 'A turn is already in progress on this session.'),
+  voice_disabled: row('voice_disabled', 409, 'conflict', 'Voice is off on this assistant.'),
+
+  unreadable_header: row('invalid_request', 400, 'invalid_request', 'A header could not be read.'),
+  malformed_json: row('invalid_request', 400, 'invalid_request', 'The body is not valid JSON.'),
+  body_too_large: row('invalid_request', 400, 'invalid_request', 'The body is larger than {limit} bytes.'),
+  body_timeout: row('invalid_request', 400, 'invalid_request', 'The body did not arrive in time.'),
+  not_an_object: row('invalid_request', 422, 'invalid_request', 'The body must be a JSON object.'),
+  missing_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` is required.'),
+  invalid_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` has the wrong type or a value that is not allowed.'),
+  idempotency_mismatch: row('invalid_request', 422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
+  missing_visitor_fields: row('missing_visitor_fields', 422, 'invalid_request', 'Required visitor fields are missing: {field}.'),
+  message_too_long: row('message_too_long', 422, 'invalid_request', 'The message is longer than {limit} characters.'),
+  text_too_long: row('text_too_long', 422, 'invalid_request', 'The text is longer than {limit} characters.'),
+  invalid_range: row('invalid_range', 422, 'invalid_request', 'The window must start before it ends and be at most {limit} days long.'),
+
+  assistant_unavailable: row('assistant_unavailable', 503, 'service_unavailable', 'The assistant cannot answer at the moment.'),
+  voice_unavailable: row('voice_unavailable', 503, 'service_unavailable', 'Voice is not available at the moment.'),
+  service_unavailable: row('api_error', 503, 'service_unavailable', 'The service is temporarily unavailable.', 'backoff'),
+  api_error: row('api_error', 500, 'api_error', 'Something went wrong on our side.', 'backoff_thrice'),
+
+  rate_limited: row('rate_limited', 429, 'rate_limit_error', 'Rate limit exceeded. Retry in {seconds} seconds.', 'after'),
+} satisfies Record<string, ErrorRow>;
+
+export type ErrorName = keyof typeof errors;
+export type ErrorCode = (typeof errors)[ErrorName]['code'];
+
+export interface FailureDetail {
+  /** The path of the offending field, as in `visitor.email`. */
+  field?: string;
+  /** Whole seconds until a retry can pass; sent as `Retry-After` as well. */
+  seconds?: number;
+  /** The bound that was crossed. */
+  limit?: number;
+  /** What happened, for the log alone. */
+  cause?: unknown;
+}
+
+/** A refusal on its way to the client: a row of the table with its blanks filled in. */
+export class Failure extends Error {
+  readonly row: ErrorRow;
+  readonly seconds: number | undefined;
+
+  constructor(name: ErrorName, detail: FailureDetail = {}) {
+    const row = errors[name];
+    super(sentence(row.message, detail), { cause: detail.cause });
+    this.row = row;
+    this.seconds = detail.seconds;
+  }
+
+  get code(): string {
+    return this.row.code;
+  }
+
+  get status(): number {
+    return this.row.status;
+  }
+}
+
+const sentence = (template: string, { field = '', seconds = 0, limit = 0 }: FailureDetail): string =>
+  template
+    .replace('{field}', () => field)
+    .replace('{seconds}', String(seconds))
+    .replace('{limit}', String(limit));
+
+/** The body of every failure (specification 2). */
+export const failureBody = (failure: Failure, requestId: string) => ({
+  error: { type: failure.row.type, code: failure.row.code, message: failure.message },
+  request_id: requestId,
+});

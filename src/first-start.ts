@@ -1,0 +1,60 @@
+/** What a person reads when the server starts; on an empty store, a first workspace, assistant and key to try it with (contract 11). */
+import { newKey } from './console/keys.ts';
+import { draftSnapshot } from './host/assistants.ts';
+import { secondsOf } from './clock.ts';
+import { limits } from './limits.ts';
+import type { Services } from './services.ts';
+
+/** The lines to print. */
+export async function firstStart(services: Services, url: string, engine: string): Promise<string> {
+  const { store, config } = services;
+  const any = await store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' });
+  const lines = ['', `  parley listens on ${url}  (${store.name}, ${engine})`, ''];
+  if (any.items.length === 0) lines.push(...(await firstInstallation(services, url)));
+  const token = config.store.kind === 'lmdb' && config.operatorToken === null ? `in ${config.store.folder}/operator-token` : 'as set';
+  if (config.store.kind === 'memory' && config.operatorToken === null) lines.push(`  Operator token  ${services.operatorToken}`, '');
+  else lines.push(`  Operator token  ${token}; the console's API is at ${url}/console/api`, '');
+  return `${lines.join('\n')}\n`;
+}
+
+async function firstInstallation(services: Services, url: string): Promise<string[]> {
+  const { store, ids, clock } = services;
+  const at = secondsOf(clock.now());
+  const workspaceId = ids.make('wks');
+  await store.catalog.create('workspace', {
+    id: workspaceId,
+    name: 'default',
+    retentionDays: limits.retentionDaysDefault,
+    turnsInFlightMax: limits.turnsInFlightMax,
+    createdAt: at,
+    updatedAt: at,
+  });
+  const assistantId = ids.make('asst');
+  await store.catalog.create('assistant', {
+    id: assistantId,
+    workspaceId,
+    name: 'demo',
+    description: 'The embedded assistant: rule-based, for trying things out.',
+    greeting: null,
+    channels: { voice: false, link: false, widget: false },
+    visitorFields: [],
+    maxCallSeconds: limits.maxCallSecondsDefault,
+    model: { provider: 'scripted', name: 'scripted', credentialId: null, systemPrompt: null, temperature: null, outputTokensMax: null },
+    voice: null,
+    link: null,
+    createdAt: at,
+    updatedAt: at,
+    machine: { ...draftSnapshot(false), state: 'published' },
+  });
+  const { text } = await newKey(workspaceId, { name: 'first' }, at, services);
+  const session = `$(curl -s ${url}/sessions -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
+  return [
+    `  API key         ${text}`,
+    '                  It is shown this once; `parley keys create` makes more.',
+    '',
+    '  Try it:',
+    '',
+    `  curl -N "${url}/sessions/${session}/chat" -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"message":"Hello! What can you do?"}'`,
+    '',
+  ];
+}

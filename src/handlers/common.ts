@@ -1,0 +1,68 @@
+/** What several handlers need: reaching a resource, and answering with lists. */
+import { Failure } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { KeyCaller, Reply, Request } from '../request.ts';
+import type { Services } from '../services.ts';
+import type { Assistant, Page, PageRequest, Session } from '../store.ts';
+
+export interface PageFields {
+  readonly limit?: number;
+  readonly after?: string;
+  readonly order?: string;
+}
+
+/** The page that a query asks for; a cursor that is none is a wrong field. */
+export function pageRequest(query: PageFields, order: 'asc' | 'desc', isCursor: (after: string) => boolean): PageRequest {
+  if (query.after !== undefined && !isCursor(query.after)) throw new Failure('invalid_field', { field: 'after' });
+  return {
+    limit: query.limit ?? limits.listDefault,
+    after: query.after ?? null,
+    order: query.order === 'asc' || query.order === 'desc' ? query.order : order,
+  };
+}
+
+export const list = <T>(page: Page<T>, view: (item: T) => unknown): Reply => ({
+  status: 200,
+  json: { object: 'list', data: page.items.map(view), has_more: page.next !== null, next_cursor: page.next },
+});
+
+export const mayUse = (caller: KeyCaller, assistantId: string): boolean => caller.assistantIds?.includes(assistantId) ?? true;
+
+/** The assistant: 404 if the workspace has none such, then 403 if the key may not use it. */
+export async function reachAssistant(caller: KeyCaller, id: string, services: Services): Promise<Assistant> {
+  const actor = await services.host.assistants.of(caller.workspaceId, id);
+  if (actor === null) throw new Failure('assistant_not_found');
+  if (!mayUse(caller, id)) throw new Failure('assistant_not_permitted');
+  return actor.record;
+}
+
+/** An assistant that a listing is filtered by: one out of the key's reach is as unknown as none (contract 4). */
+export async function listedAssistant(caller: KeyCaller, id: string, services: Services): Promise<void> {
+  const actor = await services.host.assistants.of(caller.workspaceId, id);
+  if (actor === null || !mayUse(caller, id)) throw new Failure('assistant_not_found');
+}
+
+/** The assistants that a listing may show: the one asked for, else all that the key reaches; null for every one. */
+export async function listedAssistants(caller: KeyCaller, asked: string | undefined, services: Services): Promise<readonly string[] | null> {
+  if (asked === undefined) return caller.assistantIds;
+  await listedAssistant(caller, asked, services);
+  return [asked];
+}
+
+/** Unix seconds before which a session's last activity puts it past retention. */
+export async function retainedSince(workspaceId: string, services: Services): Promise<number> {
+  const workspace = await services.host.workspaces.of(workspaceId);
+  const days = workspace?.record.retentionDays ?? limits.retentionDaysDefault;
+  return Math.floor(services.clock.now() / 1000) - days * 86_400;
+}
+
+/** The session of the path: 404 if it is unknown, another workspace's or past retention, then 403. */
+export async function reachSession(request: Request<KeyCaller>): Promise<Session> {
+  const { caller, params, services } = request;
+  const session = await services.host.sessions.read(caller.workspaceId, params.id!);
+  if (session === null || session.lastActivityAt < (await retainedSince(caller.workspaceId, services))) {
+    throw new Failure('session_not_found');
+  }
+  if (!mayUse(caller, session.assistantId)) throw new Failure('assistant_not_permitted');
+  return session;
+}

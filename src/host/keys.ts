@@ -1,0 +1,105 @@
+/** Key actors: whether a request may pass, and what it costs. */
+import { keyMachine, keyVersion, type KeyContext, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
+import { secondsOf, type Clock } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { matches, publicIdOf } from '../keys.ts';
+import type { BudgetName, Key, Store, Taken } from '../store.ts';
+import { openActor } from './actor.ts';
+import type { Inspector } from './inspector.ts';
+import { CatalogActors, type CatalogActor } from './residents.ts';
+import { refusalOf } from './sessions.ts';
+
+export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
+
+export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
+  readonly #store: Store;
+  readonly #clock: Clock;
+
+  constructor(store: Store, clock: Clock, inspector: Inspector) {
+    super({
+      kind: 'key',
+      catalog: store.catalog,
+      clock,
+      inspector,
+      open: (record, identity) => openActor<KeyEvent, KeyOutcome>(keyMachine, keyVersion, { snapshot: record.machine }, identity, inspector),
+    });
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** The key that this text is; throws the 401 that says why it is none. Costs no budget. */
+  async authenticate(text: string): Promise<KeyActor> {
+    const publicId = publicIdOf(text);
+    const actor = publicId === null ? null : await this.#byPublicId(publicId);
+    if (actor === null || !matches(text, actor.record.digest)) throw new Failure('invalid_api_key');
+    const at = this.#clock.now();
+    const { expiresAt } = actor.machine.context as KeyContext;
+    const { state } = actor.machine;
+    // The machine is asked only where it would refuse or move: within its budgets a key's request changes nothing in it.
+    if (state === 'revoked' || state === 'expired' || (expiresAt !== null && at >= expiresAt * 1000)) {
+      const refusal = refusalOf(actor.machine.send({ type: 'request', at, debt: null }));
+      if (refusal !== null) throw new Failure(refusal);
+    }
+    return actor;
+  }
+
+  /** Holds a request against the budgets, in order until one refuses; the last item tells the verdict. */
+  async take(actor: KeyActor, budgets: readonly BudgetName[]): Promise<Taken[]> {
+    const { id, workspaceId, limits } = actor.record;
+    const at = this.#clock.now();
+    const answer = this.#store.takeBudgets(workspaceId, id, budgets.map((budget) => ({ budget, ceiling: limits[budget] })), at);
+    const taken = answer instanceof Promise ? await answer : answer;
+    const last = taken.at(-1);
+    const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
+    if (debt !== null || actor.machine.state === 'limited') actor.machine.send({ type: 'request', at, debt });
+    return taken;
+  }
+
+  async revoke(workspaceId: string, id: string): Promise<KeyActor | null> {
+    return this.change(workspaceId, id, (actor) => {
+      const at = this.#clock.now();
+      actor.machine.send({ type: 'revoke', at });
+      const { revokedAt } = actor.machine.context as KeyContext;
+      return { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) };
+    });
+  }
+
+  async configure(workspaceId: string, id: string, change: (record: Key) => Key): Promise<KeyActor | null> {
+    return this.change(workspaceId, id, (actor) => {
+      const record = change(actor.record);
+      actor.machine.send({ type: 'configure', at: this.#clock.now(), expiresAt: record.expiresAt });
+      return { ...record, machine: settled(actor.machine.snapshot()) };
+    });
+  }
+
+  async #byPublicId(publicId: string): Promise<KeyActor | null> {
+    const live = this.population.peek(keyIdOf(publicId));
+    if (live !== undefined) return live;
+    const found = await this.#store.catalog.keyByPublicId(publicId);
+    if (found === null) return null;
+    return this.adopt(found, found.record.workspaceId);
+  }
+}
+
+/** A key's id carries its public part, so that a key that is awake is found without the store. */
+export const keyIdOf = (publicId: string): string => `key_${publicId}`;
+
+/** Debt lives in the budgets; a stored key is active, revoked or expired. */
+const settled = (snapshot: { version: number; state: string; context: unknown }) => ({
+  ...snapshot,
+  state: snapshot.state === 'limited' ? 'active' : snapshot.state,
+  context: { ...(snapshot.context as KeyContext), debt: null },
+});
+
+/** An active key's machine at its beginning. */
+export const activeSnapshot = (expiresAt: number | null) => ({
+  version: keyVersion,
+  state: 'active',
+  context: { expiresAt, revokedAt: null, debt: null } satisfies KeyContext,
+});
+
+/** The key's status as its people see it: a debt is not a status. */
+export function keyStatus(key: Key, now: number): 'active' | 'revoked' | 'expired' {
+  if (key.revokedAt !== null) return 'revoked';
+  return key.expiresAt !== null && secondsOf(now) >= key.expiresAt ? 'expired' : 'active';
+}

@@ -1,0 +1,16 @@
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type { Store } from '../store.ts';
+import type { Inspector } from './inspector.ts';
+
+/** What the session actors are made with. */
+export interface SessionsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly inspector: Inspector;
+  /** A random name for this process as an owner of turns. */
+  readonly owner: string;
+  /** How long a turn may run, in milliseconds. */
+  readonly turnMsMax: number;
+}

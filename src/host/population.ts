@@ -1,0 +1,109 @@
+/**
+ * The live actors of one kind: activated on demand (concurrent asks load once), kept in order of use, passivated when
+ * idle for `actorIdleMs` and, the longest idle first, above `actorsLiveMax`.
+ */
+import type { Clock, Timer } from '../clock.ts';
+
+export interface Resident {
+  /** True while it must not be passivated: an event waits in its mailbox, or a turn is in flight. */
+  readonly busy: boolean;
+  /** Milliseconds of the clock at the last use. */
+  usedAt: number;
+  /** Called once when it leaves. */
+  passivated(): void;
+}
+
+export class Population<R extends Resident> {
+  readonly #live = new Map<string, R>();
+  readonly #loading = new Map<string, Promise<R | null>>();
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  readonly #liveMax: number;
+  #timer: Timer | null = null;
+
+  constructor(clock: Clock, bounds: { actorIdleMs: number; actorsLiveMax: number }) {
+    this.#clock = clock;
+    this.#idleMs = bounds.actorIdleMs;
+    this.#liveMax = bounds.actorsLiveMax;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  residents(): Iterable<R> {
+    return this.#live.values();
+  }
+
+  /** The live one, if it is; counts as a use. */
+  peek(id: string): R | undefined {
+    const resident = this.#live.get(id);
+    if (resident !== undefined) this.#use(id, resident);
+    return resident;
+  }
+
+  /** The live one, or the one that `load` brings; null if there is none. */
+  async activate(id: string, load: () => Promise<R | null>): Promise<R | null> {
+    const live = this.peek(id);
+    if (live !== undefined) return live;
+    const underWay = this.#loading.get(id);
+    if (underWay !== undefined) return underWay;
+    const loading = load().then((resident) => {
+      if (resident !== null && this.#loading.get(id) === loading) this.#admit(id, resident);
+      return resident;
+    });
+    this.#loading.set(id, loading);
+    try {
+      return await loading;
+    } finally {
+      if (this.#loading.get(id) === loading) this.#loading.delete(id);
+    }
+  }
+
+  /** Throws the actor away without a word to the store: the next ask loads it anew. */
+  discard(id: string): void {
+    this.#loading.delete(id);
+    const resident = this.#live.get(id);
+    if (resident === undefined) return;
+    this.#live.delete(id);
+    resident.passivated();
+  }
+
+  clear(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    for (const id of [...this.#live.keys()]) this.discard(id);
+  }
+
+  #admit(id: string, resident: R): void {
+    this.#use(id, resident);
+    if (this.#live.size > this.#liveMax) this.#evict(this.#live.size - this.#liveMax);
+    this.#timer ??= this.#clock.after(this.#idleMs, () => this.#sweep());
+  }
+
+  // Re-insertion keeps the map in order of use: its first entry is the longest idle.
+  #use(id: string, resident: R): void {
+    resident.usedAt = this.#clock.now();
+    this.#live.delete(id);
+    this.#live.set(id, resident);
+  }
+
+  #evict(excess: number): void {
+    for (const [id, resident] of this.#live) {
+      if (excess <= 0) return;
+      if (resident.busy) continue;
+      this.discard(id);
+      excess--;
+    }
+  }
+
+  #sweep(): void {
+    this.#timer = null;
+    const before = this.#clock.now() - this.#idleMs;
+    for (const [id, resident] of this.#live) {
+      if (resident.usedAt > before) break;
+      if (!resident.busy) this.discard(id);
+    }
+    if (this.#live.size > 0) this.#timer = this.#clock.after(this.#idleMs / 2, () => this.#sweep());
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Live actors over the console's records: a workspace, an assistant or a key with its machine. A change is decided on the
+ * live actor, committed against the version it was decided on, and seen by every request from then on.
+ */
+import type { Clock } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Versioned } from '../store.ts';
+import type { ActorIdentity, Stateful } from './actor.ts';
+import type { Inspector } from './inspector.ts';
+import { Mailbox } from './mailbox.ts';
+import { Population, type Resident } from './population.ts';
+
+export class CatalogActor<K extends CatalogKind, Event, Outcome> implements Resident {
+  usedAt = 0;
+  record: CatalogRecords[K];
+  version: number;
+  machine: Stateful<Event, Outcome>;
+  readonly mailbox = new Mailbox();
+  readonly identity: ActorIdentity;
+  readonly #inspector: Inspector;
+
+  constructor(found: Versioned<CatalogRecords[K]>, machine: Stateful<Event, Outcome>, identity: ActorIdentity, inspector: Inspector) {
+    this.record = found.record;
+    this.version = found.version;
+    this.machine = machine;
+    this.identity = identity;
+    this.#inspector = inspector;
+    inspector.life('activated', identity, machine.state);
+  }
+
+  get busy(): boolean {
+    return this.mailbox.busy;
+  }
+
+  passivated(): void {
+    this.#inspector.life('passivated', this.identity, this.machine.state);
+  }
+}
+
+export interface CatalogActorsOptions<K extends CatalogKind, Event, Outcome> {
+  readonly kind: K;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly inspector: Inspector;
+  /** Brings the machine of a record to life. */
+  open(record: CatalogRecords[K], identity: ActorIdentity): Promise<Stateful<Event, Outcome>> | Stateful<Event, Outcome>;
+}
+
+export class CatalogActors<K extends CatalogKind, Event, Outcome> {
+  readonly #options: CatalogActorsOptions<K, Event, Outcome>;
+  readonly population: Population<CatalogActor<K, Event, Outcome>>;
+
+  constructor(options: CatalogActorsOptions<K, Event, Outcome>) {
+    this.#options = options;
+    this.population = new Population(options.clock, limits);
+  }
+
+  /** The actor with this id in this workspace, or null: an id of another workspace is as unknown as none. */
+  async of(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
+    const actor = await this.population.activate(id, () => this.#load(workspaceId, id));
+    return actor !== null && actor.identity.workspaceId === workspaceId ? actor : null;
+  }
+
+  /** Makes a live actor of a record that is at hand already. */
+  async adopt(found: Versioned<CatalogRecords[K]>, workspaceId: string): Promise<CatalogActor<K, Event, Outcome>> {
+    const identity = { kind: this.#options.kind, id: found.record.id, workspaceId };
+    return (await this.population.activate(found.record.id, async () => {
+      const machine = await this.#options.open(found.record, identity);
+      return new CatalogActor(found, machine, identity, this.#options.inspector);
+    }))!;
+  }
+
+  /**
+   * Decides, commits, answers: `decide` gets the actor and returns the record as it will be. The changed actor, or null
+   * if there is none. Throws what `decide` throws, and then nothing has changed.
+   */
+  async change(
+    workspaceId: string,
+    id: string,
+    decide: (actor: CatalogActor<K, Event, Outcome>) => CatalogRecords[K],
+  ): Promise<CatalogActor<K, Event, Outcome> | null> {
+    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+      const actor = await this.of(workspaceId, id);
+      if (actor === null) return null;
+      const changed = await actor.mailbox.post(() => this.#commit(actor, decide));
+      if (changed) return actor;
+      // Somebody else moved: throw the actor away, load, decide again.
+      this.population.discard(id);
+    }
+    throw new StoreUnavailable(`a ${this.#options.kind} would not hold still`);
+  }
+
+  async remove(workspaceId: string, id: string): Promise<boolean> {
+    const removed = await this.#options.catalog.remove(this.#options.kind, workspaceId, id);
+    if (removed) this.population.discard(id);
+    return removed;
+  }
+
+  async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (actor: CatalogActor<K, Event, Outcome>) => CatalogRecords[K]): Promise<boolean> {
+    try {
+      const record = decide(actor);
+      const version = await this.#options.catalog.replace(this.#options.kind, record, actor.version);
+      if (version === null) return false;
+      actor.record = record;
+      actor.version = version;
+      return true;
+    } catch (error) {
+      // What was decided and not committed must not be seen.
+      this.population.discard(actor.identity.id);
+      throw error;
+    }
+  }
+
+  async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
+    const found = await this.#options.catalog.read(this.#options.kind, workspaceId, id);
+    if (found === null) return null;
+    const identity = { kind: this.#options.kind, id, workspaceId };
+    return new CatalogActor(found, await this.#options.open(found.record, identity), identity, this.#options.inspector);
+  }
+}

@@ -1,0 +1,222 @@
+/** Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered. */
+import { openedSession, sessionMachine, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import { secondsOf, type Timer } from '../clock.ts';
+import { Failure, type ErrorName } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { StoreUnavailable, type Message, type Remembered, type Session, type Versioned } from '../store.ts';
+import type { TurnRunner } from '../turn/runner.ts';
+import { openActor, type ActorIdentity, type Stateful } from './actor.ts';
+import type { Inspector } from './inspector.ts';
+import { Mailbox } from './mailbox.ts';
+import type { SessionsOptions } from './options.ts';
+import { sealOrphan } from './orphans.ts';
+import { Population, type Resident } from './population.ts';
+
+export interface NewSession {
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  readonly channel: Session['channel'];
+  readonly visitor: Session['visitor'];
+  readonly metadata: Session['metadata'];
+  readonly maxCallSeconds: number;
+  readonly greeting: string | null;
+  readonly remember: Omit<Remembered, 'resultId' | 'untilMs'> | null;
+}
+
+export class SessionActor implements Resident {
+  usedAt = 0;
+  record: Session;
+  version: number;
+  readonly machine: Stateful<SessionEvent, SessionOutcome>;
+  readonly mailbox = new Mailbox();
+  readonly identity: ActorIdentity;
+  /** The turn in flight, if this process runs it. */
+  runner: TurnRunner | null = null;
+  /** Fires when a session with a turn in flight expires; without one, its deadline is read off the clock. */
+  deadline: Timer | null = null;
+  readonly #inspector: Inspector;
+
+  constructor(found: Versioned<Session>, inspector: Inspector) {
+    this.record = found.record;
+    this.version = found.version;
+    this.identity = { kind: 'session', id: found.record.id, workspaceId: found.record.workspaceId };
+    this.#inspector = inspector;
+    this.machine = openActor(sessionMachine, sessionVersion, { snapshot: found.record.machine }, this.identity, inspector);
+    inspector.life('activated', this.identity, this.machine.state);
+  }
+
+  get busy(): boolean {
+    return this.runner !== null || this.mailbox.busy;
+  }
+
+  get context(): SessionContext {
+    return this.machine.context as SessionContext;
+  }
+
+  passivated(): void {
+    this.deadline?.cancel();
+    this.#inspector.life('passivated', this.identity, this.machine.state);
+  }
+}
+
+export class Sessions {
+  readonly population: Population<SessionActor>;
+  readonly options: SessionsOptions;
+
+  constructor(options: SessionsOptions) {
+    this.options = options;
+    this.population = new Population(options.clock, limits);
+  }
+
+  /** Creates a session with its greeting; under an `Idempotency-Key` used before, answers with the session it made then. */
+  async create(wanted: NewSession): Promise<{ session: Session; replayed: boolean }> {
+    const { store, clock, ids } = this.options;
+    const nowMs = clock.now();
+    const createdAt = secondsOf(nowMs);
+    const expiresAt = createdAt + wanted.maxCallSeconds;
+    const { greeting, remember, ...fields } = wanted;
+    const id = ids.make('ses');
+    const session: Session = {
+      id,
+      ...fields,
+      createdAt,
+      expiresAt,
+      lastActivityAt: createdAt,
+      messageCount: greeting === null ? 0 : 1,
+      machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
+    };
+    const created = await store.createSession({
+      session,
+      greeting: greeting === null ? null : greetingMessage(ids.make('msg'), greeting, createdAt),
+      remember: remember && { ...remember, resultId: id, untilMs: nowMs + limits.idempotencyMsMax },
+      nowMs,
+    });
+    if (created.outcome === 'created') return { session, replayed: false };
+    return { session: await this.#made(wanted.workspaceId, created.remembered, remember!.bodyDigest), replayed: true };
+  }
+
+  /** The session that a request under this `Idempotency-Key` made before; null if there was none. */
+  async remembered(workspaceId: string, remember: Pick<Remembered, 'scope' | 'key' | 'bodyDigest'>): Promise<Session | null> {
+    const earlier = await this.options.store.remembered(workspaceId, remember.scope, remember.key, this.options.clock.now());
+    return earlier && this.#made(workspaceId, earlier, remember.bodyDigest);
+  }
+
+  async #made(workspaceId: string, earlier: Remembered, bodyDigest: string): Promise<Session> {
+    if (earlier.bodyDigest !== bodyDigest) throw new Failure('idempotency_mismatch');
+    const session = await this.read(workspaceId, earlier.resultId);
+    if (session === null) throw new Failure('session_not_found');
+    return session;
+  }
+
+  /** The session as it is, without waking its actor. */
+  async read(workspaceId: string, sessionId: string): Promise<Session | null> {
+    const live = this.population.peek(sessionId);
+    if (live !== undefined) return live.record.workspaceId === workspaceId ? live.record : null;
+    return (await this.options.store.session(workspaceId, sessionId))?.record ?? null;
+  }
+
+  /** The live actor of a session; a turn that its process left behind is sealed on the way. */
+  async of(workspaceId: string, sessionId: string): Promise<SessionActor | null> {
+    const actor = await this.population.activate(sessionId, async () => {
+      const found = await this.#settled(workspaceId, sessionId);
+      return found && new SessionActor(found, this.options.inspector);
+    });
+    return actor !== null && actor.record.workspaceId === workspaceId ? actor : null;
+  }
+
+  /** Ends the session, and with it the turn in flight; answers once that turn is sealed. */
+  async end(actor: SessionActor): Promise<void> {
+    await this.tell(actor, (at) => ({ type: 'end', at }));
+    await actor.runner?.over;
+  }
+
+  /** Aborts the turn if it is the one in flight; answers once it is sealed. */
+  async abort(actor: SessionActor, turnId: string): Promise<void> {
+    const { runner } = actor;
+    await this.tell(actor, (at) => ({ type: 'abort', at, turnId }));
+    if (runner?.turnId === turnId) await runner.over;
+  }
+
+  /** Hands the actor an event that stores no output: decides, commits if the machine moved, acts. Returns the outcomes. */
+  tell(actor: SessionActor, event: (at: number) => SessionEvent): Promise<SessionOutcome[]> {
+    return actor.mailbox.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        const at = this.options.clock.now();
+        const outcomes = actor.machine.send(event(at));
+        if (!(await this.settle(actor, outcomes, at))) continue;
+        return outcomes;
+      }
+      throw new StoreUnavailable('a session would not hold still');
+    });
+  }
+
+  /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the decision must be taken again. */
+  async settle(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): Promise<boolean> {
+    if (outcomes.some((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired')) {
+      const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, secondsOf(at)), machine: actor.machine.snapshot() };
+      const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.version));
+      if (!committed) return false;
+    }
+    for (const outcome of outcomes) {
+      if (outcome.type === 'turn.stop' && actor.runner?.turnId === outcome.turnId) void actor.runner.stop(outcome.reason);
+    }
+    return true;
+  }
+
+  /**
+   * Runs the store's step and takes its new version: true if it held. If somebody else moved, the actor is loaded anew
+   * and the answer is false; if the store is away, the decision is undone and the error goes on.
+   */
+  async commit(actor: SessionActor, session: Session, step: () => Promise<number | null>): Promise<boolean> {
+    try {
+      const version = await step();
+      if (version !== null) {
+        actor.record = session;
+        actor.version = version;
+        return true;
+      }
+    } catch (error) {
+      actor.machine.restore(actor.record.machine);
+      throw error;
+    }
+    await this.reload(actor);
+    return false;
+  }
+
+  /** Forgets what was decided and takes the session as the store has it. */
+  async reload(actor: SessionActor): Promise<void> {
+    const found = await this.options.store.session(actor.record.workspaceId, actor.record.id);
+    if (found === null) {
+      this.population.discard(actor.record.id);
+      throw new Failure('session_not_found');
+    }
+    actor.record = found.record;
+    actor.version = found.version;
+    actor.machine.restore(found.record.machine);
+  }
+
+  /** The session as stored, with no turn of a dead process left open in it. */
+  async #settled(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
+    const found = await this.options.store.session(workspaceId, sessionId);
+    if (found === null) return null;
+    const { activeTurnId } = found.record.machine.context as SessionContext;
+    return activeTurnId === null ? found : sealOrphan(this.options, found, activeTurnId);
+  }
+}
+
+const greetingMessage = (id: string, content: string, createdAt: number): Message => ({
+  id,
+  turnId: null,
+  role: 'assistant',
+  content,
+  status: 'completed',
+  stopReason: null,
+  errorCode: null,
+  createdAt,
+});
+
+/** The refusal among the outcomes, if there is one, as the table has it. */
+export function refusalOf(outcomes: readonly { type: string }[]): ErrorName | null {
+  const refused = outcomes.find((outcome) => outcome.type === 'refused') as { code: ErrorName } | undefined;
+  return refused?.code ?? null;
+}

@@ -1,0 +1,256 @@
+/** The beginnings and ends of turns. What happens between them never passes through an actor. */
+import { secondsOf } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { estimateTokens, type ModelFailure } from '../model.ts';
+import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn } from '../store.ts';
+import { codePoints } from '../turn.ts';
+import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
+import type { SessionsOptions } from './options.ts';
+import { refusalOf, type SessionActor, type Sessions } from './sessions.ts';
+import type { Workspaces } from './workspaces.ts';
+
+export interface WantedTurn {
+  readonly message: string;
+  /** What the assistant's machine answered to `converse`. */
+  readonly assistantRefusal: string | null;
+  readonly remember: Omit<Remembered, 'resultId' | 'untilMs'> | null;
+  /** Calls the model with the conversation so far, the new message last. Told of the runner before anything can fail. */
+  act(runner: TurnRunner, history: readonly Message[]): void;
+  /** For the log and the metrics. */
+  providerFailed(reason: ModelFailure): void;
+  over(status: TurnOutcome['status'] | 'withdrawn'): void;
+}
+
+export type StartedTurn = { kind: 'started'; runner: TurnRunner } | { kind: 'remembered'; remembered: Remembered };
+
+/** Owner and lease outlive the longest turn: one process owns an embedded store, and at its death every lease is void. */
+const leaseGraceMs = 60_000;
+
+export class Turns {
+  readonly #sessions: Sessions;
+  readonly #workspaces: Workspaces;
+  readonly #options: SessionsOptions;
+  readonly #running = new Set<TurnRunner>();
+
+  constructor(sessions: Sessions, workspaces: Workspaces) {
+    this.#sessions = sessions;
+    this.#workspaces = workspaces;
+    this.#options = sessions.options;
+  }
+
+  get inFlight(): number {
+    return this.#running.size;
+  }
+
+  /** Resolves when every turn has ended, the last of them stopped after `graceMs`. */
+  async drain(graceMs: number): Promise<void> {
+    const timer = this.#options.clock.after(graceMs, () => {
+      for (const runner of this.#running) void runner.stop('drain');
+    });
+    while (this.#running.size > 0) await Promise.race([...this.#running].map((runner) => runner.over));
+    timer.cancel();
+  }
+
+  /** Begins a turn on the session: decides, commits, and calls the model. Throws the refusal. */
+  begin(actor: SessionActor, wanted: WantedTurn): Promise<StartedTurn> {
+    return actor.mailbox.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        const earlier = wanted.remember && (await this.#remembered(actor, wanted.remember));
+        if (earlier) return { kind: 'remembered', remembered: earlier };
+        const runner = await this.#beginOnce(actor, wanted);
+        if (runner !== null) return { kind: 'started', runner };
+      }
+      throw new StoreUnavailable('a session would not hold still');
+    });
+  }
+
+  async #remembered(actor: SessionActor, remember: { scope: string; key: string; bodyDigest: string }): Promise<Remembered | null> {
+    const { store, clock } = this.#options;
+    const earlier = await store.remembered(actor.record.workspaceId, remember.scope, remember.key, clock.now());
+    if (earlier !== null && earlier.bodyDigest !== remember.bodyDigest) throw new Failure('idempotency_mismatch');
+    return earlier;
+  }
+
+  /** The running turn, or null if somebody else moved and the decision must be taken again. */
+  async #beginOnce(actor: SessionActor, wanted: WantedTurn): Promise<TurnRunner | null> {
+    const { ids, clock, store } = this.#options;
+    const at = clock.now();
+    const turnId = ids.make('turn');
+    const outcomes = actor.machine.send({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
+    if (!(await this.#sessions.settle(actor, outcomes, at))) return null;
+    const refusal = refusalOf(outcomes);
+    if (refusal !== null) throw new Failure(refusal);
+
+    const before = actor.record;
+    const history = await store.recentMessages(before.workspaceId, before.id, before.messageCount, limits.historyTokensMax * 4).catch((error) => {
+      actor.machine.restore(before.machine);
+      throw error;
+    });
+    const workspace = await this.#workspaces.of(actor.record.workspaceId);
+    if (workspace === null || refusalOf(workspace.machine.send({ type: 'acquire' })) !== null) {
+      actor.machine.restore(actor.record.machine);
+      throw workspace === null ? new Failure('session_not_found') : workspaceFull();
+    }
+    const turn: Turn = {
+      id: turnId,
+      sessionId: before.id,
+      messageId: '',
+      messageIndex: before.messageCount + 1,
+      status: 'streaming',
+      stopReason: null,
+      errorCode: null,
+      inputTokens: 0,
+      outputTokens: 0,
+      createdAt: secondsOf(at),
+      endedAt: null,
+    };
+    const begun = await this.#commitBegin(actor, turn, wanted, at, workspace.record.turnsInFlightMax);
+    if (begun === null) {
+      this.#workspaces.released(before.workspaceId);
+      return null;
+    }
+    return this.#run(actor, before, begun.turn, begun.fence, [...history, begun.userMessage], wanted);
+  }
+
+  async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
+    const { store, ids, owner, turnMsMax } = this.#options;
+    const before = actor.record;
+    const userMessage = message(ids.make('msg'), draft, 'user', wanted.message);
+    const turn = { ...draft, messageId: ids.make('msg') };
+    const session: Session = { ...before, messageCount: before.messageCount + 2, lastActivityAt: secondsOf(at), machine: actor.machine.snapshot() };
+    let answer: BegunTurn | undefined;
+    let held = false;
+    try {
+      held = await this.#sessions.commit(actor, session, async () => {
+        answer = await store.beginTurn({
+          session,
+          version: actor.version,
+          turn,
+          userMessage,
+          assistantMessage: { ...message(turn.messageId, turn, 'assistant', ''), status: 'streaming' },
+          turnsInFlightMax,
+          owner,
+          leaseUntilMs: at + turnMsMax + leaseGraceMs,
+          remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
+          nowMs: at,
+        });
+        return answer.outcome === 'begun' ? answer.version : null;
+      });
+    } catch (error) {
+      this.#workspaces.released(before.workspaceId);
+      throw error;
+    }
+    if (answer?.outcome === 'full') {
+      await this.#workspaces.sync(before.workspaceId);
+      throw workspaceFull();
+    }
+    return held && answer?.outcome === 'begun' ? { turn, fence: answer.fence, userMessage } : null;
+  }
+
+  #run(actor: SessionActor, before: Session, turn: Turn, fence: Fence, history: readonly Message[], wanted: WantedTurn): TurnRunner {
+    const { store, clock, turnMsMax } = this.#options;
+    const place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
+    const inputTokens = () => estimateTokens(history.reduce((sum, one) => sum + codePoints(one.content), 0));
+    const runner = new TurnRunner(
+      { turnId: turn.id, messageId: turn.messageId },
+      {
+        append: (position, text) => store.appendOutput({ ...place, fence, position, text }),
+        finish: (outcome, tail, usage, length) => {
+          const counted = usage ?? { inputTokens: inputTokens(), outputTokens: estimateTokens(length) };
+          return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => (answer === 'fenced' ? answer : counted));
+        },
+        withdraw: () => this.#withdraw(actor, before, turn, fence),
+        providerFailed: wanted.providerFailed,
+        over: (status) => {
+          this.#running.delete(runner);
+          if (actor.runner === runner) actor.runner = null;
+          actor.deadline?.cancel();
+          this.#workspaces.released(before.workspaceId);
+          wanted.over(status);
+        },
+      },
+      clock,
+      turnMsMax,
+    );
+    this.#running.add(runner);
+    actor.runner = runner;
+    this.#watchDeadline(actor);
+    wanted.act(runner, history);
+    return runner;
+  }
+
+  /** Expires the session to the second while its turn is in flight. */
+  #watchDeadline(actor: SessionActor): void {
+    const { clock } = this.#options;
+    actor.deadline?.cancel();
+    actor.deadline = clock.after(Math.max(0, actor.record.expiresAt * 1000 - clock.now()), () => {
+      if (actor.runner === null) return;
+      // The wheel and the wall clock may differ: what is not due by the machine's reading is asked again.
+      const due = clock.now() >= actor.record.expiresAt * 1000;
+      if (!due) this.#watchDeadline(actor);
+      else this.#sessions.tell(actor, (at) => ({ type: 'tick', at })).catch(() => void actor.runner?.stop('expired'));
+    });
+  }
+
+  #finish(actor: SessionActor, turn: Turn, fence: Fence, tail: { position: number; text: string }): Promise<'finished' | 'fenced'> {
+    const nowMs = this.#options.clock.now();
+    const ended: Turn = { ...turn, endedAt: secondsOf(nowMs) };
+    const sealed: Message = {
+      ...message(turn.messageId, turn, 'assistant', ''),
+      status: turn.status === 'completed' ? 'completed' : 'partial',
+      stopReason: turn.stopReason,
+      errorCode: turn.errorCode,
+    };
+    return this.#close(actor, turn.id, (session, version) =>
+      this.#options.store.finishTurn({ session, version, turn: ended, message: sealed, tail, fence, nowMs }),
+    );
+  }
+
+  async #withdraw(actor: SessionActor, before: Session, turn: Turn, fence: Fence): Promise<void> {
+    await this.#close(
+      actor,
+      turn.id,
+      (session, version) => this.#options.store.withdrawTurn({ session, version, turn, fence }),
+      { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt },
+    );
+  }
+
+  /** Tells the session that its turn is over, in one step with what that stores. */
+  #close(
+    actor: SessionActor,
+    turnId: string,
+    step: (session: Session, version: number) => Promise<Finished>,
+    changes: Partial<Session> = {},
+  ): Promise<'finished' | 'fenced'> {
+    return actor.mailbox.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        const at = this.#options.clock.now();
+        actor.machine.send({ type: 'finished', at, turnId });
+        const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, machine: actor.machine.snapshot() };
+        let fenced = false;
+        const held = await this.#sessions.commit(actor, session, async () => {
+          const answer = await step(session, actor.version);
+          fenced = answer.outcome === 'fenced';
+          return answer.outcome === 'finished' ? answer.version : null;
+        });
+        if (held) return 'finished';
+        if (fenced) return 'fenced';
+      }
+      throw new StoreUnavailable('a session would not hold still');
+    });
+  }
+}
+
+const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });
+
+const message = (id: string, turn: Turn, role: Message['role'], content: string): Message => ({
+  id,
+  turnId: turn.id,
+  role,
+  content,
+  status: 'completed',
+  stopReason: null,
+  errorCode: null,
+  createdAt: turn.createdAt,
+});

@@ -1,0 +1,39 @@
+/**
+ * The format of API keys (contract 4): `ak_` + public id + `_` + secret of 160 bits + checksum. A copy that was cut or
+ * mistyped fails its checksum and is refused without a look-up; of a whole key only the digest is ever stored.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { checksum, type Ids } from './ids.ts';
+
+const pattern = /^ak_([0-9a-z]{26})_([0-9a-z]{32})([0-9a-z]{6})$/;
+
+export interface NewKey {
+  readonly publicId: string;
+  /** The key itself, to be shown once. */
+  readonly text: string;
+  readonly digest: Uint8Array;
+}
+
+export function makeKey(ids: Ids): NewKey {
+  const publicId = ids.make('key').slice('key_'.length);
+  const body = `ak_${publicId}_${ids.secret()}`;
+  const text = body + checksum(body);
+  return { publicId, text, digest: digestOf(text) };
+}
+
+/** The public id of a key that is whole; null for anything else. */
+export function publicIdOf(text: string): string | null {
+  const match = pattern.exec(text);
+  return match && checksum(text.slice(0, -6)) === match[3] ? match[1]! : null;
+}
+
+/** What may be shown of a key. */
+export const hintOf = (publicId: string): string => `ak_${publicId}_…`;
+
+export const digestOf = (text: string): Uint8Array => createHash('sha256').update(text).digest();
+
+/** Compares in constant time. */
+export const matches = (text: string, digest: Uint8Array): boolean => timingSafeEqual(digestOf(text), digest);
+
+/** Whether two secrets of any length are the same, in constant time. */
+export const sameSecret = (one: string, other: string): boolean => timingSafeEqual(digestOf(one), digestOf(other));

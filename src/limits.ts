@@ -1,0 +1,87 @@
+/** Every bound of the system, unit last. A rule's source stands beside it (spec: the specification, contract: its companion). */
+export const limits = {
+  // Requests
+  bodyBytesMax: 256 * 1024, // contract 2
+  bodyMsMax: 30_000,
+  bodyLingerMs: 2_000,
+  headerBytesMax: 16 * 1024,
+  headersCountMax: 100,
+  connectionIdleMs: 65_000,
+  idempotencyKeyCharactersMax: 255, // contract 6
+  idempotencyMsMax: 24 * 60 * 60 * 1000, // contract 6
+  listDefault: 20, // contract 1
+  listMax: 100, // contract 1
+
+  // Conversations
+  messageCharactersMax: 8000, // spec 8
+  speechCharactersMax: 1000, // spec 8
+  metadataPairsMax: 16, // contract 6
+  metadataKeyCharactersMax: 64, // contract 6
+  metadataValueCharactersMax: 512, // contract 6
+  visitorFieldsMax: 20,
+  visitorValueCharactersMax: 1000,
+  usageDaysMax: 90, // spec 8
+  usageDaysDefault: 30, // contract 6
+  retentionDaysDefault: 30, // contract 6
+  retentionDaysMax: 3650,
+  maxCallSecondsDefault: 3600,
+  maxCallSecondsMax: 7 * 24 * 3600,
+
+  // Budgets, per key and minute (spec 8)
+  requestsPerMinute: 60,
+  speechPerMinute: 30,
+  transcriptionTokensPerMinute: 10,
+  ceilingMax: 1_000_000,
+
+  // Turns
+  turnsInFlightMax: 10, // spec 8, per workspace
+  turnsInFlightCeiling: 100_000,
+  turnMsMax: 5 * 60 * 1000, // contract 12
+  outputCharactersMax: 200_000,
+  heartbeatMs: 15_000, // contract 7
+  slowReaderBytesMax: 256 * 1024,
+  deltaCharactersMax: 16 * 1024,
+  historyTokensMax: 8_000,
+  outputTokensDefault: 4_096,
+
+  // Model providers
+  providerConnectMs: 10_000,
+  providerFirstOutputMs: 60_000,
+  providerIdleMs: 60_000,
+  providerErrorBytesMax: 64 * 1024,
+  providerEventCharactersMax: 4 * 1024 * 1024, // one event, or a whole answer that is not streamed
+
+  // The host
+  actorIdleMs: 60_000,
+  actorsLiveMax: 20_000,
+  decisionAttemptsMax: 5,
+  sweepMs: 60_000,
+  sweepSessionsMax: 1000,
+
+  // The console
+  nameCharactersMax: 200,
+  descriptionCharactersMax: 2000,
+  greetingCharactersMax: 8000,
+  systemPromptCharactersMax: 100_000,
+  keyAssistantsMax: 1000,
+  secretCharactersMax: 4096,
+  inspectBytesMax: 1024 * 1024,
+  socketMessageBytesMax: 1024 * 1024, // contract 12
+
+  // The command line
+  commandAnswerMs: 30_000, // how long the console's API may take to answer
+  commandAttemptsMax: 3, // tries of a request that never arrived
+  commandResumesMax: 8, // tries in a row to get a cut stream back
+  commandBackoffMs: 250,
+  commandBackoffMsMax: 8_000,
+  commandWaitsMax: 100, // waits after 429 for one request
+  streamSilenceMsMax: 45_000, // three heartbeats missed: the stream is cut
+  chatKeySeconds: 24 * 3600,
+
+  // The store
+  scanRowsMax: 256, // rows read before other work gets a turn
+  removalRowsMax: 1000, // rows of a removed workspace deleted in one step
+
+  // Ending
+  drainMs: 30_000, // contract 11
+} as const;

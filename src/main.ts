@@ -1,0 +1,146 @@
+/** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { WheelClock } from './clock.ts';
+import { SettingError, type Config } from './config.ts';
+import { openNodeEdge } from './edge/node.ts';
+import { openUwsEdge } from './edge/uws.ts';
+import type { Edge, EdgeListener } from './edge.ts';
+import { firstStart } from './first-start.ts';
+import { Host } from './host.ts';
+import { randomIds } from './ids.ts';
+import { limits } from './limits.ts';
+import { openLog, type Log } from './log.ts';
+import { openMetrics } from './metrics.ts';
+import { anthropicModel } from './model/anthropic.ts';
+import { baseUrlProblem } from './model/address.ts';
+import { providerHttp, type ProviderHttp } from './model/http.ts';
+import { openaiModel } from './model/openai.ts';
+import { scriptedModel } from './model/scripted.ts';
+import { syntheticModel } from './model/synthetic.ts';
+import type { Models } from './model.ts';
+import { openapiDocument } from './openapi.ts';
+import { openPipeline } from './pipeline.ts';
+import { routes } from './routes.ts';
+import { readSecrets } from './secrets.ts';
+import type { Services } from './services.ts';
+import { lmdbStore } from './store/lmdb.ts';
+import { measured } from './store/measured.ts';
+import { memoryStore } from './store/memory.ts';
+import type { Store } from './store.ts';
+import { openUpgrader } from './upgrade.ts';
+import { openVault } from './vault.ts';
+
+/** Serves until SIGTERM or SIGINT; resolves when it listens. */
+export async function serve(config: Config): Promise<void> {
+  const log = openLog(config.log);
+  const clock = new WheelClock();
+  const ids = randomIds(clock);
+  const { secret, operatorToken } = readSecrets(config, ids);
+
+  const lag = monitorEventLoopDelay({ resolution: 20 });
+  lag.enable();
+  const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag));
+  const store = measured(openStore(config), metrics, clock);
+  await store.open(clock.now());
+
+  const host = new Host(store, clock, ids, log, config.turnMsMax);
+  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders });
+  let document: string | null = null;
+  const services: Services = {
+    config,
+    clock,
+    ids,
+    log,
+    metrics,
+    store,
+    host,
+    models: openModels(config, clock, http),
+    vault: openVault(secret, ids),
+    operatorToken,
+    baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
+    openapi: () => (document ??= JSON.stringify(openapiDocument(routes))),
+    draining: false,
+  };
+
+  const pipeline = openPipeline(services);
+  const upgrader = openUpgrader(services);
+  const edge = await openEdge(config, { exchange: (exchange) => pipeline(exchange), upgrade: (upgrade) => upgrader(upgrade) }, clock, log);
+  const port = await edge.listen(config.host, config.port);
+  void host.start();
+  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+  process.stdout.write(await firstStart(services, url, edge.engine));
+  log.info({ url, engine: edge.engine, store: store.name }, 'listening');
+  endOnSignal({ services, edge, http, log, clock });
+}
+
+function openStore({ store, durability }: Config): Store {
+  return store.kind === 'memory' ? memoryStore() : lmdbStore(store.folder, { durability });
+}
+
+function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp): Models {
+  const models = [scriptedModel(clock), openaiModel(http), anthropicModel(http), ...(synthetic ? [syntheticModel(clock)] : [])];
+  return new Map(models.map((model) => [model.provider, model]));
+}
+
+/** The engine asked for; unless one was, `node:http` stands in where uWebSockets.js does not load, and says so. */
+async function openEdge(config: Config, listener: EdgeListener, clock: WheelClock, log: Log): Promise<Edge> {
+  if (config.edge === 'node') return openNodeEdge(listener, limits, clock);
+  try {
+    return await openUwsEdge(listener, limits, clock);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (config.edge === 'uws') throw new SettingError(`PARLEY_EDGE is uws, but ${reason}`);
+    log.warn({ reason }, 'uWebSockets.js does not load here: node:http serves instead');
+    return openNodeEdge(listener, limits, clock);
+  }
+}
+
+/** Nanoseconds to seconds; reading starts the next measurement. */
+function lagSeconds(lag: ReturnType<typeof monitorEventLoopDelay>): number {
+  const mean = Number.isFinite(lag.mean) ? lag.mean / 1e9 : 0;
+  lag.reset();
+  return mean;
+}
+
+interface House {
+  readonly services: Services;
+  readonly edge: Edge;
+  readonly http: ProviderHttp;
+  readonly log: Log;
+  readonly clock: WheelClock;
+}
+
+/** The first signal drains; a second one ends at once. */
+function endOnSignal(house: House): void {
+  let asked = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (asked) process.exit(1);
+      asked = true;
+      drain(house).then(
+        () => process.exit(0),
+        (error) => {
+          house.log.error({ err: error }, 'drain failed');
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+/** Refuses new work, lets turns in flight finish for `drainMs`, seals the rest as partial, then closes (contract 11). */
+async function drain({ services, edge, http, log, clock }: House): Promise<void> {
+  services.draining = true;
+  log.info({ turns: services.host.turns.inFlight }, 'draining');
+  await services.host.turns.drain(limits.drainMs);
+  await edge.close(closeGraceMs);
+  services.host.close();
+  await http.close();
+  await services.store.close();
+  clock.stop();
+  log.info('ended');
+  await new Promise<void>((resolve) => log.flush(() => resolve()));
+}
+
+/** How long answers that are on their way may take once every turn has ended. */
+const closeGraceMs = 2000;

@@ -1,0 +1,61 @@
+/** What `/metrics` tells, in Prometheus' format (contract 12). */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export interface Metrics {
+  readonly requests: Counter<'route' | 'status'>;
+  readonly turns: Counter<'outcome'>;
+  readonly firstOutput: Histogram;
+  readonly streamEvents: Counter;
+  readonly storeSeconds: Histogram<'step'>;
+  readonly storeErrors: Counter<'step'>;
+  readonly limited: Counter<'budget'>;
+  readonly loopLag: Gauge;
+  /** Everything as text, and its content type. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** `census` counts live actors by kind, `inFlight` the turns; both are read when the metrics are. */
+export function openMetrics(census: () => Record<string, number>, inFlight: () => number, loopLag: () => number): Metrics {
+  const registers = [new Registry()];
+  const registry = registers[0]!;
+  new Gauge({
+    name: 'parley_actors',
+    help: 'Live actors.',
+    labelNames: ['kind'] as const,
+    registers,
+    collect() {
+      for (const [kind, count] of Object.entries(census())) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'parley_turns_in_flight',
+    help: 'Turns in flight in this process.',
+    registers,
+    collect() {
+      this.set(inFlight());
+    },
+  });
+  return {
+    requests: new Counter({ name: 'parley_http_requests_total', help: 'Requests answered.', labelNames: ['route', 'status'], registers }),
+    turns: new Counter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', labelNames: ['outcome'], registers }),
+    firstOutput: new Histogram({ name: 'parley_first_output_seconds', help: 'From a message to the first output.', buckets: answerSeconds, registers }),
+    streamEvents: new Counter({ name: 'parley_stream_events_total', help: 'Events sent on streams.', registers }),
+    storeSeconds: new Histogram({ name: 'parley_store_seconds', help: 'How long steps of the store take.', labelNames: ['step'], buckets: fastSeconds, registers }),
+    storeErrors: new Counter({ name: 'parley_store_errors_total', help: 'Steps that the store did not take.', labelNames: ['step'], registers }),
+    limited: new Counter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', labelNames: ['budget'], registers }),
+    loopLag: new Gauge({
+      name: 'parley_event_loop_lag_seconds',
+      help: 'Mean delay of the event loop since it was last read.',
+      registers,
+      collect() {
+        this.set(loopLag());
+      },
+    }),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,140 @@
+/** A model for load and fault tests, whose name says what it does: `tokens=200,delay_ms=20,fail_at=50`. */
+import type { Clock } from '../clock.ts';
+import { estimateTokens } from '../model.ts';
+import type { Model, ModelCall, ModelFailure, ModelRequest, ModelSink } from '../model.ts';
+import { refusedCall } from './refused.ts';
+
+export interface SyntheticSettings {
+  readonly tokens: number;
+  readonly delayMs: number;
+  readonly firstMs: number;
+  readonly failAt: number | null;
+  readonly failAs: ModelFailure;
+  readonly hangAt: number | null;
+  readonly text: string;
+  readonly unicode: boolean;
+  readonly usage: boolean;
+}
+
+const defaults: SyntheticSettings = {
+  tokens: 20,
+  delayMs: 0,
+  firstMs: 0,
+  failAt: null,
+  failAs: 'provider_error',
+  hangAt: null,
+  text: 'word',
+  unicode: false,
+  usage: true,
+};
+
+const failures: readonly string[] = [
+  'credential', 'address', 'connect', 'rate_limit', 'status', 'redirect',
+  'first_output_timeout', 'idle_timeout', 'malformed', 'provider_error', 'cut',
+] satisfies ModelFailure[];
+
+interface Key {
+  readonly field: keyof SyntheticSettings;
+  readonly meaning: string;
+  /** The value meant, or undefined if the text is none. */
+  read(text: string): SyntheticSettings[keyof SyntheticSettings] | undefined;
+}
+
+const whole = (max: number) => (text: string): number | undefined =>
+  /^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined;
+const flag = (text: string): boolean | undefined => (text === '1' ? true : text === '0' ? false : undefined);
+const oneOf = (names: readonly string[]) => (text: string) => (names.includes(text) ? (text as ModelFailure) : undefined);
+const word = (text: string): string | undefined => (text !== '' && text.length <= 1000 ? text : undefined);
+
+const tokensMax = 1_000_000;
+const delayMax = 600_000;
+
+const keys: Readonly<Record<string, Key>> = {
+  tokens: { field: 'tokens', read: whole(tokensMax), meaning: 'pieces of the answer (20)' },
+  delay_ms: { field: 'delayMs', read: whole(delayMax), meaning: 'milliseconds between two pieces (0: in bursts)' },
+  first_ms: { field: 'firstMs', read: whole(delayMax), meaning: 'milliseconds before the first piece (0)' },
+  fail_at: { field: 'failAt', read: whole(tokensMax), meaning: 'fails after that many pieces; 0 before the first' },
+  fail_as: { field: 'failAs', read: oneOf(failures), meaning: `how it fails: ${failures.join(', ')} (provider_error)` },
+  hang_at: { field: 'hangAt', read: whole(tokensMax), meaning: 'falls silent for good after that many pieces' },
+  text: { field: 'text', read: word, meaning: 'the text of a piece, a space is added (word)' },
+  unicode: { field: 'unicode', read: flag, meaning: '1: pieces beyond ASCII instead of `text`, with surrogate pairs split between two' },
+  usage: { field: 'usage', read: flag, meaning: '0: gives no token counts (1)' },
+};
+
+/** Every key with what it means and, in brackets, its default. */
+export const syntheticKeys = (): { key: string; meaning: string }[] =>
+  Object.entries(keys).map(([key, { meaning }]) => ({ key, meaning }));
+
+/** Reads a name strictly: the settings, or the first key that is unknown, repeated or has no such value. */
+export function parseSynthetic(name: string): SyntheticSettings | string {
+  const settings: Record<string, unknown> = {};
+  for (const item of name === '' ? [] : name.split(',')) {
+    const equals = item.indexOf('=');
+    const keyName = (equals === -1 ? item : item.slice(0, equals)).trim();
+    const key = Object.hasOwn(keys, keyName) ? keys[keyName]! : undefined;
+    const value = equals === -1 ? undefined : key?.read(item.slice(equals + 1).trim());
+    if (key === undefined || value === undefined || key.field in settings) return keyName;
+    settings[key.field] = value;
+  }
+  return { ...defaults, ...settings };
+}
+
+export function syntheticModel(clock: Clock): Model {
+  return {
+    provider: 'synthetic',
+    needsCredential: false,
+    accepts: (name) => typeof parseSynthetic(name) !== 'string',
+    start(request, sink) {
+      const settings = parseSynthetic(request.name);
+      return typeof settings === 'string' ? refusedCall(sink, 'provider_error') : play(clock, settings, request, sink);
+    },
+  };
+}
+
+/** How many pieces are given before the other work of the process gets its turn. */
+const burst = 128;
+
+function play(clock: Clock, settings: SyntheticSettings, request: ModelRequest, sink: ModelSink): ModelCall {
+  const { tokens, delayMs, firstMs, failAt, failAs, hangAt } = settings;
+  const stopAt = Math.min(tokens, failAt ?? tokens, hangAt ?? tokens);
+  const startedAt = clock.monotonic();
+  let given = 0;
+  let cancelled = false;
+
+  const finish = (): void => {
+    if (failAt === given) sink.failed(failAs);
+    else if (hangAt !== given) {
+      if (settings.usage) sink.usage({ inputTokens: inputTokensOf(request), outputTokens: tokens });
+      sink.end();
+    }
+  };
+  // Pieces are due at times counted from the start, so the pace holds whatever the resolution of the clock.
+  const dueIn = (): number => firstMs + given * delayMs - (clock.monotonic() - startedAt);
+  const step = (): void => {
+    for (let i = 0; i < burst && given < stopAt && dueIn() <= 0; i++) {
+      sink.text(pieceOf(settings, given++));
+      if (cancelled) return;
+    }
+    if (given === stopAt) return finish();
+    timer = clock.after(Math.max(0, dueIn()), step);
+  };
+  let timer = clock.after(firstMs, step);
+  return {
+    cancel() {
+      cancelled = true;
+      timer.cancel();
+    },
+  };
+}
+
+const unicodePieces = ['héllo ', '日本語 ', '\ud83d', '\ude00 ', 'שלום ', 'e\u0301 ', '\ud83d\udc69\u200d', '\ud83d\ude80 '];
+
+function pieceOf({ text, unicode, tokens }: SyntheticSettings, index: number): string {
+  if (!unicode) return `${text} `;
+  const piece = unicodePieces[index % unicodePieces.length]!;
+  // An answer that comes to its end ends in whole characters.
+  return index === tokens - 1 && piece === '\ud83d' ? '\ud83d\ude00 ' : piece;
+}
+
+const inputTokensOf = ({ systemPrompt, messages }: ModelRequest): number =>
+  estimateTokens([...(systemPrompt ?? '')].length) + messages.reduce((sum, { content }) => sum + estimateTokens([...content].length), 0);

@@ -1,0 +1,181 @@
+/** The OpenAPI 3.1 document: the table of routes and the schemas of their validators, written out. */
+import type { TSchema } from 'typebox';
+import manifest from '../package.json' with { type: 'json' };
+import { errors, type ErrorName } from './errors.ts';
+import type { Route } from './request.ts';
+import * as wire from './wire.ts';
+
+type Json = Record<string, unknown>;
+
+/** The document as an object that `JSON.stringify` takes. */
+export function openapiDocument(routes: readonly Route[]): Json {
+  const components = new Components();
+  const paths: Record<string, Json> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components);
+  for (const event of Object.values(wire.events)) components.reference(event);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'parley',
+      version: manifest.version,
+      description: 'Conversations with published assistants. Failures share one shape; limits are exact.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [
+      { name: 'api', description: 'For customers, with an API key.' },
+      { name: 'console', description: 'For operators, with the operator token.' },
+      { name: 'service', description: 'For whoever runs it; needs no key.' },
+    ],
+    paths,
+    components: { schemas: components.schemas, headers, securitySchemes },
+    'x-events': Object.fromEntries(Object.entries(wire.events).map(([name, schema]) => [name, components.reference(schema)])),
+  };
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer KEY`.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'An API key.' },
+  operator: { type: 'http', scheme: 'bearer', description: 'The operator token.' },
+};
+
+const integer = (description: string) => ({ description, schema: { type: 'integer' } });
+const headers = {
+  'X-Request-Id': { description: 'Identifies the request; failures carry it in their body as well.', schema: { type: 'string' } },
+  'X-RateLimit-Limit': integer("The budget's ceiling per minute."),
+  'X-RateLimit-Remaining': integer('Whole requests left, never below 0.'),
+  'X-RateLimit-Reset': integer('The Unix second at which the budget is full again.'),
+  'Retry-After': integer('Whole seconds until a retry can pass.'),
+  'WWW-Authenticate': { description: 'Always `Bearer`.', schema: { type: 'string' } },
+};
+type HeaderName = keyof typeof headers;
+
+const referTo = (names: readonly HeaderName[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], anyone: [] } as const;
+const tags = { key: 'api', operator: 'console', anyone: 'service' } as const;
+
+function operation(route: Route, components: Components): Json {
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    tags: [tags[route.caller]],
+    security: security[route.caller],
+    parameters: parameters(route, components),
+    ...(route.body === null ? {} : { requestBody: { required: true, content: { 'application/json': { schema: components.reference(route.body.schema) } } } }),
+    responses: { ...success(route, components), ...failures(route, components) },
+  };
+}
+
+function parameters(route: Route, components: Components): Json[] {
+  const inPath = (route.path.match(/\{\w+\}/g) ?? []).map((name) => ({
+    name: name.slice(1, -1),
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const { properties = {} } = route.query.schema as { properties?: Record<string, TSchema> };
+  const inQuery = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema: components.inline(schema) }));
+  return [...inPath, ...inQuery, ...headerParameters(route)];
+}
+
+function headerParameters(route: Route): Json[] {
+  const names = {
+    'Idempotency-Key': route.newWork && 'At most 255 printable ASCII characters; remembered for 24 hours.',
+    'Last-Event-ID': route.path.endsWith('/events') && 'The `id` of the last event seen.',
+    'If-None-Match': route.path === '/assistants/{id}' && 'An `ETag` of an earlier answer.',
+  };
+  return Object.entries(names)
+    .filter(([, description]) => description)
+    .map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
+}
+
+const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+
+function success(route: Route, components: Components): Json {
+  const { status, description, content } = route.success;
+  const names: HeaderName[] = ['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : [])];
+  const body = content === null ? {} : { content: { [content.type]: { schema: components.reference(content.schema) } } };
+  const answers: Json = { [status]: { description, headers: referTo(names), ...body } };
+  if (route.path === '/assistants/{id}') answers['304'] = { description: 'The client has it already.', headers: referTo(names) };
+  return answers;
+}
+
+/** What the pipeline itself refuses with, by what the route takes. */
+function refusals(route: Route): Set<ErrorName> {
+  const names: ErrorName[] = [];
+  if (route.caller !== 'anyone') names.push('missing_api_key', 'invalid_api_key', 'unreadable_header');
+  if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'rate_limited');
+  if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json');
+  if (route.body !== null) names.push('not_an_object', 'missing_field');
+  if (route.body !== null || route.caller === 'key') names.push('invalid_field');
+  if (route.caller === 'operator') names.push('invalid_field');
+  if (route.caller !== 'anyone') names.push('service_unavailable');
+  return new Set([...names, ...route.errors, 'api_error']);
+}
+
+function failures(route: Route, components: Components): Json {
+  const byStatus = new Map<number, ErrorName[]>();
+  for (const name of refusals(route)) byStatus.set(errors[name].status, [...(byStatus.get(errors[name].status) ?? []), name]);
+  return Object.fromEntries([...byStatus].map(([status, names]) => [status, failure(route, status, names, components)]));
+}
+
+function failure(route: Route, status: number, names: readonly ErrorName[], components: Components): Json {
+  const sent: HeaderName[] = ['X-Request-Id'];
+  if (status === 401) sent.push('WWW-Authenticate');
+  else if (route.caller === 'key' && status !== 400) sent.push(...rateHeaders);
+  if (status === 429 || status === 503) sent.push('Retry-After');
+  const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
+  return {
+    description: codes,
+    headers: referTo(sent),
+    content: {
+      'application/json': {
+        schema: components.reference(wire.ErrorView),
+        examples: Object.fromEntries(names.map((name) => [name, { value: example(name) }])),
+      },
+    },
+  };
+}
+
+const samples: Record<string, string> = { field: 'visitor.email', seconds: '7', limit: '8000' };
+
+function example(name: ErrorName): Json {
+  const { type, code, message } = errors[name];
+  return {
+    error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => samples[blank] ?? blank) },
+    request_id: 'req_1jyz8w4m7q0123456789abcdef',
+  };
+}
+
+/** Schemas with a title become components, each written once; the validators' own marks are left out. */
+class Components {
+  readonly schemas: Record<string, unknown> = {};
+
+  reference(schema: TSchema): unknown {
+    const title = (schema as { title?: string }).title;
+    if (title === undefined) return this.inline(schema);
+    if (!(title in this.schemas)) {
+      this.schemas[title] = null;
+      const { title: _, ...rest } = schema as Json;
+      this.schemas[title] = this.inline(rest as TSchema);
+    }
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  inline(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((item) => this.inner(item));
+    if (typeof schema !== 'object' || schema === null) return schema;
+    return Object.fromEntries(
+      Object.entries(schema)
+        .filter(([name]) => !name.startsWith('~'))
+        .map(([name, value]) => [name, this.inner(value)]),
+    );
+  }
+
+  private inner(value: unknown): unknown {
+    const titled = typeof value === 'object' && value !== null && typeof (value as { title?: unknown }).title === 'string';
+    return titled ? this.reference(value as TSchema) : this.inline(value);
+  }
+}

@@ -1,0 +1,40 @@
+/** Who calls (specification 5, contract 4 and 12). */
+import { Failure } from '../errors.ts';
+import type { RequestHead } from '../edge.ts';
+import { sameSecret } from '../keys.ts';
+import type { Caller } from '../request.ts';
+import type { Services } from '../services.ts';
+
+export async function authenticate(kind: Caller['kind'], head: RequestHead, services: Services): Promise<Caller> {
+  if (kind === 'anyone') return { kind };
+  if (kind === 'operator') {
+    const token = bearer(head);
+    if (token === null) throw new Failure('missing_api_key');
+    if (!sameSecret(token, services.operatorToken)) throw new Failure('invalid_api_key');
+    return { kind };
+  }
+  const actor = await services.host.keys.authenticate(presentedKey(head));
+  const { id, workspaceId, assistantIds } = actor.record;
+  return { kind, workspaceId, keyId: id, actor, assistantIds };
+}
+
+/** The one key that the headers agree on. */
+function presentedKey(head: RequestHead): string {
+  const fromBearer = bearer(head);
+  const plain = head.headers('x-api-key');
+  if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header');
+  const fromHeader = plain[0] ?? null;
+  if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader) throw new Failure('unreadable_header');
+  const key = fromBearer ?? fromHeader;
+  if (key === null) throw new Failure('missing_api_key');
+  return key;
+}
+
+/** The Bearer credential; null without the header. White space inside is the credential's own, and makes it a wrong one. */
+function bearer(head: RequestHead): string | null {
+  const values = head.headers('authorization');
+  if (values.length === 0) return null;
+  const credential = values.length === 1 ? /^bearer +(.+)$/is.exec(values[0]!) : null;
+  if (credential === null) throw new Failure('unreadable_header');
+  return credential[1]!;
+}

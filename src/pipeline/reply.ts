@@ -1,0 +1,106 @@
+/** The end of a request's way: its headers, its failure body, its log line, its place in the metrics. */
+import { Failure, failureBody } from '../errors.ts';
+import type { Exchange, Outlet, RequestHead, ResponseHeaders, Upgrade } from '../edge.ts';
+import type { Caller, Reply, Route } from '../request.ts';
+import type { Services } from '../services.ts';
+import { StoreUnavailable, type Taken } from '../store.ts';
+import { clientAddress } from './address.ts';
+
+/** How a request went so far. */
+export interface Course {
+  readonly requestId: string;
+  /** Of the monotonic clock, in milliseconds. */
+  readonly startedAt: number;
+  route: Route | null;
+  caller: Caller | null;
+  /** The budget that the rate headers tell of. */
+  rate: { readonly ceiling: number; readonly taken: Taken } | null;
+}
+
+/** Turns whatever was thrown into a row of the error table. */
+export function refusal(error: unknown, course: Course, services: Services): Extract<Reply, { json: unknown }> {
+  const failure = failureOf(error);
+  if (failure.cause !== undefined) services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
+  const headers: Record<string, string> = {};
+  if (failure.status === 401) headers['www-authenticate'] = 'Bearer';
+  if (failure.seconds !== undefined) headers['retry-after'] = String(failure.seconds);
+  return { status: failure.status, headers, json: failureBody(failure, course.requestId) };
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof StoreUnavailable) return new Failure('service_unavailable', { cause: error });
+  return new Failure('api_error', { cause: error });
+}
+
+/** Answers a request to become a WebSocket with the failure. */
+export function refuseUpgrade(upgrade: Upgrade, error: unknown, requestId: string, services: Services): void {
+  const course = { requestId, startedAt: services.clock.monotonic(), route: null, caller: null, rate: null };
+  const { status, headers, text } = whole(refusal(error, course, services), course);
+  upgrade.respond(status, headers, text);
+  record(upgrade, status, course, services);
+}
+
+export function send(exchange: Exchange, reply: Reply, course: Course, services: Services): void {
+  if ('stream' in reply) return stream(exchange, reply, course, services);
+  const { status, headers, text } = whole(reply, course);
+  exchange.respond(status, headers, text);
+  record(exchange, status, course, services);
+}
+
+/** A reply that is not a stream, as it goes out. */
+function whole(reply: Exclude<Reply, { stream: unknown }>, course: Course): { status: number; headers: ResponseHeaders; text?: string } {
+  const headers = { ...reply.headers, ...standing(course) };
+  if ('json' in reply) {
+    return { status: reply.status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, text: JSON.stringify(reply.json) };
+  }
+  return { status: reply.status, headers, ...('text' in reply ? { text: reply.text } : {}) };
+}
+
+/** Streams, and records the request when the stream has ended or the client has left. */
+function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, course: Course, services: Services): void {
+  let recorded = false;
+  const done = () => {
+    if (recorded) return;
+    recorded = true;
+    record(exchange, reply.status, course, services);
+  };
+  const outlet = exchange.stream(reply.status, { ...reply.headers, ...standing(course) });
+  const watched: Outlet = {
+    write: (piece) => outlet.write(piece),
+    onDrain: (callback) => outlet.onDrain(callback),
+    end: (piece) => {
+      outlet.end(piece);
+      done();
+    },
+  };
+  reply.stream(watched, (callback) => exchange.onGone(callback));
+  exchange.onGone(done);
+}
+
+/** The headers of every response, and the rate's on every authenticated one (specification 8). */
+function standing({ requestId, rate }: Course): ResponseHeaders {
+  if (rate === null) return { 'x-request-id': requestId };
+  return {
+    'x-request-id': requestId,
+    'x-ratelimit-limit': String(rate.ceiling),
+    'x-ratelimit-remaining': String(rate.taken.remaining),
+    'x-ratelimit-reset': String(rate.taken.resetAt),
+  };
+}
+
+function record(exchange: RequestHead & { readonly gone: boolean }, status: number, course: Course, services: Services): void {
+  const { route, caller } = course;
+  services.metrics.requests.inc({ route: route?.path ?? 'unknown', status });
+  services.log.info({
+    request_id: course.requestId,
+    method: exchange.method,
+    route: route?.path ?? null,
+    status,
+    duration_ms: Math.round((services.clock.monotonic() - course.startedAt) * 1000) / 1000,
+    key_id: caller?.kind === 'key' ? caller.keyId : undefined,
+    workspace_id: caller?.kind === 'key' ? caller.workspaceId : undefined,
+    address: clientAddress(exchange, services.config.trustedProxies),
+    gone: exchange.gone || undefined,
+  });
+}

@@ -1,0 +1,121 @@
+/**
+ * What must be there before parley can run: a Node that is new enough, the packages, the bundle. Each is made only
+ * when it is missing or stale, and when all is well the look costs a few file times. Plain JavaScript that loads
+ * nothing but Node itself, since on a fresh clone there is nothing else.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const inRoot = (...names) => join(root, ...names);
+const bundle = inRoot('dist', 'parley.mjs');
+
+/** Where the built command is, as `import` wants it. */
+export const bundleUrl = pathToFileURL(bundle).href;
+
+/** Packages left outside the bundle: they load native parts or worker files from beside themselves. The rest starts faster inside. */
+const unbundled = ['lmdb', 'msgpackr', 'pino', 'uWebSockets.js'];
+
+/** Something that the person at the terminal can mend: one line, without a stack. */
+export class PrepareError extends Error {}
+
+const manifest = () => JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
+const modified = (path) => (existsSync(path) ? statSync(path).mtimeMs : -Infinity);
+const installed = (names) => Object.keys(names).every((name) => existsSync(inRoot('node_modules', name, 'package.json')));
+
+/** Refuses a Node older than package.json's `engines` says. */
+export function checkNode(running = process.versions.node, wanted = manifest().engines.node) {
+  const numbers = (version) => version.replace(/[^\d.]/g, '').split('.').map(Number);
+  const [have, need] = [numbers(running), numbers(wanted)];
+  const place = need.findIndex((number, index) => number !== have[index]);
+  if (place >= 0 && have[place] < need[place]) throw new PrepareError(`Node ${wanted.replace('>=', '')} or newer is needed; this is ${running}.`);
+}
+
+/**
+ * Installs the packages when they are missing or older than the lockfile. The development packages come along when
+ * asked for, or when they were there before, so that starting the server never takes a developer's tools away.
+ */
+export function install({ development }) {
+  const { dependencies, devDependencies } = manifest();
+  const current = modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json'));
+  if (current && installed(dependencies) && (!development || installed(devDependencies))) return;
+  const all = development || installed(devDependencies);
+  process.stderr.write('parley: installing packages (npm ci)\n');
+  const args = ['ci', all ? '--include=dev' : '--omit=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
+  const npm = spawnSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' });
+  if (npm.status !== 0) throw new PrepareError(`npm ci failed: ${npm.error?.message ?? reasonOf(npm.stderr)}`);
+}
+
+/** npm tells a failure in many lines: the first few name it, the last ones only its log file. */
+function reasonOf(output) {
+  const lines = output.split('\n').map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim());
+  return lines.filter((line) => line !== '' && !/^(errno|syscall|A complete log)\b/.test(line)).slice(0, 2).join(', ') || 'it gave no reason';
+}
+
+/** Bundles the command into dist/ when a source file or the lockfile is newer than the last build. */
+export async function build() {
+  const sources = newest(inRoot('src'), newest(inRoot('machines'), modified(inRoot('package-lock.json'))));
+  if (modified(bundle) >= sources) return;
+  const { buildSync } = await import('esbuild');
+  let outputs;
+  try {
+    outputs = buildSync(bundling).outputFiles;
+  } catch {
+    throw new PrepareError('the build failed.');
+  }
+  mkdirSync(dirname(bundle), { recursive: true });
+  // The bundle is as old as its newest source, so that what was edited during the build counts as newer. Rounded up: a file's time is finer than ours.
+  const stamp = (Math.ceil(sources) + 1) / 1000;
+  // Written beside and renamed, the map first, so that a process that starts meanwhile reads the old bundle or the new one.
+  for (const { path, contents } of outputs.sort((a, b) => Number(a.path === bundle) - Number(b.path === bundle))) {
+    const unfinished = join(dirname(path), `.${process.pid}.${basename(path)}`);
+    writeFileSync(unfinished, contents);
+    utimesSync(unfinished, stamp, stamp);
+    renameSync(unfinished, path);
+  }
+}
+
+const bundling = {
+  absWorkingDir: root,
+  entryPoints: ['src/cli.ts'],
+  outfile: bundle,
+  write: false,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  sourcemap: 'linked',
+  external: unbundled,
+  logLevel: 'error',
+  // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
+  banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);" },
+};
+
+/** The newest modification time in a folder, folders included, because a file taken away changes only its folder. */
+function newest(folder, least) {
+  let time = Math.max(least, modified(folder));
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    time = entry.isDirectory() ? newest(path, time) : Math.max(time, modified(path));
+  }
+  return time;
+}
+
+/** All of it. What a person can mend ends the process with one line; anything else is a defect and keeps its stack. */
+export async function prepare({ development }) {
+  try {
+    checkNode();
+    install({ development });
+    await build();
+  } catch (error) {
+    giveUp(error);
+  }
+}
+
+export function giveUp(error) {
+  if (!(error instanceof PrepareError)) throw error;
+  process.stderr.write(`parley: ${error.message}\n`);
+  process.exit(1);
+}

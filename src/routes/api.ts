@@ -1,0 +1,108 @@
+/** The API's own paths, and those that need no key (contract 6). */
+import { Type } from 'typebox';
+import { getAssistant, listAssistants } from '../handlers/assistants.ts';
+import { chat } from '../handlers/chat.ts';
+import * as service from '../handlers/service.ts';
+import { createSession, endSession, getSession, listSessions } from '../handlers/sessions.ts';
+import { transcript } from '../handlers/transcript.ts';
+import { abortTurn, turnEvents } from '../handlers/turns.ts';
+import { usage } from '../handlers/usage.ts';
+import { limits } from '../limits.ts';
+import type { Route } from '../request.ts';
+import * as wire from '../wire.ts';
+import { api, json, open, text } from './row.ts';
+
+const events = text('text/event-stream', "The turn's events: turn.started, message.delta and one of turn.completed, turn.aborted and error.");
+
+const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
+const onTurn = [...onSession, 'turn_not_found'] as const;
+
+export const apiRoutes: readonly Route[] = [
+  api('GET', '/assistants', listAssistants, {
+    summary: 'Lists the assistants that the key reaches.',
+    query: wire.AssistantsQuery,
+    success: json(wire.AssistantList, 'A page of assistants.'),
+  }),
+  api('GET', '/assistants/{id}', getAssistant, {
+    summary: 'Fetches an assistant; answers 304 to a matching If-None-Match.',
+    success: json(wire.AssistantView, 'The assistant.'),
+    errors: ['assistant_not_found', 'assistant_not_permitted'],
+  }),
+  api('POST', '/sessions', createSession, {
+    summary: 'Opens a session. Without an Idempotency-Key a retry opens a second one.',
+    body: wire.CreateSessionBody,
+    success: json(wire.SessionView, 'The session.', 201),
+    errors: ['assistant_not_found', 'assistant_not_permitted', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled', 'idempotency_mismatch'],
+    newWork: true,
+  }),
+  api('GET', '/sessions', listSessions, {
+    summary: 'Lists sessions, newest first.',
+    query: wire.SessionsQuery,
+    success: json(wire.SessionList, 'A page of sessions.'),
+    errors: ['assistant_not_found'],
+  }),
+  api('GET', '/sessions/{id}', getSession, {
+    summary: 'Fetches a session.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: onSession,
+  }),
+  api('POST', '/sessions/{id}/end', endSession, {
+    summary: 'Ends a session and aborts its turn in flight.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: onSession,
+  }),
+  api('POST', '/sessions/{id}/chat', chat, {
+    summary: 'Sends a message; the reply streams back.',
+    body: wire.ChatBody,
+    tooLong: { message: { name: 'message_too_long', limit: limits.messageCharactersMax } },
+    success: events,
+    errors: [
+      ...onSession,
+      'message_too_long',
+      'idempotency_mismatch',
+      'assistant_not_found',
+      'session_ended',
+      'session_expired',
+      'assistant_not_published',
+      'assistant_disabled',
+      'turn_in_progress',
+      'rate_limited',
+      'assistant_unavailable',
+    ],
+    newWork: true,
+  }),
+  api('POST', '/sessions/{id}/turns/{turn_id}/abort', abortTurn, {
+    summary: 'Aborts a turn in flight; changes nothing on a finished one.',
+    success: json(wire.TurnView, 'The turn.'),
+    errors: onTurn,
+  }),
+  api('GET', '/sessions/{id}/turns/{turn_id}/events', turnEvents, {
+    summary: "A turn's stream again, from the beginning or from behind a cursor.",
+    query: wire.EventsQuery,
+    success: events,
+    errors: onTurn,
+  }),
+  api('GET', '/sessions/{id}/transcript', transcript, {
+    summary: "Lists a session's messages, oldest first.",
+    query: wire.TranscriptQuery,
+    success: json(wire.MessageList, 'A page of messages.'),
+    errors: onSession,
+  }),
+  api('GET', '/usage', usage, {
+    summary: 'Usage over a window of at most 90 days.',
+    query: wire.UsageQuery,
+    success: json(wire.UsageView, 'Usage by bucket and in all.'),
+    errors: ['assistant_not_found', 'invalid_range'],
+  }),
+];
+
+export const serviceRoutes: readonly Route[] = [
+  open('GET', '/openapi.json', service.openapi, { summary: 'This document.', success: json(Type.Object({}), 'The OpenAPI document.') }),
+  open('GET', '/healthz', service.healthz, { summary: 'Whether the process lives.', success: json(Type.Object({ status: Type.Literal('ok') }), 'It does.') }),
+  open('GET', '/readyz', service.readyz, {
+    summary: 'Whether the process takes work.',
+    success: json(Type.Object({ status: Type.Literal('ready') }), 'It does.'),
+    errors: ['service_unavailable'],
+  }),
+  open('GET', '/metrics', service.metrics, { summary: "Metrics in Prometheus' format.", success: text('text/plain', 'The metrics.') }),
+];

@@ -1,0 +1,150 @@
+/** The console's API (contract 9). */
+import * as assistants from '../console/assistants.ts';
+import * as credentials from '../console/credentials.ts';
+import * as keys from '../console/keys.ts';
+import * as workspaces from '../console/workspaces.ts';
+import type { Route } from '../request.ts';
+import * as wire from '../wire.ts';
+import { json, nothingLeft, operator } from './row.ts';
+
+const inWorkspace = '/console/api/workspaces/{w}';
+const consoleErrors = ['route_not_found'] as const;
+const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
+
+export const consoleRoutes: readonly Route[] = [
+  operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
+    summary: 'Lists workspaces.',
+    query: wire.PageQuery,
+    success: json(wire.WorkspaceList, 'A page of workspaces.'),
+  }),
+  operator('POST', '/console/api/workspaces', workspaces.createWorkspace, {
+    summary: 'Creates a workspace.',
+    body: wire.CreateWorkspaceBody,
+    success: json(wire.WorkspaceView, 'The workspace.', 201),
+  }),
+  operator('GET', inWorkspace, workspaces.getWorkspace, {
+    summary: 'Fetches a workspace.',
+    success: json(wire.WorkspaceView, 'The workspace.'),
+    errors: consoleErrors,
+  }),
+  operator('PATCH', inWorkspace, workspaces.patchWorkspace, {
+    summary: 'Changes a workspace.',
+    body: wire.PatchWorkspaceBody,
+    success: json(wire.WorkspaceView, 'The workspace.'),
+    errors: consoleErrors,
+  }),
+  operator('DELETE', inWorkspace, workspaces.deleteWorkspace, {
+    summary: 'Deletes a workspace with all that it holds.',
+    success: nothingLeft,
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/assistants`, assistants.listAssistants, {
+    summary: 'Lists assistants.',
+    query: wire.PageQuery,
+    success: json(wire.ConsoleAssistantList, 'A page of assistants.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/assistants`, assistants.createAssistant, {
+    summary: 'Creates an assistant as a draft.',
+    body: wire.CreateAssistantBody,
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 201),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/assistants/{id}`, assistants.getAssistant, {
+    summary: 'Fetches an assistant.',
+    success: json(wire.ConsoleAssistantView, 'The assistant.'),
+    errors: assistantErrors,
+  }),
+  operator('PATCH', `${inWorkspace}/assistants/{id}`, assistants.patchAssistant, {
+    summary: 'Changes an assistant.',
+    body: wire.PatchAssistantBody,
+    success: json(wire.ConsoleAssistantView, 'The assistant.'),
+    errors: assistantErrors,
+  }),
+  operator('DELETE', `${inWorkspace}/assistants/{id}`, assistants.deleteAssistant, {
+    summary: 'Deletes an assistant.',
+    success: nothingLeft,
+    errors: assistantErrors,
+  }),
+  ...(['publish', 'unpublish', 'disable', 'enable'] as const).map((verb) =>
+    operator('POST', `${inWorkspace}/assistants/{id}/${verb}`, assistants.moveAssistant(verb), {
+      summary: `Moves an assistant: ${verb}.`,
+      success: json(wire.ConsoleAssistantView, 'The assistant.'),
+      errors: assistantErrors,
+    }),
+  ),
+  operator('GET', `${inWorkspace}/keys`, keys.listKeys, {
+    summary: 'Lists API keys.',
+    query: wire.PageQuery,
+    success: json(wire.KeyList, 'A page of keys.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/keys`, keys.createKey, {
+    summary: 'Creates an API key; this answer alone holds it.',
+    body: wire.CreateKeyBody,
+    success: json(wire.CreatedKeyView, 'The key.', 201),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/keys/{id}`, keys.getKey, {
+    summary: 'Fetches an API key without its secret.',
+    success: json(wire.KeyView, 'The key.'),
+    errors: consoleErrors,
+  }),
+  operator('PATCH', `${inWorkspace}/keys/{id}`, keys.patchKey, {
+    summary: 'Changes an API key.',
+    body: wire.PatchKeyBody,
+    success: json(wire.KeyView, 'The key.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/keys/{id}/revoke`, keys.revokeKey, {
+    summary: 'Revokes an API key.',
+    success: json(wire.KeyView, 'The key.'),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/credentials`, credentials.listCredentials, {
+    summary: "Lists providers' credentials without their secrets.",
+    query: wire.PageQuery,
+    success: json(wire.CredentialList, 'A page of credentials.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/credentials`, credentials.createCredential, {
+    summary: 'Stores a credential, encrypted.',
+    body: wire.CreateCredentialBody,
+    success: json(wire.CredentialView, 'The credential.', 201),
+    errors: consoleErrors,
+  }),
+  operator('PATCH', `${inWorkspace}/credentials/{id}`, credentials.patchCredential, {
+    summary: 'Changes a credential.',
+    body: wire.PatchCredentialBody,
+    success: json(wire.CredentialView, 'The credential.'),
+    errors: consoleErrors,
+  }),
+  operator('DELETE', `${inWorkspace}/credentials/{id}`, credentials.deleteCredential, {
+    summary: 'Deletes a credential.',
+    success: nothingLeft,
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
+    summary: "Lists a workspace's sessions.",
+    query: wire.SessionsQuery,
+    success: json(wire.SessionList, 'A page of sessions.'),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}`, workspaces.getWorkspaceSession, {
+    summary: 'Fetches a session.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: ['route_not_found', 'session_not_found'],
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}/transcript`, workspaces.getWorkspaceTranscript, {
+    summary: "Lists a session's messages.",
+    query: wire.TranscriptQuery,
+    success: json(wire.MessageList, 'A page of messages.'),
+    errors: ['route_not_found', 'session_not_found'],
+  }),
+  operator('GET', `${inWorkspace}/usage`, workspaces.getWorkspaceUsage, {
+    summary: "A workspace's usage.",
+    query: wire.UsageQuery,
+    success: json(wire.UsageView, 'Usage by bucket and in all.'),
+    errors: ['route_not_found', 'invalid_range'],
+  }),
+];

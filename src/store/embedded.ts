@@ -1,0 +1,145 @@
+/** A store within the one process that uses it: the verbs, over an ordered key-value engine. */
+import type {
+  AppendOutput, BeginTurn, BudgetName, CreateSession, FinishTurn, PageRequest, Session, SessionFilter, Store, TurnPlace, UsageQuery, WithdrawTurn,
+} from '../store.ts';
+import { Budgets } from './embedded/budgets.ts';
+import { EmbeddedCatalog } from './embedded/catalog.ts';
+import { Flights } from './embedded/flights.ts';
+import { Memories } from './embedded/memories.ts';
+import { Sessions } from './embedded/sessions.ts';
+import { Sweep } from './embedded/sweep.ts';
+import { Transcript } from './embedded/transcript.ts';
+import { Turns } from './embedded/turns.ts';
+import { UsageBook } from './embedded/usage.ts';
+import type { Engine } from './engine.ts';
+import { Ledger } from './ledger.ts';
+
+export class EmbeddedStore implements Store {
+  readonly name: string;
+  readonly catalog: EmbeddedCatalog;
+  readonly #ledger: Ledger;
+  readonly #flights: Flights;
+  readonly #sessions: Sessions;
+  readonly #turns: Turns;
+  readonly #transcript: Transcript;
+  readonly #memories: Memories;
+  readonly #budgets: Budgets;
+  readonly #usage: UsageBook;
+  readonly #sweep: Sweep;
+
+  constructor(engine: Engine) {
+    this.name = engine.name;
+    this.#ledger = new Ledger(engine);
+    this.#flights = new Flights(this.#ledger);
+    this.#memories = new Memories(this.#ledger);
+    this.#usage = new UsageBook(this.#ledger);
+    this.#sessions = new Sessions(this.#ledger, this.#memories, this.#usage);
+    this.#turns = new Turns(this.#ledger, this.#flights, this.#memories, this.#usage);
+    this.#transcript = new Transcript(this.#ledger);
+    this.#budgets = new Budgets(this.#ledger);
+    this.#sweep = new Sweep(this.#ledger);
+    this.catalog = new EmbeddedCatalog(this.#ledger, (workspaceId, keyId) => {
+      this.#budgets.forget(workspaceId, keyId);
+      if (keyId === null) this.#flights.forget(workspaceId);
+    });
+  }
+
+  async open(_nowMs: number): Promise<void> {
+    await this.#ledger.open();
+    try {
+      await this.#flights.voidLeases();
+      await this.catalog.resumeRemovals();
+    } catch (error) {
+      await this.#ledger.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#ledger.wake();
+    return this.#ledger.close();
+  }
+
+  /** Writes, because a store that can only be read cannot do its work. */
+  ping(): Promise<void> {
+    return this.#ledger.step((draft) => draft.put('ping', null));
+  }
+
+  createSession(step: CreateSession) {
+    return this.#sessions.create(step);
+  }
+
+  session(workspaceId: string, sessionId: string) {
+    return this.#sessions.read(workspaceId, sessionId);
+  }
+
+  sessions(workspaceId: string, filter: SessionFilter, page: PageRequest) {
+    return this.#sessions.list(workspaceId, filter, page);
+  }
+
+  saveSession(session: Session, version: number) {
+    return this.#sessions.save(session, version);
+  }
+
+  beginTurn(step: BeginTurn) {
+    return this.#turns.begin(step);
+  }
+
+  appendOutput(step: AppendOutput) {
+    return this.#turns.append(step);
+  }
+
+  finishTurn(step: FinishTurn) {
+    return this.#turns.finish(step);
+  }
+
+  withdrawTurn(step: WithdrawTurn) {
+    return this.#turns.withdraw(step);
+  }
+
+  seizeTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number) {
+    return this.#turns.seize(place, owner, leaseUntilMs, nowMs);
+  }
+
+  orphans(nowMs: number, limit: number) {
+    return this.#turns.orphans(nowMs, limit);
+  }
+
+  turn(workspaceId: string, sessionId: string, turnId: string) {
+    return this.#turns.read({ workspaceId, sessionId, turnId });
+  }
+
+  output(place: TurnPlace) {
+    return this.#transcript.output(place);
+  }
+
+  turnsInFlight(workspaceId: string) {
+    return this.#turns.inFlight(workspaceId);
+  }
+
+  messages(workspaceId: string, sessionId: string, page: PageRequest) {
+    return this.#transcript.page(workspaceId, sessionId, page);
+  }
+
+  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number) {
+    return this.#transcript.recent(workspaceId, sessionId, before, charactersMax);
+  }
+
+  remembered(workspaceId: string, scope: string, key: string, nowMs: number) {
+    return this.#memories.find(workspaceId, scope, key, nowMs);
+  }
+
+  takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number) {
+    return this.#budgets.take(workspaceId, keyId, budgets, nowMs);
+  }
+
+  usage(workspaceId: string, query: UsageQuery) {
+    return this.#usage.query(workspaceId, query);
+  }
+
+  async sweep(nowMs: number, limit: number): Promise<number> {
+    this.#ledger.wake();
+    await this.#memories.sweep(nowMs);
+    return this.#sweep.sessions(nowMs, limit);
+  }
+}

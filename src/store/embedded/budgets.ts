@@ -1,0 +1,104 @@
+/**
+ * The keys' budgets, answered from memory. They are written behind, along with the next batch that leaves anyway, at
+ * the latest with a sweep or the close: a request that only reads then costs no commit, and a process that dies forgets
+ * at most what two minutes refill by themselves. Only buckets that are not full are held in memory.
+ */
+import * as bucketOf from '../../../machines/budget.ts';
+import type { BudgetName, Taken } from '../../store.ts';
+import type { Draft, Ledger } from '../ledger.ts';
+import * as keys from './keys.ts';
+
+type Bucket = bucketOf.Bucket;
+
+interface Held {
+  readonly bucket: Bucket;
+  readonly ceiling: number;
+}
+
+interface Looked {
+  readonly budget: BudgetName;
+  readonly ceiling: number;
+  readonly key: string;
+  /** The bucket now, without this request. */
+  readonly before: Bucket;
+  readonly taken: bucketOf.Take;
+}
+
+/** Buckets looked at for dropping with each request: more than it can add, so that the memory shrinks by itself. */
+const droppedPerTake = 4;
+
+/** Buckets that may wait for a batch; more of them make one. */
+const unwrittenMax = 1024;
+
+export class Budgets {
+  readonly #ledger: Ledger;
+  /** The one touched longest ago first. */
+  readonly #held = new Map<string, Held>();
+  readonly #unwritten = new Map<string, Bucket>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+    ledger.beforeFlush((draft) => this.#write(draft));
+  }
+
+  take(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
+    const looked: Looked[] = [];
+    for (const { budget, ceiling } of budgets) {
+      const key = keys.budget(workspaceId, keyId, budget);
+      const before = bucketOf.refilled(this.#bucket(key, ceiling, nowMs), ceiling, nowMs);
+      const taken = bucketOf.take(before, ceiling, nowMs);
+      looked.push({ budget, ceiling, key, before, taken });
+      if (!taken.passed) break;
+    }
+    const refused = looked.find(({ taken }) => !taken.passed);
+    const answer = looked.map((each) => {
+      if (refused !== undefined && each !== refused) return told(each, each.before);
+      this.#hold(each.key, { bucket: each.taken.bucket, ceiling: each.ceiling });
+      return told(each, each.taken.bucket);
+    });
+    this.#dropFull(nowMs);
+    if (this.#unwritten.size >= unwrittenMax) this.#ledger.wake();
+    return answer;
+  }
+
+  /** Forgets a key's budgets, or all of a workspace. */
+  forget(workspaceId: string, keyId: string | null): void {
+    const prefix = keyId === null ? `budget/${keys.part(workspaceId)}/` : keys.keyBudgets(workspaceId, keyId);
+    for (const map of [this.#held, this.#unwritten]) {
+      for (const key of map.keys()) if (key.startsWith(prefix)) map.delete(key);
+    }
+  }
+
+  #bucket(key: string, ceiling: number, nowMs: number): Bucket {
+    return this.#held.get(key)?.bucket ?? this.#ledger.get<Bucket>(key) ?? bucketOf.full(ceiling, nowMs);
+  }
+
+  #hold(key: string, held: Held): void {
+    this.#held.delete(key);
+    this.#held.set(key, held);
+    this.#unwritten.set(key, held.bucket);
+  }
+
+  #dropFull(nowMs: number): void {
+    let looked = 0;
+    for (const [key, { bucket, ceiling }] of this.#held) {
+      const full = bucketOf.refilled(bucket, ceiling, nowMs).level === bucketOf.full(ceiling, nowMs).level;
+      if (!full || this.#unwritten.has(key)) return;
+      this.#held.delete(key);
+      if (++looked === droppedPerTake) return;
+    }
+  }
+
+  #write(draft: Draft): void {
+    for (const [key, bucket] of this.#unwritten) draft.put(key, bucket);
+    this.#unwritten.clear();
+  }
+}
+
+const told = ({ budget, ceiling, taken }: Looked, bucket: Bucket): Taken => ({
+  budget,
+  passed: taken.passed,
+  remaining: bucketOf.remaining(bucket),
+  retryAfterSeconds: taken.passed ? 0 : bucketOf.retryAfterSeconds(bucket, ceiling),
+  resetAt: bucketOf.resetAt(bucket, ceiling),
+});

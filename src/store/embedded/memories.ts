@@ -1,0 +1,58 @@
+/** Requests made under an `Idempotency-Key`, remembered until their time is over. */
+import { limits } from '../../limits.ts';
+import type { Remembered } from '../../store.ts';
+import type { Draft, Ledger } from '../ledger.ts';
+import * as keys from './keys.ts';
+
+export class Memories {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  async find(workspaceId: string, scope: string, key: string, nowMs: number): Promise<Remembered | null> {
+    return lasting(this.#ledger.committed<Remembered>(keys.memory(workspaceId, scope, key)), nowMs);
+  }
+
+  /** As `find`, for decisions. */
+  newest(workspaceId: string, scope: string, key: string, nowMs: number): Remembered | null {
+    return lasting(this.#ledger.get<Remembered>(keys.memory(workspaceId, scope, key)), nowMs);
+  }
+
+  /** Remembers, in place of what was remembered before: the memory's key. */
+  put(draft: Draft, workspaceId: string, remembered: Remembered): string {
+    const key = keys.memory(workspaceId, remembered.scope, remembered.key);
+    const before = this.#ledger.get<Remembered>(key);
+    if (before !== undefined) draft.remove(keys.memoryEnd(before.untilMs, key));
+    draft.put(key, remembered);
+    draft.put(keys.memoryEnd(remembered.untilMs, key), key);
+    return key;
+  }
+
+  /** Forgets the memory if it still is of this result. */
+  forget(draft: Draft, key: string, resultId: string): void {
+    const stored = this.#ledger.get<Remembered>(key);
+    if (stored?.resultId !== resultId) return;
+    draft.remove(key);
+    draft.remove(keys.memoryEnd(stored.untilMs, key));
+  }
+
+  /** Forgets all memories whose time is over. */
+  async sweep(nowMs: number): Promise<void> {
+    for (let done = false; !done; ) {
+      done = await this.#ledger.step((draft) => {
+        const over = this.#ledger.range<string>(keys.memoryEnds, keys.memoryEndsAfter(nowMs), limits.removalRowsMax);
+        for (const [end, key] of over) {
+          draft.remove(end);
+          draft.remove(key);
+        }
+        return over.length < limits.removalRowsMax;
+      });
+      await this.#ledger.pause();
+    }
+  }
+}
+
+const lasting = (remembered: Remembered | undefined, nowMs: number): Remembered | null =>
+  remembered !== undefined && remembered.untilMs > nowMs ? remembered : null;

@@ -1,0 +1,135 @@
+/** Sessions: their rows, their places in the indexes, and their listing. */
+import { limits } from '../../limits.ts';
+import type { CreateSession, Fence, Page, PageRequest, Remembered, Session, SessionFilter, Versioned } from '../../store.ts';
+import type { Draft, Ledger } from '../ledger.ts';
+import * as keys from './keys.ts';
+import type { Memories } from './memories.ts';
+import { span } from './pages.ts';
+import type { UsageBook } from './usage.ts';
+
+export interface SessionRow {
+  readonly session: Session;
+  readonly version: number;
+  /** The turn last withdrawn and the version that this made: the turn itself left no trace to answer a second sending from. */
+  readonly withdrawn: { readonly turnId: string; readonly fence: Fence; readonly version: number } | null;
+}
+
+/** Writes a session in place of what is stored of it. */
+export function putSession(draft: Draft, before: SessionRow | null, row: SessionRow): void {
+  const { id, workspaceId, assistantId, lastActivityAt } = row.session;
+  const active = keys.activeAt(workspaceId, lastActivityAt) + keys.part(id);
+  if (before === null) draft.put(keys.assistantSessions(workspaceId, assistantId) + keys.part(id), id);
+  if (before?.session.lastActivityAt !== lastActivityAt) {
+    if (before !== null) draft.remove(keys.activeAt(workspaceId, before.session.lastActivityAt) + keys.part(id));
+    draft.put(active, id);
+  }
+  draft.put(keys.session(workspaceId, id), row);
+}
+
+export class Sessions {
+  readonly #ledger: Ledger;
+  readonly #memories: Memories;
+  readonly #usage: UsageBook;
+
+  constructor(ledger: Ledger, memories: Memories, usage: UsageBook) {
+    this.#ledger = ledger;
+    this.#memories = memories;
+    this.#usage = usage;
+  }
+
+  create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: Remembered }> {
+    const { session, greeting, remember } = step;
+    return this.#ledger.step((draft) => {
+      if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined) return { outcome: 'created', version: 1 };
+      if (remember !== null) {
+        const remembered = this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
+        if (remembered !== null) return { outcome: 'remembered', remembered };
+        this.#memories.put(draft, session.workspaceId, remember);
+      }
+      putSession(draft, null, { session, version: 1, withdrawn: null });
+      if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting);
+      this.#usage.count(draft, session.workspaceId, session.assistantId, session.createdAt, { sessions: 1 });
+      return { outcome: 'created', version: 1 };
+    });
+  }
+
+  async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
+    const row = this.#ledger.committed<SessionRow>(keys.session(workspaceId, sessionId));
+    return row === undefined ? null : { record: row.session, version: row.version };
+  }
+
+  save(session: Session, version: number): Promise<number | null> {
+    return this.#ledger.step((draft) => {
+      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      if (before?.version !== version) return null;
+      putSession(draft, before, { ...before, session, version: version + 1 });
+      return version + 1;
+    });
+  }
+
+  /** Looks at sessions until the page is full; other work gets a turn while a filter leaves many of them out. */
+  async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {
+    const items: Session[] = [];
+    let after = page.after;
+    for (let more = true; more; ) {
+      more = false;
+      let looked = 0;
+      for (const session of this.#from(workspaceId, filter.assistantIds, after, page.order)) {
+        after = session.id;
+        if (matches(session, filter)) {
+          if (items.length === page.limit) return { items, next: items.at(-1)!.id };
+          items.push(session);
+        }
+        if (++looked < limits.scanRowsMax) continue;
+        more = true;
+        break;
+      }
+      if (more) await this.#ledger.pause();
+    }
+    return { items, next: null };
+  }
+
+  *#from(workspaceId: string, assistantIds: readonly string[] | null, after: string | null, order: PageRequest['order']): Generator<Session> {
+    const cursor = after === null ? null : keys.part(after);
+    if (assistantIds === null) {
+      const [from, to] = span(keys.sessions(workspaceId), cursor, order);
+      for (const [, row] of this.#ledger.scan<SessionRow>(from, to, order === 'desc')) yield row.session;
+      return;
+    }
+    const ids = [...new Set(assistantIds)].map((assistantId) => {
+      const [from, to] = span(keys.assistantSessions(workspaceId, assistantId), cursor, order);
+      return this.#ledger.scan<string>(from, to, order === 'desc');
+    });
+    for (const id of merged(ids, order)) {
+      const row = this.#ledger.committed<SessionRow>(keys.session(workspaceId, id));
+      if (row !== undefined) yield row.session;
+    }
+  }
+}
+
+/** The ids of several indexes as of one. */
+function* merged(indexes: Generator<[string, string]>[], order: PageRequest['order']): Generator<string> {
+  const heads = indexes.map((index) => ({ index, head: index.next() })).filter(({ head }) => head.done !== true);
+  const before = (a: string, b: string): boolean => (order === 'asc' ? a < b : a > b);
+  const idOf = (at: number): string => keys.lastPart((heads[at]!.head.value as [string, string])[0]);
+  try {
+    while (heads.length > 0) {
+      let first = 0;
+      for (let at = 1; at < heads.length; at++) if (before(idOf(at), idOf(first))) first = at;
+      const { index, head } = heads[first]!;
+      yield (head.value as [string, string])[1];
+      heads[first]!.head = index.next();
+      if (heads[first]!.head.done === true) heads.splice(first, 1);
+    }
+  } finally {
+    for (const { index } of heads) index.return(undefined);
+  }
+}
+
+function matches(session: Session, { status, activeSince, now }: SessionFilter): boolean {
+  if (session.lastActivityAt < activeSince) return false;
+  if (status === null) return true;
+  const { state } = session.machine;
+  const over = state === 'ended' || state === 'expired';
+  return status === (over ? state : session.expiresAt <= now ? 'expired' : 'open');
+}

@@ -1,0 +1,72 @@
+/** Retention (contract 6): sessions go with all they hold when their last activity is too long ago. */
+import { secondsOf } from '../../clock.ts';
+import { limits } from '../../limits.ts';
+import type { Versioned, Workspace } from '../../store.ts';
+import type { Ledger } from '../ledger.ts';
+import * as keys from './keys.ts';
+import type { SessionRow } from './sessions.ts';
+
+const daySeconds = 86_400;
+
+export class Sweep {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** Deletes at most `limit` sessions: how many there were. */
+  async sessions(nowMs: number, limit: number): Promise<number> {
+    let deleted = 0;
+    for (let from = keys.activity; ; ) {
+      const [row] = this.#ledger.scan(from, keys.endOf(keys.activity));
+      if (row === undefined || deleted === limit) return deleted;
+      const workspaceId = row[0].split('/', 2)[1]!;
+      const prefix = `${keys.activity}${workspaceId}/`;
+      const aged = secondsOf(nowMs) - this.#retentionSeconds(workspaceId);
+      deleted += await this.#workspace(prefix, workspaceId, aged, limit - deleted);
+      from = keys.endOf(prefix);
+    }
+  }
+
+  /** A workspace that was removed while a session was being created has no record: what it left is kept no longer than usual. */
+  #retentionSeconds(workspaceId: string): number {
+    const row = this.#ledger.committed<Versioned<Workspace>>(keys.workspaces + workspaceId);
+    return (row?.record.retentionDays ?? limits.retentionDaysDefault) * daySeconds;
+  }
+
+  async #workspace(prefix: string, workspaceId: string, aged: number, limit: number): Promise<number> {
+    let deleted = 0;
+    const to = keys.activeAt(workspaceId, Math.max(0, aged));
+    for (let from = prefix; deleted < limit; ) {
+      const slice: [string, string][] = [];
+      for (const row of this.#ledger.scan<string>(from, to)) {
+        slice.push(row);
+        if (slice.length === Math.min(limits.scanRowsMax, limit - deleted)) break;
+      }
+      if (slice.length === 0) break;
+      const gone = await Promise.all(slice.map(([key, sessionId]) => this.#session(key, workspaceId, sessionId)));
+      deleted += gone.filter(Boolean).length;
+      from = keys.justAfter(slice.at(-1)![0]);
+      await this.#ledger.pause();
+    }
+    return deleted;
+  }
+
+  /** Deletes a session unless it moved since it was found or has a turn in flight. */
+  #session(active: string, workspaceId: string, sessionId: string): Promise<boolean> {
+    return this.#ledger.step((draft) => {
+      const row = this.#ledger.get<SessionRow>(keys.session(workspaceId, sessionId));
+      const flights = keys.sessionFlights(workspaceId, sessionId);
+      if (row === undefined || this.#ledger.get(active) === undefined) return false;
+      if (this.#ledger.range(flights, keys.endOf(flights), 1).length > 0) return false;
+      draft.remove(active);
+      draft.remove(keys.assistantSessions(workspaceId, row.session.assistantId) + keys.part(sessionId));
+      draft.remove(keys.session(workspaceId, sessionId));
+      for (const prefix of keys.belongings(workspaceId, sessionId)) {
+        for (const [key] of this.#ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
+      }
+      return true;
+    });
+  }
+}

@@ -1,0 +1,62 @@
+/** Reading what was said. */
+import type { Message, Page, PageRequest, TurnPlace } from '../../store.ts';
+import type { Ledger } from '../ledger.ts';
+import { codePoints } from '../text.ts';
+import * as keys from './keys.ts';
+import { pageOf } from './pages.ts';
+import type { TurnRow } from './turns.ts';
+
+const index = /^\d{1,9}$/;
+
+export class Transcript {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  async page(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>> {
+    if (page.after !== null && !index.test(page.after)) return { items: [], next: null };
+    const prefix = keys.messages(workspaceId, sessionId);
+    const after = page.after === null ? null : keys.message(workspaceId, sessionId, Number(page.after));
+    const ascending = page.order === 'asc';
+    const from = ascending && after !== null ? keys.justAfter(after) : prefix;
+    const to = !ascending && after !== null ? after : keys.endOf(prefix);
+    const rows = this.#ledger.scan<Message>(from, to, !ascending);
+    const found = pageOf(rows, page.limit, ([key]) => String(Number(keys.lastPart(key))));
+    return { items: found.items.map(([, message]) => this.#withOutput(workspaceId, sessionId, message)), next: found.next };
+  }
+
+  /** Reads backwards and no further than the bound reaches, however long the transcript is. */
+  async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number): Promise<Message[]> {
+    const found: Message[] = [];
+    let characters = 0;
+    const rows = this.#ledger.scan<Message>(keys.messages(workspaceId, sessionId), keys.message(workspaceId, sessionId, before), true);
+    for (const [, message] of rows) {
+      if (message.status === 'streaming') continue;
+      characters += codePoints(message.content);
+      if (characters > charactersMax) break;
+      found.push(message);
+    }
+    return found.reverse();
+  }
+
+  async output(place: TurnPlace): Promise<string> {
+    const row = this.#ledger.committed<TurnRow>(keys.turn(place));
+    if (row === undefined) return '';
+    if (row.finished === null) return this.#streamed(place);
+    return this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
+  }
+
+  #withOutput(workspaceId: string, sessionId: string, message: Message): Message {
+    if (message.status !== 'streaming' || message.turnId === null) return message;
+    return { ...message, content: this.#streamed({ workspaceId, sessionId, turnId: message.turnId }) };
+  }
+
+  #streamed(place: TurnPlace): string {
+    const prefix = keys.output(place);
+    let text = '';
+    for (const [, piece] of this.#ledger.scan<string>(prefix, keys.endOf(prefix))) text += piece;
+    return text;
+  }
+}

@@ -1,0 +1,188 @@
+/** A turn's steps: begun, appended to, seized, and finished or withdrawn. */
+import { secondsOf } from '../../clock.ts';
+import type { AppendOutput, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Turn, TurnPlace, WithdrawTurn } from '../../store.ts';
+import type { Draft, Ledger } from '../ledger.ts';
+import { afterCodePoints, codePoints } from '../text.ts';
+import type { Flight, Flights } from './flights.ts';
+import * as keys from './keys.ts';
+import type { Memories } from './memories.ts';
+import type { SessionRow } from './sessions.ts';
+import { putSession } from './sessions.ts';
+import type { UsageBook } from './usage.ts';
+
+export interface TurnRow {
+  readonly turn: Turn;
+  /** What the step that began it was answered, and the step that finished it, to answer them again. */
+  readonly begun: { readonly fence: Fence; readonly version: number };
+  readonly finished: { readonly fence: Fence; readonly version: number } | null;
+}
+
+const lost = { outcome: 'lost' } as const;
+const fenced = { outcome: 'fenced' } as const;
+const same = (a: Fence, b: Fence): boolean => a.epoch === b.epoch && a.owner === b.owner;
+const placeOf = (workspaceId: string, { sessionId, id }: Turn): TurnPlace => ({ workspaceId, sessionId, turnId: id });
+
+export class Turns {
+  readonly #ledger: Ledger;
+  readonly #flights: Flights;
+  readonly #memories: Memories;
+  readonly #usage: UsageBook;
+  /** The newest time that a step told: a question that comes without one is answered as of it. */
+  #nowMs = 0;
+
+  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook) {
+    this.#ledger = ledger;
+    this.#flights = flights;
+    this.#memories = memories;
+    this.#usage = usage;
+  }
+
+  /** Of the checks, the session's comes first: a second turn on it is a conflict even when the workspace is full (contract 3). */
+  begin(step: BeginTurn): Promise<BegunTurn> {
+    const { session, turn, remember } = step;
+    const place = placeOf(session.workspaceId, turn);
+    return this.#ledger.step<BegunTurn>((draft) => {
+      this.#told(step.nowMs);
+      const earlier = this.#ledger.get<TurnRow>(keys.turn(place));
+      if (earlier !== undefined) return earlier.begun.fence.owner === step.owner ? { outcome: 'begun', ...earlier.begun } : lost;
+      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      if (before?.version !== step.version) return lost;
+      // The link's and the widget's turns have limits of their own (contract 12).
+      const takesSlot = session.channel === 'api';
+      if (takesSlot && this.#flights.full(session.workspaceId, step.turnsInFlightMax, step.nowMs)) return { outcome: 'full' };
+
+      const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
+      const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
+      const slotUntilMs = takesSlot ? step.leaseUntilMs : 0;
+      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs: step.leaseUntilMs, slotUntilMs, memory }, position: 0 };
+      putSession(draft, before, { ...before, session, version: begun.version });
+      draft.put(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
+      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
+      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex), step.assistantMessage);
+      draft.put(keys.flight(place), flight.row);
+      this.#flights.set(flight);
+      return { outcome: 'begun', ...begun };
+    });
+  }
+
+  append(step: AppendOutput): Promise<'stored' | 'fenced'> {
+    return this.#ledger.step((draft) => {
+      const flight = this.#flights.get(step);
+      if (flight === undefined || !same(flight.row.fence, step.fence)) return 'fenced';
+      const text = unstored(flight, step);
+      if (text === '') return 'stored';
+      draft.put(keys.outputAt(step, flight.position), text);
+      this.#flights.set({ row: flight.row, position: flight.position + codePoints(text) });
+      return 'stored';
+    });
+  }
+
+  finish(step: FinishTurn): Promise<Finished> {
+    const { session, turn } = step;
+    const place = placeOf(session.workspaceId, turn);
+    return this.#ledger.step<Finished>((draft) => {
+      this.#told(step.nowMs);
+      const row = this.#ledger.get<TurnRow>(keys.turn(place));
+      if (row === undefined) return fenced;
+      if (row.finished !== null) return same(row.finished.fence, step.fence) ? finished(row.finished.version) : fenced;
+      const flight = this.#flights.get(place);
+      if (flight === undefined || !same(flight.row.fence, step.fence)) return fenced;
+      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      if (before?.version !== step.version) return lost;
+
+      const content = this.#takeOutput(draft, place) + unstored(flight, step.tail);
+      const version = step.version + 1;
+      putSession(draft, before, { ...before, session, version });
+      draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow);
+      draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message);
+      draft.remove(keys.flight(place));
+      this.#usage.count(draft, session.workspaceId, session.assistantId, turn.endedAt ?? secondsOf(step.nowMs), {
+        turns: 1,
+        failedTurns: turn.status === 'failed' ? 1 : 0,
+        inputTokens: turn.inputTokens,
+        outputTokens: turn.outputTokens,
+      });
+      this.#flights.delete(place);
+      return finished(version);
+    });
+  }
+
+  withdraw(step: WithdrawTurn): Promise<Finished> {
+    const { session, turn, fence } = step;
+    const place = placeOf(session.workspaceId, turn);
+    return this.#ledger.step<Finished>((draft) => {
+      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      const earlier = before?.withdrawn;
+      if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
+      const flight = this.#flights.get(place);
+      if (flight === undefined || !same(flight.row.fence, fence)) return fenced;
+      if (before?.version !== step.version) return lost;
+
+      const version = step.version + 1;
+      putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
+      this.#takeOutput(draft, place);
+      draft.remove(keys.message(session.workspaceId, session.id, turn.messageIndex - 1));
+      draft.remove(keys.message(session.workspaceId, session.id, turn.messageIndex));
+      draft.remove(keys.turn(place));
+      draft.remove(keys.flight(place));
+      if (flight.row.memory !== null) this.#memories.forget(draft, flight.row.memory, turn.id);
+      this.#flights.delete(place);
+      return finished(version);
+    });
+  }
+
+  seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null> {
+    return this.#ledger.step((draft) => {
+      this.#told(nowMs);
+      const flight = this.#flights.get(place);
+      if (flight === undefined) return null;
+      const { row } = flight;
+      // Sent a second time, it answers as the first time.
+      if (row.fence.epoch > 1 && row.fence.owner === owner && row.leaseUntilMs === leaseUntilMs) return row.fence;
+      if (row.leaseUntilMs > nowMs) return null;
+      const fence = { epoch: row.fence.epoch + 1, owner };
+      const seized = { ...row, fence, leaseUntilMs };
+      draft.put(keys.flight(place), seized);
+      this.#flights.set({ row: seized, position: flight.position });
+      return fence;
+    });
+  }
+
+  orphans(nowMs: number, limit: number): Promise<TurnPlace[]> {
+    return this.#ledger.step(() => {
+      this.#told(nowMs);
+      return this.#flights.lapsed(nowMs, limit);
+    });
+  }
+
+  async read(place: TurnPlace): Promise<Turn | null> {
+    return this.#ledger.committed<TurnRow>(keys.turn(place))?.turn ?? null;
+  }
+
+  inFlight(workspaceId: string): Promise<number> {
+    return this.#ledger.step(() => this.#flights.taken(workspaceId, this.#nowMs));
+  }
+
+  #told(nowMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs);
+  }
+
+  /** The output stored in pieces, which go. */
+  #takeOutput(draft: Draft, place: TurnPlace): string {
+    const prefix = keys.output(place);
+    let text = '';
+    for (const [key, piece] of this.#ledger.range<string>(prefix, keys.endOf(prefix))) {
+      draft.remove(key);
+      text += piece;
+    }
+    return text;
+  }
+}
+
+const finished = (version: number): Finished => ({ outcome: 'finished', version });
+
+/** What of a piece is not stored yet. A piece beyond the end would leave a hole that nobody could ever fill. */
+function unstored(flight: Flight, { position, text }: { position: number; text: string }): string {
+  if (position > flight.position) throw new RangeError(`Output at ${position} would leave a hole after ${flight.position}.`);
+  return afterCodePoints(text, flight.position - position);
+}

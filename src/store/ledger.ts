@@ -1,0 +1,221 @@
+/**
+ * Decisions over an engine. A decision is made synchronously against the newest state: what is committed, and over it
+ * what earlier decisions wrote and is still on its way. All that is decided in one turn of the event loop, and all
+ * that is decided while a batch commits, goes to the engine as one batch; a decision is answered once it is committed.
+ */
+import { StoreUnavailable } from '../store.ts';
+import { packRow, unpackRow } from './codec.ts';
+import type { Engine, Row, Write } from './engine.ts';
+import { SortedMap } from './sorted.ts';
+
+/** What a decision writes. It is applied whole when the decision is made, and not at all if the decision throws. */
+export class Draft {
+  readonly rows: Write[] = [];
+
+  put(key: string, record: unknown): void {
+    this.rows.push([key, packRow(record)]);
+  }
+
+  remove(key: string): void {
+    this.rows.push([key, null]);
+  }
+}
+
+class Batch {
+  readonly rows = new SortedMap<Uint8Array | null>();
+  readonly done: Promise<void>;
+  resolve!: () => void;
+  reject!: (error: StoreUnavailable) => void;
+
+  constructor() {
+    this.done = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    // A batch of write-behind rows alone has nobody who waits for it.
+    this.done.catch(() => {});
+  }
+}
+
+export class Ledger {
+  readonly #engine: Engine;
+  #collecting: Batch | null = null;
+  #inFlight: Batch | null = null;
+  #open = false;
+  readonly #late: ((draft: Draft) => void)[] = [];
+  readonly #dropped: (() => void)[] = [];
+  #mustReload = false;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async open(): Promise<void> {
+    await this.#engine.open();
+    this.#open = true;
+  }
+
+  /** Takes no further decision, commits what was decided and closes the engine. */
+  async close(): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    for (let batch = this.#pending(); batch !== null; batch = this.#pending()) await batch.done.catch(() => {});
+    await this.#engine.close();
+  }
+
+  /**
+   * Makes a decision and resolves with its answer once all that it wrote, and all that it was based on, is committed.
+   * `decide` is synchronous, reads the ledger (its own draft is not visible to it) and touches nothing else before its last read.
+   */
+  step<T>(decide: (draft: Draft) => T): Promise<T> {
+    let answer: T;
+    try {
+      this.#usable();
+      this.#reload();
+      const draft = new Draft();
+      answer = decide(draft);
+      if (draft.rows.length > 0) apply(this.#batch(), draft);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const pending = this.#pending();
+    return pending === null ? Promise.resolve(answer) : pending.done.then(() => answer);
+  }
+
+  /** The newest state of a row, for decisions. */
+  get<T>(key: string): T | undefined {
+    let value = this.#collecting?.rows.get(key);
+    if (value === undefined) value = this.#inFlight?.rows.get(key);
+    if (value === undefined) return this.committed(key);
+    return value === null ? undefined : unpackRow<T>(value);
+  }
+
+  /** The newest state of the first `limit` rows in order, for decisions. */
+  range<T>(from: string, to: string, limit = Infinity): [string, T][] {
+    const pending = new SortedMap<Uint8Array | null>();
+    for (const batch of [this.#inFlight, this.#collecting]) {
+      if (batch !== null) for (const [key, value] of batch.rows.range(from, to)) pending.set(key, value);
+    }
+    const rows: [string, T][] = [];
+    const overlay = pending[Symbol.iterator]();
+    let next = overlay.next();
+    const passed = (key: string): boolean => next.done === true || next.value[0] > key;
+    const takePending = (): void => {
+      const [key, value] = next.value as [string, Uint8Array | null];
+      if (value !== null) rows.push([key, unpackRow<T>(value)]);
+      next = overlay.next();
+    };
+    for (const [key, value] of this.#rows(from, to, false)) {
+      while (!passed(key) && next.value![0] !== key && rows.length < limit) takePending();
+      if (rows.length >= limit) return rows;
+      if (!passed(key)) takePending();
+      else rows.push([key, unpackRow<T>(value)]);
+    }
+    while (next.done !== true && rows.length < limit) takePending();
+    return rows.slice(0, limit);
+  }
+
+  /** The committed state of a row, for readers: nobody may see what could still fail. */
+  committed<T>(key: string): T | undefined {
+    this.#usable();
+    let value: Uint8Array | undefined;
+    try {
+      value = this.#engine.get(key);
+    } catch (error) {
+      throw unreadable(error);
+    }
+    return value === undefined ? undefined : unpackRow<T>(value);
+  }
+
+  /** Committed rows in order, consumed at once (see `Engine`). */
+  *scan<T>(from: string, to: string, reverse = false): Generator<[string, T]> {
+    for (const [key, value] of this.#rows(from, to, reverse)) yield [key, unpackRow<T>(value)];
+  }
+
+  pause(): Promise<void> {
+    return this.#engine.pause();
+  }
+
+  /** Calls back just before each batch leaves, for rows that nobody waits for. */
+  beforeFlush(write: (draft: Draft) => void): void {
+    this.#late.push(write);
+  }
+
+  /** Has the rows that nobody waits for leave now, even if no decision writes anything. */
+  wake(): void {
+    if (this.#open) this.#batch();
+  }
+
+  /** Calls back before the first decision after a failed batch, when the newest state is the committed one again. */
+  onDropped(reload: () => void): void {
+    this.#dropped.push(reload);
+  }
+
+  #usable(): void {
+    if (!this.#open) throw new StoreUnavailable('The store is not open.');
+  }
+
+  *#rows(from: string, to: string, reverse: boolean): Generator<Row> {
+    this.#usable();
+    try {
+      yield* this.#engine.range(from, to, reverse);
+    } catch (error) {
+      throw unreadable(error);
+    }
+  }
+
+  #pending(): Batch | null {
+    return this.#collecting ?? this.#inFlight;
+  }
+
+  #batch(): Batch {
+    if (this.#collecting === null) {
+      this.#collecting = new Batch();
+      if (this.#inFlight === null) queueMicrotask(() => this.#flush());
+    }
+    return this.#collecting;
+  }
+
+  #flush(): void {
+    const batch = this.#collecting;
+    if (batch === null) return;
+    const draft = new Draft();
+    for (const write of this.#late) write(draft);
+    apply(batch, draft);
+    this.#collecting = null;
+    this.#inFlight = batch;
+    const written = batch.rows.empty ? Promise.resolve() : this.#engine.write(batch.rows);
+    written.then(
+      () => {
+        this.#inFlight = null;
+        batch.resolve();
+        this.#flush();
+      },
+      (error: unknown) => this.#drop(batch, error),
+    );
+  }
+
+  /** What was decided meanwhile was decided on top of rows that never came to be, so it falls with them. */
+  #drop(batch: Batch, cause: unknown): void {
+    const error = new StoreUnavailable('The store could not be written.', { cause });
+    const onTop = this.#collecting;
+    this.#inFlight = null;
+    this.#collecting = null;
+    this.#mustReload = true;
+    batch.reject(error);
+    onTop?.reject(error);
+  }
+
+  /** Reloading reads the engine, which may be what failed: until it succeeds no decision is made. */
+  #reload(): void {
+    if (!this.#mustReload) return;
+    for (const reload of this.#dropped) reload();
+    this.#mustReload = false;
+  }
+}
+
+const unreadable = (cause: unknown): StoreUnavailable => new StoreUnavailable('The store could not be read.', { cause });
+
+function apply(batch: Batch, draft: Draft): void {
+  for (const [key, value] of draft.rows) batch.rows.set(key, value);
+}

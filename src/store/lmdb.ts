@@ -1,0 +1,129 @@
+/**
+ * The embedded default: an LMDB environment in a folder. It belongs to one process at a time. The owner stands in a
+ * row that is compared and set in one LMDB write transaction (LMDB's own lock, which the system frees when its holder
+ * dies, keeps two openers apart), and it counts for as long as the process it names is alive: see `lmdb/owner.ts`.
+ *
+ * A step that resolved survives the death of the process. With `flushed` it survives the loss of power as well, at the
+ * price of a wait for the disk; with `committed` the system writes to the disk in its own time, in order, so that a
+ * loss of power costs the newest steps and never mixes old with new.
+ */
+import { open } from 'lmdb';
+import type { RootDatabase } from 'lmdb';
+import type { Store } from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
+import { EmbeddedStore } from './embedded.ts';
+import type { Engine, Row, Write } from './engine.ts';
+import { isAlive, thisProcess } from './lmdb/owner.ts';
+import type { Owner } from './lmdb/owner.ts';
+
+const ownerKey = 'owner';
+
+export interface LmdbOptions {
+  /** When a step counts as done: committed to the system, or on the disk. */
+  readonly durability?: 'committed' | 'flushed';
+}
+
+export class LmdbEngine implements Engine {
+  readonly name = 'lmdb';
+  readonly #folder: string;
+  readonly #flushed: boolean;
+  #opened: RootDatabase<Buffer, string> | null = null;
+
+  constructor(folder: string, options: LmdbOptions = {}) {
+    this.#folder = folder;
+    this.#flushed = options.durability === 'flushed';
+  }
+
+  async open(): Promise<void> {
+    let database: RootDatabase<Buffer, string> | null = null;
+    let holder: Owner | null;
+    try {
+      database = open<Buffer, string>({
+        path: this.#folder,
+        noSubdir: false,
+        encoding: 'binary',
+        // Batches are ours. Without this lmdb would wait for the event loop's next turn, and leave a promise of its own
+        // rejected with nobody to hear it when a commit fails.
+        eventTurnBatching: false,
+        overlappingSync: !this.#flushed,
+      });
+      holder = claim(database);
+    } catch (error) {
+      await database?.close();
+      throw new StoreUnavailable(`The folder ${this.#folder} cannot be opened as a store: ${(error as Error).message}`, { cause: error });
+    }
+    if (holder === null) {
+      this.#opened = database;
+      return;
+    }
+    await database.close();
+    throw new StoreUnavailable(`The folder ${this.#folder} is in use by another process (${holder.pid}).`);
+  }
+
+  async close(): Promise<void> {
+    const database = this.#database;
+    this.#opened = null;
+    try {
+      database.transactionSync(() => database.removeSync(ownerKey));
+    } catch {
+      // On a full disk the row stays, and stops counting with the end of this process.
+    }
+    await database.close();
+  }
+
+  get(key: string): Uint8Array | undefined {
+    return this.#database.get(key);
+  }
+
+  *range(from: string, to: string, reverse: boolean): Generator<Row> {
+    const bounds = reverse
+      ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse: true }
+      : { start: from, end: to };
+    for (const { key, value } of this.#database.getRange(bounds)) yield [key, value];
+  }
+
+  async write(rows: Iterable<Write>): Promise<void> {
+    const database = this.#database;
+    const inner = new Set<Promise<boolean>>();
+    const done = database.batch(() => {
+      for (const [key, value] of rows) inner.add(value === null ? database.remove(key) : database.put(key, value as Buffer));
+    });
+    // The batch tells how it went; the promises of its rows would only tell it again.
+    for (const promise of inner) promise.then(undefined, () => {});
+    try {
+      await done;
+    } catch (error) {
+      // lmdb rejects with a promise of the cause; unheard, it would end the process.
+      throw await reasonOf(error as { commitError?: Promise<unknown> });
+    }
+  }
+
+  /** Resolves from lmdb's reading thread, and so in a later turn of the event loop. */
+  pause(): Promise<void> {
+    return this.#database.prefetch([ownerKey]);
+  }
+
+  get #database(): RootDatabase<Buffer, string> {
+    if (this.#opened === null) throw new Error('The store is not open.');
+    return this.#opened;
+  }
+}
+
+/** Makes this process the owner: null, or the living owner who stays it. */
+function claim(database: RootDatabase<Buffer, string>): Owner | null {
+  return database.transactionSync(() => {
+    const stored = database.get(ownerKey);
+    const holder = stored === undefined ? null : (JSON.parse(stored.toString()) as Owner);
+    if (holder !== null && isAlive(holder)) return holder;
+    database.putSync(ownerKey, Buffer.from(JSON.stringify(thisProcess())));
+    return null;
+  });
+}
+
+const reasonOf = (error: { commitError?: Promise<unknown> }): Promise<unknown> =>
+  Promise.resolve(error.commitError).then(
+    () => error,
+    (cause: unknown) => cause,
+  );
+
+export const lmdbStore = (folder: string, options: LmdbOptions = {}): Store => new EmbeddedStore(new LmdbEngine(folder, options));

@@ -1,0 +1,26 @@
+/** A store whose steps are timed and whose faults are counted. */
+import type { Clock } from '../clock.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Store } from '../store.ts';
+
+/** The steps worth a histogram; look-ups of the embedded store cost less than measuring them. */
+const steps = ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'finishTurn', 'withdrawTurn', 'seizeTurn', 'sweep'] as const;
+
+export function measured(store: Store, metrics: Metrics, clock: Clock): Store {
+  for (const step of steps) {
+    const plain = store[step].bind(store) as (...given: unknown[]) => Promise<unknown>;
+    const observe = (await_: Promise<unknown>, startedAt: number) =>
+      await_.then(
+        (answer) => {
+          metrics.storeSeconds.observe({ step }, (clock.monotonic() - startedAt) / 1000);
+          return answer;
+        },
+        (error) => {
+          metrics.storeErrors.inc({ step });
+          throw error;
+        },
+      );
+    Object.assign(store, { [step]: (...given: unknown[]) => observe(plain(...given), clock.monotonic()) });
+  }
+  return store;
+}

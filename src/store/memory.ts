@@ -1,0 +1,35 @@
+/** The store of tests and of the simulation: it lasts as long as the process. */
+import type { Store } from '../store.ts';
+import { EmbeddedStore } from './embedded.ts';
+import type { Engine, Row, Write } from './engine.ts';
+import { SortedMap } from './sorted.ts';
+
+/** Rows in memory. They outlive `close`, so that one engine can be opened again as a later process would. */
+export class MemoryEngine implements Engine {
+  readonly name = 'memory';
+  readonly #rows = new SortedMap<Uint8Array>();
+
+  async open(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  get(key: string): Uint8Array | undefined {
+    return this.#rows.get(key);
+  }
+
+  range(from: string, to: string, reverse: boolean): Iterable<Row> {
+    return this.#rows.range(from, to, reverse);
+  }
+
+  async write(rows: Iterable<Write>): Promise<void> {
+    for (const [key, value] of rows) {
+      if (value === null) this.#rows.delete(key);
+      else this.#rows.set(key, value);
+    }
+  }
+
+  /** Only other promises get a turn: whoever simulates wants every order of events to follow from the seed. */
+  async pause(): Promise<void> {}
+}
+
+export const memoryStore = (): Store => new EmbeddedStore(new MemoryEngine());

@@ -1,0 +1,105 @@
+/** A map in key order: sorted pieces of bounded length, so that an insertion moves a few hundred entries at most. */
+const pieceMax = 512;
+
+interface Piece<V> {
+  readonly keys: string[];
+  readonly values: V[];
+}
+
+export class SortedMap<V> {
+  #pieces: Piece<V>[] = [];
+
+  get empty(): boolean {
+    return this.#pieces.length === 0;
+  }
+
+  get(key: string): V | undefined {
+    const piece = this.#pieces[this.#pieceOf(key)];
+    if (piece === undefined) return undefined;
+    const at = lowerBound(piece.keys, key);
+    return piece.keys[at] === key ? piece.values[at] : undefined;
+  }
+
+  set(key: string, value: V): void {
+    const index = this.#pieceOf(key);
+    const piece = this.#pieces[index];
+    if (piece === undefined) {
+      this.#pieces.push({ keys: [key], values: [value] });
+      return;
+    }
+    const at = lowerBound(piece.keys, key);
+    if (piece.keys[at] === key) {
+      piece.values[at] = value;
+      return;
+    }
+    piece.keys.splice(at, 0, key);
+    piece.values.splice(at, 0, value);
+    if (piece.keys.length > pieceMax) this.#split(index, piece);
+  }
+
+  delete(key: string): void {
+    const index = this.#pieceOf(key);
+    const piece = this.#pieces[index];
+    if (piece === undefined) return;
+    const at = lowerBound(piece.keys, key);
+    if (piece.keys[at] !== key) return;
+    piece.keys.splice(at, 1);
+    piece.values.splice(at, 1);
+    if (piece.keys.length === 0) this.#pieces.splice(index, 1);
+  }
+
+  /** Entries from `from` (inclusive) to `to` (exclusive). The map must not change while they are read. */
+  *range(from: string, to: string, reverse = false): Generator<[string, V]> {
+    if (reverse) {
+      for (let index = this.#pieceOf(to); index >= 0; index--) {
+        const piece = this.#pieces[index];
+        if (piece === undefined) return;
+        for (let at = lowerBound(piece.keys, to) - 1; at >= 0; at--) {
+          if (piece.keys[at]! < from) return;
+          yield [piece.keys[at]!, piece.values[at]!];
+        }
+      }
+      return;
+    }
+    for (let index = this.#pieceOf(from); index < this.#pieces.length; index++) {
+      const piece = this.#pieces[index]!;
+      for (let at = lowerBound(piece.keys, from); at < piece.keys.length; at++) {
+        if (piece.keys[at]! >= to) return;
+        yield [piece.keys[at]!, piece.values[at]!];
+      }
+    }
+  }
+
+  [Symbol.iterator](): Generator<[string, V]> {
+    return this.range('', '\uffff');
+  }
+
+  /** The last piece that begins at or before the key, or the first. */
+  #pieceOf(key: string): number {
+    let low = 0;
+    let high = this.#pieces.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#pieces[middle]!.keys[0]! <= key) low = middle + 1;
+      else high = middle;
+    }
+    return Math.max(0, low - 1);
+  }
+
+  #split(index: number, piece: Piece<V>): void {
+    // Keys mostly come in ascending order: a piece that filled up at its end keeps almost all of its entries.
+    const at = index === this.#pieces.length - 1 ? piece.keys.length - 1 : piece.keys.length >>> 1;
+    this.#pieces.splice(index + 1, 0, { keys: piece.keys.splice(at), values: piece.values.splice(at) });
+  }
+}
+
+function lowerBound(keys: readonly string[], key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (keys[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,113 @@
+/**
+ * A turn's output: one append-only text with many cursors (idea 3 of the architecture). Positions count Unicode code
+ * points. Text becomes visible to cursors only once the store has it: that is the output gate.
+ */
+import type { Turn } from './store.ts';
+
+/** How a turn ended, as its readers are told. */
+export type Terminal =
+  | { type: 'completed'; inputTokens: number; outputTokens: number }
+  | { type: 'aborted' }
+  | { type: 'failed'; errorCode: string };
+
+/** How a stored turn ended; null while it streams. */
+export function terminalOf(turn: Turn): Terminal | null {
+  if (turn.status === 'streaming') return null;
+  if (turn.status === 'completed') return { type: 'completed', inputTokens: turn.inputTokens, outputTokens: turn.outputTokens };
+  if (turn.status === 'aborted') return { type: 'aborted' };
+  return { type: 'failed', errorCode: turn.errorCode ?? 'api_error' };
+}
+
+/** How many code points a text has. */
+export function codePoints(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i++) {
+    // A pair is two units of UTF-16 and one code point.
+    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      count--;
+      i++;
+    }
+  }
+  return count;
+}
+
+/** The index in UTF-16 units at which `points` code points have passed. */
+export function indexOfPoint(text: string, points: number): number {
+  let index = 0;
+  for (let passed = 0; passed < points && index < text.length; passed++) index += text.codePointAt(index)! > 0xffff ? 2 : 1;
+  return index;
+}
+
+export class TurnLog {
+  /** The pieces as they came, and for each the code points up to and including it. */
+  readonly pieces: string[] = [];
+  readonly ends: number[] = [];
+  /** How many pieces, and code points, the store has: what cursors may see. */
+  storedPieces = 0;
+  stored = 0;
+  terminal: Terminal | null = null;
+  #appended = 0;
+  #taken = 0;
+  #followers = new Set<() => void>();
+
+  /** A log of a turn that is over, or of what is stored of one that is not. */
+  static replay(text: string, terminal: Terminal | null): TurnLog {
+    const log = new TurnLog();
+    if (text !== '') log.append(text);
+    log.take();
+    log.commit(log.pieces.length);
+    if (terminal !== null) log.close(terminal);
+    return log;
+  }
+
+  /** Code points appended so far. */
+  get length(): number {
+    return this.#appended;
+  }
+
+  append(piece: string): void {
+    this.#appended += codePoints(piece);
+    this.pieces.push(piece);
+    this.ends.push(this.#appended);
+  }
+
+  /** The output that no write has taken yet, and the position it begins at; null if there is none. */
+  take(): { position: number; text: string; pieces: number } | null {
+    if (this.#taken === this.pieces.length) return null;
+    const position = this.#taken === 0 ? 0 : this.ends[this.#taken - 1]!;
+    const fresh = this.pieces.length - this.#taken === 1 ? this.pieces[this.#taken]! : this.pieces.slice(this.#taken).join('');
+    this.#taken = this.pieces.length;
+    return { position, text: fresh, pieces: this.#taken };
+  }
+
+  /** All output that the store is not known to have, and the position it begins at. */
+  rest(): { position: number; text: string } {
+    return { position: this.stored, text: this.pieces.slice(this.storedPieces).join('') };
+  }
+
+  /** The store has everything up to this many pieces. */
+  commit(pieces: number): void {
+    if (pieces <= this.storedPieces) return;
+    this.storedPieces = pieces;
+    this.stored = this.ends[pieces - 1]!;
+    this.#wake();
+  }
+
+  /** No more will come. Output that the store never took stays unseen. */
+  close(terminal: Terminal): void {
+    if (this.terminal !== null) return;
+    this.terminal = terminal;
+    this.#wake();
+    this.#followers.clear();
+  }
+
+  /** Calls back whenever there is more to see; returns how to stop. */
+  follow(callback: () => void): () => void {
+    this.#followers.add(callback);
+    return () => this.#followers.delete(callback);
+  }
+
+  #wake(): void {
+    for (const follower of this.#followers) follower();
+  }
+}

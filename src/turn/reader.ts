@@ -1,0 +1,115 @@
+/** A cursor that turns a log into an event stream. A slow client makes it fall behind, and later get fewer, larger events. */
+import type { Clock, Timer } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { codePoints, indexOfPoint, type Terminal, type TurnLog } from '../turn.ts';
+
+/** What a reader writes to. */
+export interface Sink {
+  delta(text: string, position: number): boolean;
+  terminal(terminal: Terminal, position: number): void;
+  heartbeat(): boolean;
+  onDrain(callback: () => void): void;
+}
+
+export class TurnReader {
+  readonly #log: TurnLog;
+  readonly #sink: Sink;
+  readonly #clock: Clock;
+  readonly #leave: () => void;
+  /** The next piece, where in it to begin, and the code points already sent. */
+  #piece: number;
+  #index: number;
+  #position: number;
+  #blocked = false;
+  #done = false;
+  #sentAt: number;
+  #heart: Timer;
+
+  /** Begins behind `position`, which must not lie beyond what is stored. */
+  constructor(log: TurnLog, position: number, sink: Sink, clock: Clock) {
+    this.#log = log;
+    this.#sink = sink;
+    this.#clock = clock;
+    this.#position = position;
+    this.#piece = pieceAt(log.ends, position);
+    const before = this.#piece === 0 ? 0 : log.ends[this.#piece - 1]!;
+    this.#index = position > before ? indexOfPoint(log.pieces[this.#piece]!, position - before) : 0;
+    this.#sentAt = clock.monotonic();
+    this.#heart = clock.after(limits.heartbeatMs, () => this.#beat());
+    this.#leave = log.follow(() => this.#pump());
+    sink.onDrain(() => {
+      this.#blocked = false;
+      this.#pump();
+    });
+  }
+
+  /** Sends what there is. */
+  start(): void {
+    this.#pump();
+  }
+
+  /** The client has gone. */
+  stop(): void {
+    this.#done = true;
+    this.#leave();
+    this.#heart.cancel();
+  }
+
+  #pump(): void {
+    while (!this.#done && !this.#blocked) {
+      if (this.#piece < this.#log.storedPieces) this.#sendPieces();
+      else if (this.#log.terminal !== null) return this.#finish(this.#log.terminal);
+      else return;
+    }
+  }
+
+  #sendPieces(): void {
+    const { pieces, ends, storedPieces } = this.#log;
+    let text = pieces[this.#piece]!.slice(this.#index);
+    this.#index = 0;
+    this.#piece++;
+    while (this.#piece < storedPieces && text.length + pieces[this.#piece]!.length <= limits.deltaCharactersMax) text += pieces[this.#piece++]!;
+    if (text.length > limits.deltaCharactersMax) text = this.#cut(text);
+    this.#position = this.#index === 0 ? ends[this.#piece - 1]! : this.#position + codePoints(text);
+    this.#sentAt = this.#clock.monotonic();
+    this.#blocked = !this.#sink.delta(text, this.#position);
+  }
+
+  /** A piece longer than an event may be: sends its beginning and stays within it, never inside a surrogate pair. */
+  #cut(text: string): string {
+    let end = limits.deltaCharactersMax;
+    if ((text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end--;
+    this.#piece--;
+    this.#index = this.#log.pieces[this.#piece]!.length - (text.length - end);
+    return text.slice(0, end);
+  }
+
+  #finish(terminal: Terminal): void {
+    this.stop();
+    this.#sink.terminal(terminal, this.#position);
+  }
+
+  // Re-armed lazily: a stream that flows costs one timer for every heartbeat's time, not one for every event.
+  #beat(): void {
+    if (this.#done) return;
+    const silence = this.#clock.monotonic() - this.#sentAt;
+    const due = silence >= limits.heartbeatMs;
+    if (due) {
+      this.#sentAt = this.#clock.monotonic();
+      if (!this.#blocked) this.#blocked = !this.#sink.heartbeat();
+    }
+    this.#heart = this.#clock.after(due ? limits.heartbeatMs : limits.heartbeatMs - silence, () => this.#beat());
+  }
+}
+
+/** The first piece that reaches beyond `position`. */
+function pieceAt(ends: readonly number[], position: number): number {
+  let low = 0;
+  let high = ends.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[middle]! <= position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

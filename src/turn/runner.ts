@@ -1,0 +1,225 @@
+/**
+ * One turn in flight: takes what the model gives, lets the store's cursor go first, and seals the turn whatever ends it.
+ * It belongs to the session, not to the request that began it.
+ */
+import type { Clock, Timer } from '../clock.ts';
+import { limits } from '../limits.ts';
+import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
+import { TurnLog, type Terminal } from '../turn.ts';
+
+/** What ends a turn. Time limit, output limit, drain and store faults are ours: `api_error`. */
+export type TurnOutcome =
+  | { status: 'completed'; stopReason: 'end'; errorCode: null }
+  | { status: 'aborted'; stopReason: 'aborted'; errorCode: null }
+  | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'api_error' }
+  | { status: 'failed'; stopReason: 'expired'; errorCode: 'session_expired' };
+
+const outcomes = {
+  completed: { status: 'completed', stopReason: 'end', errorCode: null },
+  aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
+  expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
+  provider: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' },
+  ours: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
+} as const satisfies Record<string, TurnOutcome>;
+
+/** What the runner does to the world, as the host has it. */
+export interface TurnEffects {
+  append(position: number, text: string): Promise<'stored' | 'fenced'>;
+  /** Seals the turn; resolves with the tokens that were counted. Rejects if the store is away. */
+  finish(outcome: TurnOutcome, tail: { position: number; text: string }, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage>;
+  /** Undoes a turn that failed before its first output. */
+  withdraw(): Promise<void>;
+  /** For the log and the metrics. */
+  providerFailed(reason: ModelFailure): void;
+  /** The turn is sealed or withdrawn; called once. */
+  over(status: TurnOutcome['status'] | 'withdrawn'): void;
+}
+
+export type Stop = 'aborted' | 'expired' | 'time' | 'drain';
+
+/**
+ * What a waiting request hears: its turn began (text is stored, or the turn is sealed), it failed before its first
+ * output, or we could not serve it.
+ */
+export type Begun = { kind: 'begun' } | { kind: 'withdrawn' } | { kind: 'unavailable' };
+
+const sealRetryMs = 1000;
+
+export class TurnRunner {
+  readonly turnId: string;
+  readonly messageId: string;
+  readonly log = new TurnLog();
+  /** Settles when the stream may begin, or when it never will. */
+  readonly begun: Promise<Begun>;
+  /** Resolves once the turn is sealed or withdrawn. */
+  readonly over: Promise<void>;
+  readonly #effects: TurnEffects;
+  readonly #clock: Clock;
+  #announceBegun!: (begun: Begun) => void;
+  #announceOver!: () => void;
+  #call: ModelCall | null = null;
+  #usage: ModelUsage | null = null;
+  /** A high surrogate whose other half has not come yet. */
+  #half = '';
+  #phase: 'waiting' | 'streaming' | 'sealing' | 'over' = 'waiting';
+  #writing: Promise<void> | null = null;
+  #timer: Timer;
+
+  constructor(turn: { turnId: string; messageId: string }, effects: TurnEffects, clock: Clock, turnMsMax: number) {
+    this.turnId = turn.turnId;
+    this.messageId = turn.messageId;
+    this.#effects = effects;
+    this.#clock = clock;
+    this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
+    this.over = new Promise((resolve) => (this.#announceOver = resolve));
+    this.#timer = clock.after(turnMsMax, () => void this.stop('time'));
+  }
+
+  /** Calls the model. */
+  start(call: (sink: ModelSink) => ModelCall): void {
+    if (this.#phase !== 'waiting') return;
+    this.#call = call({
+      text: (piece) => this.#text(piece),
+      usage: (usage) => (this.#usage = usage),
+      end: () => this.#end(),
+      failed: (reason) => this.#failed(reason),
+    });
+  }
+
+  /** Fails the turn before a model was called: its credential or provider cannot be used. */
+  refuse(reason: ModelFailure): void {
+    this.#failed(reason);
+  }
+
+  /** Stops the turn and its provider at once; resolves when it is sealed. Does nothing to a turn that is over. */
+  stop(reason: Stop): Promise<void> {
+    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return this.over;
+    this.#call?.cancel();
+    const ours = reason === 'time' || reason === 'drain';
+    if (!ours) this.#seal(outcomes[reason]);
+    // Before the first output a failure is a status, so the turn leaves nothing behind.
+    else if (this.#phase === 'waiting') this.#withdraw(reason === 'drain' ? 'unavailable' : 'withdrawn');
+    else this.#seal(outcomes.ours);
+    return this.over;
+  }
+
+  #text(piece: string): void {
+    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
+    const whole = this.#wholePoints(piece);
+    if (whole === '') return;
+    this.#phase = 'streaming';
+    this.log.append(whole);
+    if (this.log.length > limits.outputCharactersMax) {
+      this.#call?.cancel();
+      this.#seal(outcomes.ours);
+      return;
+    }
+    // The write waits for the end of the tick, so that what arrives together is stored together.
+    this.#writing ??= Promise.resolve().then(() => this.#write());
+  }
+
+  /** Keeps back half a surrogate pair, and mends what can never become one. */
+  #wholePoints(piece: string): string {
+    const text = this.#half + piece;
+    const last = text.charCodeAt(text.length - 1);
+    const split = (last & 0xfc00) === 0xd800;
+    this.#half = split ? text.slice(-1) : '';
+    return (split ? text.slice(0, -1) : text).toWellFormed();
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (this.#phase === 'streaming') {
+        const fresh = this.log.take();
+        if (fresh === null) return;
+        const answer = await this.#effects.append(fresh.position, fresh.text);
+        if (answer === 'fenced') return this.#lost();
+        this.log.commit(fresh.pieces);
+        this.#announceBegun({ kind: 'begun' });
+      }
+    } catch {
+      this.#storeFailed();
+    } finally {
+      this.#writing = null;
+    }
+  }
+
+  #end(): void {
+    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
+    if (this.#half !== '') this.log.append('\ufffd');
+    this.#seal(outcomes.completed);
+  }
+
+  #failed(reason: ModelFailure): void {
+    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
+    this.#effects.providerFailed(reason);
+    if (this.#phase === 'waiting') this.#withdraw();
+    else this.#seal(outcomes.provider);
+  }
+
+  /** Somebody else owns the turn now and has sealed it, or will. */
+  #lost(): void {
+    this.#call?.cancel();
+    this.#close({ type: 'failed', errorCode: 'api_error' }, { kind: 'begun' }, 'failed');
+  }
+
+  /** The store refused output: the provider stops, readers hear it, and what is stored is sealed once the store is back. */
+  #storeFailed(): void {
+    if (this.#phase !== 'streaming') return;
+    this.#call?.cancel();
+    this.#announceBegun({ kind: 'unavailable' });
+    this.log.close({ type: 'failed', errorCode: 'api_error' });
+    this.#seal(outcomes.ours, { position: this.log.stored, text: '' });
+  }
+
+  #seal(outcome: TurnOutcome, tail?: { position: number; text: string }): void {
+    this.#phase = 'sealing';
+    this.#timer.cancel();
+    void this.#sealOnce(outcome, tail);
+  }
+
+  async #sealOnce(outcome: TurnOutcome, given?: { position: number; text: string }): Promise<void> {
+    if (this.#writing !== null) await this.#writing;
+    const rest = given ?? this.log.rest();
+    try {
+      const counted = await this.#effects.finish(outcome, rest, this.#usage, given ? this.log.stored : this.log.length);
+      if (counted === 'fenced') return this.#lost();
+      if (!given) this.log.commit(this.log.pieces.length);
+      this.#close(terminalFor(outcome, counted), { kind: 'begun' }, outcome.status);
+    } catch {
+      // Readers are not kept waiting for a store that is away; the seal is.
+      this.#announceBegun({ kind: 'unavailable' });
+      this.log.close({ type: 'failed', errorCode: 'api_error' });
+      this.#clock.after(sealRetryMs, () => void this.#sealOnce(outcomes.ours, { position: this.log.stored, text: '' }));
+    }
+  }
+
+  #withdraw(kind: 'withdrawn' | 'unavailable' = 'withdrawn'): void {
+    this.#phase = 'sealing';
+    this.#timer.cancel();
+    this.#effects.withdraw().then(
+      () => this.#close({ type: 'failed', errorCode: kind === 'withdrawn' ? 'assistant_unavailable' : 'api_error' }, { kind }, 'withdrawn'),
+      () => {
+        this.#announceBegun({ kind: 'unavailable' });
+        this.log.close({ type: 'failed', errorCode: 'api_error' });
+        this.#clock.after(sealRetryMs, () => this.#withdraw(kind));
+      },
+    );
+  }
+
+  #close(terminal: Terminal, begun: Begun, status: TurnOutcome['status'] | 'withdrawn'): void {
+    if (this.#phase === 'over') return;
+    this.#phase = 'over';
+    this.#timer.cancel();
+    this.#effects.over(status);
+    this.log.close(terminal);
+    this.#announceBegun(begun);
+    this.#announceOver();
+  }
+}
+
+const terminalFor = (outcome: TurnOutcome, usage: ModelUsage): Terminal => {
+  if (outcome.status === 'completed') return { type: 'completed', ...usage };
+  if (outcome.status === 'aborted') return { type: 'aborted' };
+  return { type: 'failed', errorCode: outcome.errorCode };
+};

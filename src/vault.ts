@@ -1,0 +1,41 @@
+/**
+ * Credentials at rest: AES-256-GCM under a key derived from `PARLEY_SECRET`, bound to the workspace and the credential's
+ * id, so that a ciphertext moved to another row does not open (contract 9, promise P18).
+ */
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { Ids } from './ids.ts';
+
+const format = 1;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export interface Vault {
+  seal(workspaceId: string, id: string, secret: string): Uint8Array;
+  /** The secret, or null if it was sealed under another `PARLEY_SECRET`, for another row, or was changed. */
+  open(workspaceId: string, id: string, sealed: Uint8Array): string | null;
+}
+
+export function openVault(secret: string, ids: Ids): Vault {
+  const key = new Uint8Array(hkdfSync('sha256', secret, 'parley', 'credentials', 32));
+  const bound = (workspaceId: string, id: string) => Buffer.from(`${workspaceId}/${id}`);
+  return {
+    seal(workspaceId, id, text) {
+      const nonce = ids.bytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(bound(workspaceId, id));
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([Buffer.of(format), nonce, body, cipher.getAuthTag()]);
+    },
+    open(workspaceId, id, sealed) {
+      const bytes = Buffer.from(sealed);
+      if (bytes[0] !== format || bytes.length < 1 + nonceBytes + tagBytes) return null;
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(1, 1 + nonceBytes))
+        .setAAD(bound(workspaceId, id))
+        .setAuthTag(bytes.subarray(-tagBytes));
+      try {
+        return decipher.update(bytes.subarray(1 + nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
+      } catch {
+        return null;
+      }
+    },
+  };
+}

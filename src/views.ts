@@ -1,0 +1,132 @@
+/** Records as the wire has them (contract 6 and 9). */
+import type { SessionContext } from '../machines/session.ts';
+import { keyStatus } from './host/keys.ts';
+import { secondsOf } from './clock.ts';
+import { hintOf } from './keys.ts';
+import type { Assistant, Credential, Key, Message, Session, Turn, UsageCounts, Workspace } from './store.ts';
+
+export const assistantView = (assistant: Assistant) => ({
+  id: assistant.id,
+  object: 'assistant',
+  name: assistant.name,
+  description: assistant.description,
+  status: assistant.machine.state,
+  greeting: assistant.greeting,
+  channels: assistant.channels,
+  visitor_fields: assistant.visitorFields,
+  max_call_seconds: assistant.maxCallSeconds,
+  created_at: assistant.createdAt,
+  updated_at: assistant.updatedAt,
+});
+
+/** The console sees the settings as well; secrets are none of them. */
+export const consoleAssistantView = (assistant: Assistant) => ({
+  ...assistantView(assistant),
+  model: {
+    provider: assistant.model.provider,
+    name: assistant.model.name,
+    credential_id: assistant.model.credentialId,
+    system_prompt: assistant.model.systemPrompt,
+    temperature: assistant.model.temperature,
+    output_tokens_max: assistant.model.outputTokensMax,
+  },
+  voice: assistant.voice && {
+    provider: assistant.voice.provider,
+    name: assistant.voice.name,
+    voice: assistant.voice.voice,
+    credential_id: assistant.voice.credentialId,
+  },
+  link: assistant.link,
+});
+
+/** The status counts by the clock: a session expires to the second, whether or not anybody looked (contract 6). */
+export function sessionView(session: Session, nowMs: number) {
+  const { endedAt, activeTurnId } = session.machine.context as SessionContext;
+  const over = session.machine.state === 'ended' || session.machine.state === 'expired';
+  const expired = !over && secondsOf(nowMs) >= session.expiresAt;
+  return {
+    id: session.id,
+    object: 'session',
+    assistant_id: session.assistantId,
+    status: expired ? 'expired' : over ? session.machine.state : 'open',
+    active_turn_id: activeTurnId,
+    channel: session.channel,
+    visitor: session.visitor,
+    metadata: session.metadata,
+    max_call_seconds: session.maxCallSeconds,
+    created_at: session.createdAt,
+    expires_at: session.expiresAt,
+    ended_at: expired ? session.expiresAt : endedAt,
+  };
+}
+
+export const turnView = (turn: Turn) => ({
+  id: turn.id,
+  object: 'turn',
+  session_id: turn.sessionId,
+  message_id: turn.messageId,
+  status: turn.status,
+  stop_reason: turn.stopReason,
+  error_code: turn.errorCode,
+  created_at: turn.createdAt,
+  ended_at: turn.endedAt,
+});
+
+export const messageView = (message: Message) => ({
+  id: message.id,
+  object: 'message',
+  turn_id: message.turnId,
+  role: message.role,
+  content: message.content,
+  status: message.status,
+  stop_reason: message.stopReason,
+  error_code: message.errorCode,
+  created_at: message.createdAt,
+});
+
+export const usageCountsView = (counts: UsageCounts) => ({
+  sessions: counts.sessions,
+  turns: counts.turns,
+  failed_turns: counts.failedTurns,
+  input_tokens: counts.inputTokens,
+  output_tokens: counts.outputTokens,
+  speech_characters: counts.speechCharacters,
+  transcription_seconds: counts.transcriptionSeconds,
+});
+
+export const workspaceView = (workspace: Workspace) => ({
+  id: workspace.id,
+  object: 'workspace',
+  name: workspace.name,
+  retention_days: workspace.retentionDays,
+  turns_in_flight_max: workspace.turnsInFlightMax,
+  created_at: workspace.createdAt,
+  updated_at: workspace.updatedAt,
+});
+
+export const keyView = (key: Key, nowMs: number) => ({
+  id: key.id,
+  object: 'key',
+  name: key.name,
+  hint: hintOf(key.publicId),
+  status: keyStatus(key, nowMs),
+  assistant_ids: key.assistantIds,
+  limits: {
+    requests: key.limits.requests,
+    speech: key.limits.speech,
+    transcription_tokens: key.limits.transcriptionTokens,
+  },
+  created_at: key.createdAt,
+  expires_at: key.expiresAt,
+  revoked_at: key.revokedAt,
+});
+
+export const credentialView = (credential: Credential) => ({
+  id: credential.id,
+  object: 'credential',
+  kind: credential.kind,
+  provider: credential.provider,
+  base_url: credential.baseUrl,
+  created_at: credential.createdAt,
+  updated_at: credential.updatedAt,
+});

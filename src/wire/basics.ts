@@ -1,0 +1,38 @@
+/** The pieces that requests and responses are made of (contract, part 1). */
+import { Type, type TSchema } from 'typebox';
+import { limits } from '../limits.ts';
+
+/** A string without lone surrogates; its length counts Unicode code points. */
+export const Text = (charactersMax: number, charactersMin = 1, description?: string) =>
+  Type.Refine(Type.String({ minLength: charactersMin, maxLength: charactersMax, ...(description ? { description } : {}) }), (value) =>
+    value.isWellFormed(),
+  );
+
+export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** A named schema becomes a component of the OpenAPI document. */
+export const named = <S extends TSchema>(name: string, schema: S): S => Object.assign(schema, { title: name });
+
+export const Id = (prefix: string) => Type.String({ pattern: `^${prefix}_[0-9a-z]{26}$`, description: `An id that begins with \`${prefix}_\`.` });
+
+export const UnixSeconds = () => Type.Integer({ description: 'Unix time in seconds.' });
+
+export const Strings = <const T extends string>(values: readonly T[]) => Type.Enum([...values]);
+
+export const listOf = <S extends TSchema>(name: string, item: S) =>
+  named(
+    name,
+    Type.Object({
+      object: Type.Literal('list'),
+      data: Type.Array(item),
+      has_more: Type.Boolean(),
+      next_cursor: Nullable(Type.String({ description: 'Pass it as `after` for the next page.' })),
+    }),
+  );
+
+/** The query of every list. */
+export const pageQuery = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMax, default: limits.listDefault })),
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The `next_cursor` of the page before.' })),
+  order: Type.Optional(Strings(['asc', 'desc'])),
+};

@@ -1,0 +1,173 @@
+/** The console's shapes (contract 9). In a PATCH, null clears what may be empty; what is absent stays as it is. */
+import { Type, type Static } from 'typebox';
+import { limits } from '../limits.ts';
+import { Id, listOf, named, Nullable, pageQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import { AssistantView, VisitorField } from './conversation.ts';
+
+const ModelSettings = Type.Object({
+  provider: Text(64),
+  name: Text(limits.nameCharactersMax),
+  credential_id: Type.Optional(Nullable(Type.String())),
+  system_prompt: Type.Optional(Nullable(Text(limits.systemPromptCharactersMax, 0))),
+  temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 2 }))),
+  output_tokens_max: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
+});
+
+const VoiceSettings = Type.Object({
+  provider: Text(64),
+  name: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
+  voice: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
+  credential_id: Type.Optional(Nullable(Type.String())),
+});
+
+const LinkSettings = Type.Object({
+  slug: Type.Optional(Nullable(Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$' }))),
+  limits: Type.Optional(Type.Record(Text(64), Nullable(Type.Integer({ minimum: 0 })))),
+  origins: Type.Optional(Type.Array(Text(300), { maxItems: 100 })),
+});
+
+const assistantFields = {
+  name: Text(limits.nameCharactersMax),
+  description: Nullable(Text(limits.descriptionCharactersMax, 0)),
+  greeting: Nullable(Text(limits.greetingCharactersMax, 0)),
+  channels: Type.Object({
+    voice: Type.Optional(Type.Boolean()),
+    link: Type.Optional(Type.Boolean()),
+    widget: Type.Optional(Type.Boolean()),
+  }),
+  visitor_fields: Type.Array(
+    Type.Object({
+      name: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$' }),
+      label: Type.Optional(Text(limits.nameCharactersMax)),
+      type: Type.Optional(Strings(['text', 'email', 'number', 'boolean'])),
+      required: Type.Optional(Type.Boolean()),
+    }),
+    { maxItems: limits.visitorFieldsMax },
+  ),
+  max_call_seconds: Type.Integer({ minimum: 1, maximum: limits.maxCallSecondsMax }),
+  model: ModelSettings,
+  voice: Nullable(VoiceSettings),
+  link: Nullable(LinkSettings),
+};
+
+const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
+const keyFields = {
+  name: Text(limits.nameCharactersMax),
+  assistant_ids: Nullable(Type.Array(Type.String(), { maxItems: limits.keyAssistantsMax })),
+  expires_at: Nullable(Type.Integer({ minimum: 0, maximum: 253_402_300_799 })),
+  limits: Type.Object({ requests: ceiling(), speech: ceiling(), transcription_tokens: ceiling() }),
+};
+
+const workspaceFields = {
+  name: Text(limits.nameCharactersMax),
+  retention_days: Type.Integer({ minimum: 1, maximum: limits.retentionDaysMax }),
+  turns_in_flight_max: Type.Integer({ minimum: 1, maximum: limits.turnsInFlightCeiling }),
+};
+
+const credentialFields = {
+  kind: Strings(['model', 'voice']),
+  provider: Text(64),
+  base_url: Nullable(Text(2000)),
+  api_key: Text(limits.secretCharactersMax),
+};
+
+const PatchWorkspace = Type.Partial(Type.Object(workspaceFields));
+const PatchAssistant = Type.Partial(Type.Object({ ...assistantFields, model: Type.Partial(ModelSettings) }));
+const NewAssistant = Type.Partial(Type.Object(assistantFields));
+const PatchKey = Type.Partial(Type.Object(keyFields));
+
+export const CreateWorkspaceBody = named('CreateWorkspace', Type.Object({ ...PatchWorkspace.properties, name: workspaceFields.name }));
+export const PatchWorkspaceBody = named('PatchWorkspace', PatchWorkspace);
+export const CreateAssistantBody = named('CreateAssistant', Type.Object({ ...NewAssistant.properties, name: assistantFields.name }));
+export const PatchAssistantBody = named('PatchAssistant', PatchAssistant);
+export const CreateKeyBody = named('CreateKey', Type.Object({ ...PatchKey.properties, name: keyFields.name }));
+export const PatchKeyBody = named('PatchKey', PatchKey);
+export const CreateCredentialBody = named(
+  'CreateCredential',
+  Type.Object({ ...credentialFields, base_url: Type.Optional(credentialFields.base_url) }),
+);
+export const PatchCredentialBody = named(
+  'PatchCredential',
+  Type.Partial(Type.Object({ base_url: credentialFields.base_url, api_key: credentialFields.api_key })),
+);
+export type CreateAssistantBody = Static<typeof CreateAssistantBody>;
+export type PatchAssistantBody = Static<typeof PatchAssistantBody>;
+export type KeyBody = Static<typeof PatchKeyBody>;
+
+export const PageQuery = Type.Object(pageQuery);
+
+const stamps = { created_at: UnixSeconds(), updated_at: UnixSeconds() };
+
+export const WorkspaceView = named(
+  'Workspace',
+  Type.Object({
+    id: Id('wks'),
+    object: Type.Literal('workspace'),
+    name: Type.String(),
+    retention_days: Type.Integer(),
+    turns_in_flight_max: Type.Integer(),
+    ...stamps,
+  }),
+);
+export const WorkspaceList = listOf('WorkspaceList', WorkspaceView);
+
+export const ConsoleAssistantView = named(
+  'ConsoleAssistant',
+  Type.Object({
+    ...AssistantView.properties,
+    visitor_fields: Type.Array(VisitorField),
+    model: Type.Object({
+      provider: Type.String(),
+      name: Type.String(),
+      credential_id: Nullable(Type.String()),
+      system_prompt: Nullable(Type.String()),
+      temperature: Nullable(Type.Number()),
+      output_tokens_max: Nullable(Type.Integer()),
+    }),
+    voice: Nullable(
+      Type.Object({
+        provider: Type.String(),
+        name: Nullable(Type.String()),
+        voice: Nullable(Type.String()),
+        credential_id: Nullable(Type.String()),
+      }),
+    ),
+    link: Nullable(
+      Type.Object({
+        slug: Nullable(Type.String()),
+        limits: Type.Record(Type.String(), Nullable(Type.Integer())),
+        origins: Type.Array(Type.String()),
+      }),
+    ),
+  }),
+);
+export const ConsoleAssistantList = listOf('ConsoleAssistantList', ConsoleAssistantView);
+
+const keyView = {
+  id: Id('key'),
+  object: Type.Literal('key'),
+  name: Type.String(),
+  hint: Type.String({ description: 'The part of the key that may be shown.' }),
+  status: Strings(['active', 'revoked', 'expired']),
+  assistant_ids: Nullable(Type.Array(Type.String())),
+  limits: Type.Object({ requests: Type.Integer(), speech: Type.Integer(), transcription_tokens: Type.Integer() }),
+  created_at: UnixSeconds(),
+  expires_at: Nullable(UnixSeconds()),
+  revoked_at: Nullable(UnixSeconds()),
+};
+export const KeyView = named('Key', Type.Object(keyView));
+export const CreatedKeyView = named('CreatedKey', Type.Object({ ...keyView, key: Type.String({ description: 'The key itself; shown here and never again.' }) }));
+export const KeyList = listOf('KeyList', KeyView);
+
+export const CredentialView = named(
+  'Credential',
+  Type.Object({
+    id: Id('crd'),
+    object: Type.Literal('credential'),
+    kind: Strings(['model', 'voice']),
+    provider: Type.String(),
+    base_url: Nullable(Type.String()),
+    ...stamps,
+  }),
+);
+export const CredentialList = listOf('CredentialList', CredentialView);

@@ -1,0 +1,172 @@
+/** The API's own shapes (contract 6 and 7). */
+import { Type, type Static } from 'typebox';
+import { limits } from '../limits.ts';
+import { Id, listOf, named, Nullable, pageQuery, Strings, Text, UnixSeconds } from './basics.ts';
+
+export const VisitorField = named(
+  'VisitorField',
+  Type.Object({
+    name: Text(64),
+    label: Text(limits.nameCharactersMax),
+    type: Strings(['text', 'email', 'number', 'boolean']),
+    required: Type.Boolean(),
+  }),
+);
+
+export const AssistantView = named(
+  'Assistant',
+  Type.Object({
+    id: Id('asst'),
+    object: Type.Literal('assistant'),
+    name: Type.String(),
+    description: Nullable(Type.String()),
+    status: Strings(['draft', 'published', 'disabled']),
+    greeting: Nullable(Type.String()),
+    channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
+    visitor_fields: Type.Array(VisitorField),
+    max_call_seconds: Type.Integer(),
+    created_at: UnixSeconds(),
+    updated_at: UnixSeconds(),
+  }),
+);
+export const AssistantList = listOf('AssistantList', AssistantView);
+
+export const SessionView = named(
+  'Session',
+  Type.Object({
+    id: Id('ses'),
+    object: Type.Literal('session'),
+    assistant_id: Id('asst'),
+    status: Strings(['open', 'ended', 'expired']),
+    active_turn_id: Nullable(Id('turn')),
+    channel: Strings(['api', 'link', 'widget']),
+    visitor: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+    metadata: Type.Record(Type.String(), Type.String()),
+    max_call_seconds: Type.Integer(),
+    created_at: UnixSeconds(),
+    expires_at: UnixSeconds(),
+    ended_at: Nullable(UnixSeconds()),
+  }),
+);
+export const SessionList = listOf('SessionList', SessionView);
+
+const stopReasons = ['end', 'aborted', 'error', 'expired'] as const;
+
+export const TurnView = named(
+  'Turn',
+  Type.Object({
+    id: Id('turn'),
+    object: Type.Literal('turn'),
+    session_id: Id('ses'),
+    message_id: Id('msg'),
+    status: Strings(['streaming', 'completed', 'aborted', 'failed']),
+    stop_reason: Nullable(Strings(stopReasons)),
+    error_code: Nullable(Type.String()),
+    created_at: UnixSeconds(),
+    ended_at: Nullable(UnixSeconds()),
+  }),
+);
+
+export const MessageView = named(
+  'Message',
+  Type.Object({
+    id: Id('msg'),
+    object: Type.Literal('message'),
+    turn_id: Nullable(Id('turn')),
+    role: Strings(['user', 'assistant']),
+    content: Type.String(),
+    status: Strings(['completed', 'partial', 'streaming']),
+    stop_reason: Nullable(Strings(stopReasons)),
+    error_code: Nullable(Type.String()),
+    created_at: UnixSeconds(),
+  }),
+);
+export const MessageList = listOf('MessageList', MessageView);
+
+const usageCounts = {
+  sessions: Type.Integer(),
+  turns: Type.Integer(),
+  failed_turns: Type.Integer(),
+  input_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  speech_characters: Type.Integer(),
+  transcription_seconds: Type.Integer(),
+};
+
+export const UsageView = named(
+  'Usage',
+  Type.Object({
+    object: Type.Literal('usage'),
+    start: UnixSeconds(),
+    end: UnixSeconds(),
+    bucket: Strings(['day', 'hour']),
+    data: Type.Array(Type.Object({ start: UnixSeconds(), ...usageCounts })),
+    totals: Type.Object(usageCounts),
+  }),
+);
+
+export const ErrorView = named(
+  'Error',
+  Type.Object({
+    error: Type.Object({ type: Type.String(), code: Type.String(), message: Type.String() }),
+    request_id: Id('req'),
+  }),
+);
+
+export const CreateSessionBody = named(
+  'CreateSession',
+  Type.Object({
+    assistant_id: Type.String({ minLength: 1 }),
+    visitor: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), {
+        maxProperties: limits.visitorFieldsMax,
+      }),
+    ),
+    metadata: Type.Optional(
+      Type.Refine(
+        Type.Record(Type.String(), Text(limits.metadataValueCharactersMax, 0), {
+          maxProperties: limits.metadataPairsMax,
+          propertyNames: { type: 'string', minLength: 1, maxLength: limits.metadataKeyCharactersMax },
+        }),
+        (pairs) => Object.keys(pairs).every((key) => key.isWellFormed()),
+      ),
+    ),
+  }),
+);
+export type CreateSessionBody = Static<typeof CreateSessionBody>;
+
+export const ChatBody = named('Chat', Type.Object({ message: Text(limits.messageCharactersMax) }));
+
+export const AssistantsQuery = Type.Object(pageQuery);
+export const SessionsQuery = Type.Object({
+  ...pageQuery,
+  assistant_id: Type.Optional(Type.String()),
+  status: Type.Optional(Strings(['open', 'ended', 'expired'])),
+});
+export const TranscriptQuery = Type.Object(pageQuery);
+export const EventsQuery = Type.Object({
+  after: Type.Optional(Type.Integer({ minimum: 0, description: 'The `id` of the last event seen; wins over `Last-Event-ID`.' })),
+});
+export const UsageQuery = Type.Object({
+  start: Type.Optional(Type.Integer({ minimum: 0, description: 'Inclusive, Unix seconds; 30 days before `end` by default.' })),
+  end: Type.Optional(Type.Integer({ minimum: 0, description: 'Exclusive, Unix seconds; now by default.' })),
+  bucket: Type.Optional(Strings(['day', 'hour'])),
+  assistant_id: Type.Optional(Type.String()),
+});
+
+/** The data of each kind of event (contract 7). */
+export const events = {
+  'turn.started': named('TurnStarted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg') })),
+  'message.delta': named('MessageDelta', Type.Object({ text: Type.String() })),
+  'turn.completed': named(
+    'TurnCompleted',
+    Type.Object({
+      turn_id: Id('turn'),
+      message_id: Id('msg'),
+      stop_reason: Type.Literal('end'),
+      usage: Type.Object({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }),
+    }),
+  ),
+  'turn.aborted': named('TurnAborted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Type.Literal('aborted') })),
+  error: named('ErrorEvent', Type.Object({ code: Type.String(), message: Type.String() })),
+};
