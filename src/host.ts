@@ -3,9 +3,8 @@
  * decides, commits, acts and only then answers (idea 2 of the architecture).
  */
 import type { Clock, Timer } from './clock.ts';
-import type { ActorIdentity } from './host/actor.ts';
 import { Assistants } from './host/assistants.ts';
-import { Inspector } from './host/inspector.ts';
+import { Inspector, type ActorIdentity } from './host/inspector.ts';
 import { Keys } from './host/keys.ts';
 import { Sessions } from './host/sessions.ts';
 import { Turns } from './host/turns.ts';

@@ -26,7 +26,9 @@ const modified = (path) => (existsSync(path) ? statSync(path).mtimeMs : -Infinit
 const installed = (names) => Object.keys(names).every((name) => existsSync(inRoot('node_modules', name, 'package.json')));
 
 /** Refuses a Node older than package.json's `engines` says. */
-export function checkNode(running = process.versions.node, wanted = manifest().engines.node) {
+export function checkNode() {
+  const running = process.versions.node;
+  const wanted = manifest().engines.node;
   const numbers = (version) => version.replace(/[^\d.]/g, '').split('.').map(Number);
   const [have, need] = [numbers(running), numbers(wanted)];
   const place = need.findIndex((number, index) => number !== have[index]);

@@ -3,6 +3,7 @@
  * points. Text becomes visible to cursors only once the store has it: that is the output gate.
  */
 import type { Turn } from './store.ts';
+import { codePoints } from './text.ts';
 
 /** How a turn ended, as its readers are told. */
 export type Terminal =
@@ -16,26 +17,6 @@ export function terminalOf(turn: Turn): Terminal | null {
   if (turn.status === 'completed') return { type: 'completed', inputTokens: turn.inputTokens, outputTokens: turn.outputTokens };
   if (turn.status === 'aborted') return { type: 'aborted' };
   return { type: 'failed', errorCode: turn.errorCode ?? 'api_error' };
-}
-
-/** How many code points a text has. */
-export function codePoints(text: string): number {
-  let count = text.length;
-  for (let i = 0; i < text.length - 1; i++) {
-    // A pair is two units of UTF-16 and one code point.
-    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
-      count--;
-      i++;
-    }
-  }
-  return count;
-}
-
-/** The index in UTF-16 units at which `points` code points have passed. */
-export function indexOfPoint(text: string, points: number): number {
-  let index = 0;
-  for (let passed = 0; passed < points && index < text.length; passed++) index += text.codePointAt(index)! > 0xffff ? 2 : 1;
-  return index;
 }
 
 export class TurnLog {

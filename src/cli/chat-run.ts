@@ -2,16 +2,24 @@
 import { secondsOf, WheelClock, type Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { pairs } from './arguments.ts';
-import type { ChatOptions } from './chat.ts';
 import { ChatTurn, type TurnOutcome } from './chat-turn.ts';
 import { JsonView, TextView, type View } from './chat-view.ts';
-import { operatorToken, serverUrl, type Environment } from './connection.ts';
+import { operatorToken, serverUrl, type ConnectionOptions, type Environment } from './connection.ts';
 import { ConsoleClient, segment } from './console-client.ts';
 import { Conversation, type Visitor } from './conversation.ts';
 import { CommandFailure, failureLine, UsageFailure } from './failure.ts';
 import { oneLine } from './output.ts';
 import type { KeyRecord, PublicAssistantRecord, SessionRecord, VisitorFieldRecord } from './records.ts';
 import { Terminal } from './terminal.ts';
+
+export interface ChatOptions extends ConnectionOptions {
+  readonly assistant?: string;
+  readonly key?: string;
+  readonly session?: string;
+  readonly once?: string;
+  readonly visitor?: readonly string[];
+  readonly keep?: boolean;
+}
 
 interface ChatKey {
   readonly key: string;

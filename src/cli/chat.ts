@@ -1,16 +1,8 @@
 /** `parley chat` */
 import type { Command } from 'commander';
 import { gather } from './arguments.ts';
-import { connected, type ConnectionOptions } from './connection.ts';
-
-export interface ChatOptions extends ConnectionOptions {
-  readonly assistant?: string;
-  readonly key?: string;
-  readonly session?: string;
-  readonly once?: string;
-  readonly visitor?: readonly string[];
-  readonly keep?: boolean;
-}
+import type { ChatOptions } from './chat-run.ts';
+import { connected } from './connection.ts';
 
 export function registerChat(program: Command): void {
   connected(program.command('chat').description('talk to an assistant in the terminal'))

@@ -77,7 +77,7 @@ function renderOne({ session, transcript }: Shown): string {
     ['ended', time(session.ended_at)],
   ]);
   const messages = transcript.data.map((message) => {
-    const text = message.content.replace(/^/gm, '  ');
+    const text = printable(message.content).replace(/^/gm, '  ');
     return `${time(message.created_at)}  ${oneLine(message.role)}${ending(message)}\n${text}`;
   });
   return [head, ...(messages.length === 0 ? ['No messages yet.'] : messages)].join('\n\n');

@@ -3,8 +3,7 @@
  * then `activated`, `event` and `passivated` as they happen. `?workspace=`, `?kind=` and `?id=` narrow it down.
  */
 import type { Socket, Upgrade } from '../edge.ts';
-import type { ActorIdentity } from '../host/actor.ts';
-import type { Inspected } from '../host/inspector.ts';
+import type { ActorIdentity, Inspected } from '../host/inspector.ts';
 import { limits } from '../limits.ts';
 import type { Services } from '../services.ts';
 

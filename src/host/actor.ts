@@ -1,7 +1,7 @@
 /** One live XState actor with its outcomes caught: the machine decides, the host hears what it decided. */
 import { createActor, type AnyActor, type AnyStateMachine } from 'xstate';
 import type { Snapshot } from '../store.ts';
-import type { Inspector } from './inspector.ts';
+import type { ActorIdentity, Inspector } from './inspector.ts';
 
 export interface Stateful<Event, Outcome> {
   /** Lets the machine consume the event: the outcomes it emitted, in order. */
@@ -13,12 +13,6 @@ export interface Stateful<Event, Outcome> {
   snapshot(): Snapshot;
   /** Puts the machine back to a snapshot: a decision that was not committed never happened. */
   restore(snapshot: Snapshot): void;
-}
-
-export interface ActorIdentity {
-  readonly kind: string;
-  readonly id: string;
-  readonly workspaceId: string;
 }
 
 /** Brings a machine to life from a snapshot, or from its beginning with `input`. */

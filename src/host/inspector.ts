@@ -1,5 +1,10 @@
 /** What people who watch the charts live are told: events as actors consume them, and who is awake (contract 9, `/inspect`). */
-import type { ActorIdentity } from './actor.ts';
+
+export interface ActorIdentity {
+  readonly kind: string;
+  readonly id: string;
+  readonly workspaceId: string;
+}
 
 export interface InspectedEvent {
   readonly type: 'event';

@@ -2,7 +2,7 @@
 import { sessionMachine, sessionVersion, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { secondsOf } from '../clock.ts';
 import type { Session, Turn, Versioned } from '../store.ts';
-import { codePoints } from '../turn.ts';
+import { codePoints } from '../text.ts';
 import { openActor } from './actor.ts';
 import type { SessionsOptions } from './options.ts';
 

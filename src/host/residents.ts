@@ -5,8 +5,8 @@
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Versioned } from '../store.ts';
-import type { ActorIdentity, Stateful } from './actor.ts';
-import type { Inspector } from './inspector.ts';
+import type { Stateful } from './actor.ts';
+import type { ActorIdentity, Inspector } from './inspector.ts';
 import { Mailbox } from './mailbox.ts';
 import { Population, type Resident } from './population.ts';
 

@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { estimateTokens, type ModelFailure } from '../model.ts';
 import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn } from '../store.ts';
-import { codePoints } from '../turn.ts';
+import { codePoints } from '../text.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf, type SessionActor, type Sessions } from './sessions.ts';

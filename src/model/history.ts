@@ -1,14 +1,16 @@
 /** How much of a conversation a model is given. */
 import { estimateTokens } from '../model.ts';
+import { codePoints } from '../text.ts';
 import type { ModelMessage } from '../model.ts';
 
 /**
  * The end of a conversation that fits, system prompt included, into a budget of estimated tokens. Messages are cut
  * from the front and never in part; the newest of the user's, and what follows it, stays whatever it costs.
- * Messages without content are left out, because providers refuse them.
+ * Messages without content are left out, because providers refuse them; only the newest is what it is.
  */
 export function cutHistory(messages: readonly ModelMessage[], systemPrompt: string | null, tokensMax: number): ModelMessage[] {
-  const spoken = messages.filter(({ content }) => content.trim() !== '');
+  const newest = messages.length - 1;
+  const spoken = messages.filter(({ content }, index) => index === newest || content.trim() !== '');
   const kept = Math.max(0, spoken.findLastIndex(({ role }) => role === 'user'));
   let left = tokensMax - tokensOf(systemPrompt ?? '');
   let start = spoken.length;
@@ -20,11 +22,4 @@ export function cutHistory(messages: readonly ModelMessage[], systemPrompt: stri
   return spoken.slice(start);
 }
 
-function tokensOf(text: string): number {
-  let codePoints = text.length;
-  // Every pair of surrogates is one code point; a lone one counts as one.
-  for (let i = 1; i < text.length; i++) {
-    if ((text.charCodeAt(i) & 0xfc00) === 0xdc00 && (text.charCodeAt(i - 1) & 0xfc00) === 0xd800) codePoints--;
-  }
-  return estimateTokens(codePoints);
-}
+const tokensOf = (text: string): number => estimateTokens(codePoints(text));

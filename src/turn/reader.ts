@@ -1,7 +1,8 @@
 /** A cursor that turns a log into an event stream. A slow client makes it fall behind, and later get fewer, larger events. */
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
-import { codePoints, indexOfPoint, type Terminal, type TurnLog } from '../turn.ts';
+import { codePoints, endsInHalf, indexAfter } from '../text.ts';
+import type { Terminal, TurnLog } from '../turn.ts';
 
 /** What a reader writes to. */
 export interface Sink {
@@ -33,7 +34,7 @@ export class TurnReader {
     this.#position = position;
     this.#piece = pieceAt(log.ends, position);
     const before = this.#piece === 0 ? 0 : log.ends[this.#piece - 1]!;
-    this.#index = position > before ? indexOfPoint(log.pieces[this.#piece]!, position - before) : 0;
+    this.#index = position > before ? indexAfter(log.pieces[this.#piece]!, position - before) : 0;
     this.#sentAt = clock.monotonic();
     this.#heart = clock.after(limits.heartbeatMs, () => this.#beat());
     this.#leave = log.follow(() => this.#pump());
@@ -78,7 +79,7 @@ export class TurnReader {
   /** A piece longer than an event may be: sends its beginning and stays within it, never inside a surrogate pair. */
   #cut(text: string): string {
     let end = limits.deltaCharactersMax;
-    if ((text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end--;
+    if (endsInHalf(text.slice(0, end))) end--;
     this.#piece--;
     this.#index = this.#log.pieces[this.#piece]!.length - (text.length - end);
     return text.slice(0, end);

@@ -5,6 +5,7 @@
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
+import { endsInHalf } from '../text.ts';
 import { TurnLog, type Terminal } from '../turn.ts';
 
 /** What ends a turn. Time limit, output limit, drain and store faults are ours: `api_error`. */
@@ -121,8 +122,7 @@ export class TurnRunner {
   /** Keeps back half a surrogate pair, and mends what can never become one. */
   #wholePoints(piece: string): string {
     const text = this.#half + piece;
-    const last = text.charCodeAt(text.length - 1);
-    const split = (last & 0xfc00) === 0xd800;
+    const split = endsInHalf(text);
     this.#half = split ? text.slice(-1) : '';
     return (split ? text.slice(0, -1) : text).toWellFormed();
   }

@@ -4,7 +4,7 @@
  */
 import type { Fence, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
-import { codePoints } from '../text.ts';
+import { codePoints } from '../../text.ts';
 import * as keys from './keys.ts';
 
 export interface FlightRow {

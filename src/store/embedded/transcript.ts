@@ -1,7 +1,7 @@
 /** Reading what was said. */
 import type { Message, Page, PageRequest, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
-import { codePoints } from '../text.ts';
+import { codePoints } from '../../text.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
 import type { TurnRow } from './turns.ts';

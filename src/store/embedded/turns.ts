@@ -2,7 +2,7 @@
 import { secondsOf } from '../../clock.ts';
 import type { AppendOutput, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Turn, TurnPlace, WithdrawTurn } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
-import { afterCodePoints, codePoints } from '../text.ts';
+import { codePoints, indexAfter } from '../../text.ts';
 import type { Flight, Flights } from './flights.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
@@ -184,5 +184,5 @@ const finished = (version: number): Finished => ({ outcome: 'finished', version 
 /** What of a piece is not stored yet. A piece beyond the end would leave a hole that nobody could ever fill. */
 function unstored(flight: Flight, { position, text }: { position: number; text: string }): string {
   if (position > flight.position) throw new RangeError(`Output at ${position} would leave a hole after ${flight.position}.`);
-  return afterCodePoints(text, flight.position - position);
+  return text.slice(indexAfter(text, flight.position - position));
 }

@@ -1,0 +1,25 @@
+/** Positions in a text, counted in Unicode code points as the contract counts characters. */
+
+const isHigh = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
+const isLow = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
+
+/** The code points of a text; a lone surrogate counts as one. */
+export function codePoints(text: string): number {
+  let count = text.length;
+  for (let at = 1; at < text.length; at++) {
+    if (isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1))) count--;
+  }
+  return count;
+}
+
+/** The index in UTF-16 units at which `count` code points have passed. */
+export function indexAfter(text: string, count: number): number {
+  let at = 0;
+  for (let left = count; left > 0 && at < text.length; left--) {
+    at += isHigh(text.charCodeAt(at)) && isLow(text.charCodeAt(at + 1)) ? 2 : 1;
+  }
+  return at;
+}
+
+/** Whether the text ends with the first half of a surrogate pair. */
+export const endsInHalf = (text: string): boolean => text !== '' && isHigh(text.charCodeAt(text.length - 1));

@@ -1,0 +1,63 @@
+import t from 'tap';
+import { startFailure, withFlags } from '../../src/cli/serve.ts';
+import { readConfig, settings } from '../../src/config.ts';
+import { chart, machineNames } from '../../src/charts.ts';
+import about from '../../package.json' with { type: 'json' };
+import { run } from './support.ts';
+
+t.test('the help of serve lists every setting: flag, variable, default and description', async (t) => {
+  const { code, stdout, stderr } = await run(t, ['serve', '--help']);
+  t.equal(code, 0);
+  t.equal(stderr, '');
+  const text = stdout.replace(/\s+/g, ' ');
+  for (const { flag, variable, fallback, description } of settings) {
+    t.ok(new RegExp(`${flag} [<[]`).test(text), flag);
+    t.ok(text.includes(`${description} (${variable}${fallback === '' ? '' : `, default: ${fallback}`})`), variable);
+  }
+});
+
+t.test('flags win over the environment, and a bare flag is 1', async (t) => {
+  const config = readConfig(withFlags({ port: '1', synthetic: true, turnMsMax: '100', trustedProxies: '10.0.0.0/8' }, { PORT: '2', HOST: '::1', PARLEY_SYNTHETIC: '0' }));
+  t.match(config, { port: 1, host: '::1', synthetic: true, turnMsMax: 100, trustedProxies: ['10.0.0.0/8'] });
+});
+
+t.test('a setting that cannot be used is one line and exit code 2', async (t) => {
+  t.strictSame(await run(t, ['serve'], { env: { PORT: 'eighty' } }), { code: 2, stdout: '', stderr: 'parley: PORT must be a whole number from 0 to 65535, not "eighty".\n' });
+  t.strictSame(await run(t, ['serve', '--secret', 'short', '--synthetic']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SECRET must have at least 32 characters.\n' });
+  t.strictSame(await run(t, ['serve', '--synthetic', 'maybe']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SYNTHETIC must be 0 or 1, not "maybe".\n' });
+});
+
+t.test('why a start failed is one sentence that says what to change', async (t) => {
+  const said = (error: object) => startFailure(Object.assign(new Error('listen EADDRINUSE: address already in use'), error), { host: '127.0.0.1', port: 8080 }).message;
+  t.equal(said({ code: 'EADDRINUSE', syscall: 'listen' }), 'Port 8080 on 127.0.0.1 is in use. Choose another with --port or PORT.');
+  t.equal(said({ code: 'EACCES', syscall: 'listen' }), 'Port 8080 on 127.0.0.1 may not be listened on. Choose another with --port or PORT.');
+  t.equal(said({ code: 'EADDRNOTAVAIL' }), '127.0.0.1 is not an address of this machine. Choose another with --host or HOST.');
+  t.equal(said({ code: 'EACCES', syscall: 'mkdir', message: 'The folder ./data may not be written.' }), 'The folder ./data may not be written.');
+});
+
+t.test('help and version', async (t) => {
+  const help = await run(t, ['--help']);
+  t.equal(help.code, 0);
+  for (const name of ['serve', 'chat', 'assistants', 'keys', 'credentials', 'sessions', 'usage', 'workspaces', 'machines']) t.match(help.stdout, new RegExp(`^  ${name} `, 'm'));
+  t.match(help.stdout, 'Exit codes: 0 done, 1 it failed, 2 it was called the wrong way');
+  t.strictSame(await run(t, ['--version']), { code: 0, stdout: `${about.version}\n`, stderr: '' });
+});
+
+t.test('wrong usage is exit code 2, with a suggestion', async (t) => {
+  const unknown = await run(t, ['kyes']);
+  t.equal(unknown.code, 2);
+  t.match(unknown.stderr, /^parley: unknown command 'kyes'\n\(Did you mean keys\?\)/);
+  t.equal((await run(t, [])).code, 2);
+  t.match(await run(t, ['keys', 'list', '--limit', '0']), { code: 2, stderr: /--limit.*It must be a whole number from 1 to 100\./ });
+  t.match(await run(t, ['keys', 'list', '--url', 'ftp://x']), { code: 2, stderr: /It must be an http or https address/ });
+});
+
+t.test('machines', async (t) => {
+  const one = await run(t, ['machines', 'session']);
+  t.strictSame(one, { code: 0, stdout: `${chart('session', 'mermaid')}\n`, stderr: '' });
+  const all = await run(t, ['machines']);
+  for (const name of machineNames) t.ok(all.stdout.includes(`%% ${name}\n${chart(name, 'mermaid')}`), name);
+  const json = await run(t, ['machines', '--format', 'json']);
+  t.strictSame(JSON.parse(json.stdout), Object.fromEntries(machineNames.map((name) => [name, JSON.parse(chart(name, 'json'))])));
+  t.strictSame(await run(t, ['machines', 'engine']), { code: 2, stdout: '', stderr: `parley: There is no machine "engine"; there are ${machineNames.join(', ')}.\n` });
+});

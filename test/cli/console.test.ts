@@ -1,0 +1,236 @@
+import t from 'tap';
+import {
+  assistant,
+  consoleAssistant,
+  empty,
+  fail,
+  fakeServer,
+  id,
+  key,
+  list,
+  operatorToken,
+  run,
+  sendJson,
+  session,
+  workspace,
+  type Received,
+  type Route,
+} from './support.ts';
+
+const base = `/console/api/workspaces/${workspace.id}`;
+const workspaces: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
+const assistants: Record<string, Route> = { [`GET ${base}/assistants`]: () => list(consoleAssistant) };
+
+t.test('keys create: the key is shown once, its assistants by id, its time absolute', async (t) => {
+  const server = await fakeServer(t, {
+    ...workspaces,
+    ...assistants,
+    [`POST ${base}/keys`]: (request) => ({ ...key, ...(request.body as object), key: 'ak_public_secret' }),
+  });
+  const done = await run(t, ['keys', 'create', 'shop', '--assistant', 'demo', '--assistant', id('asst', 'z'), '--expires', '2026-06-01', '--requests', '5'], { env: server.env });
+  t.strictSame(done, { code: 0, stdout: `Created the key "shop" (${key.id}):\n\n  ak_public_secret\n\nKeep it now: it is not shown again.\n`, stderr: '' });
+  const sent = server.received.at(-1)!;
+  t.strictSame(sent.body, { name: 'shop', assistant_ids: [assistant.id, id('asst', 'z')], expires_at: 1780272000, limits: { requests: 5 } });
+  t.equal(sent.headers.authorization, `Bearer ${operatorToken}`);
+});
+
+t.test('lists: a table with the way to the next page, and with --json exactly what the API sent', async (t) => {
+  const text = `{"object":"list", "data":[${JSON.stringify(key)}], "has_more":true, "next_cursor":"c2"}`;
+  const server = await fakeServer(t, {
+    ...workspaces,
+    [`GET ${base}/keys`]: (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(text),
+  });
+  const table = await run(t, ['keys', 'list', '--limit', '1', '--after', 'c1', '--order', 'asc'], { env: server.env });
+  t.equal(table.code, 0);
+  t.strictSame(table.stdout.split('\n'), [
+    `ID${' '.repeat(30)}NAME  STATUS  ASSISTANTS  REQUESTS/MIN  EXPIRES  CREATED`,
+    `${key.id}  shop  active  all                   60  never    2026-01-01 00:00:00Z`,
+    '',
+    'There are more: add --after c2',
+    '',
+  ]);
+  t.strictSame(server.received.at(-1)!.query, { limit: '1', after: 'c1', order: 'asc' });
+  t.strictSame(await run(t, ['keys', 'list', '--json', '--workspace', workspace.id], { env: server.env }), { code: 0, stdout: `${text}\n`, stderr: '' });
+});
+
+t.test('keys revoke, by name over all pages', async (t) => {
+  const other = { ...key, id: id('key', 'b'), name: 'other' };
+  const server = await fakeServer(t, {
+    ...workspaces,
+    [`GET ${base}/keys`]: ({ query }) => (query.after === 'c2' ? list(key) : { ...list(other), has_more: true, next_cursor: 'c2' }),
+    [`POST ${base}/keys/${key.id}/revoke`]: () => ({ ...key, status: 'revoked' }),
+  });
+  t.strictSame(await run(t, ['keys', 'revoke', 'shop'], { env: server.env }), { code: 0, stdout: `Revoked the key "shop" (${key.id}).\n`, stderr: '' });
+  t.strictSame(await run(t, ['keys', 'revoke', 'none'], { env: server.env }), { code: 1, stdout: '', stderr: 'parley: No key is called "none".\n' });
+});
+
+t.test('the workspace: the only one, the one called default, or the one named', async (t) => {
+  const second = { ...workspace, id: id('wks', 'b'), name: 'second' };
+  const named = { ...workspace, id: id('wks', 'c'), name: 'default' };
+  let known: object[] = [second];
+  const server = await fakeServer(t, {
+    'GET /console/api/workspaces': () => list(...known),
+    [`GET /console/api/workspaces/${second.id}/keys`]: () => list(),
+    [`GET /console/api/workspaces/${named.id}/keys`]: () => list(),
+  });
+  const reached = async (...args: string[]) => {
+    const done = await run(t, ['keys', 'list', ...args], { env: server.env });
+    return done.code === 0 ? server.received.at(-1)!.path.split('/')[4] : `${done.code} ${done.stderr}`;
+  };
+  t.equal(await reached(), second.id);
+  known = [second, named];
+  t.equal(await reached(), named.id);
+  t.equal(await reached('--workspace', 'second'), second.id);
+  t.equal(await reached('--workspace', 'third'), '1 parley: No workspace is called "third".\n');
+  known = [second, second];
+  t.equal(await reached(), '2 parley: There are several workspaces; choose one with --workspace.\n');
+  t.match(await reached('--workspace', 'second'), '2 parley: Several workspaces are called "second"');
+});
+
+t.test('workspaces and credentials', async (t) => {
+  const credential = { id: id('crd', 'a'), object: 'credential', kind: 'model', provider: 'openai', base_url: 'http://127.0.0.1:1/v1', created_at: 1767225600, updated_at: 1767225600 };
+  const server = await fakeServer(t, {
+    ...workspaces,
+    'POST /console/api/workspaces': (request) => ({ ...workspace, ...(request.body as object) }),
+    [`GET ${base}/credentials`]: () => list(credential),
+    [`POST ${base}/credentials`]: () => credential,
+    [`DELETE ${base}/credentials/${credential.id}`]: (_request, response) => empty(response),
+  });
+  const { env } = server;
+  t.match((await run(t, ['workspaces', 'list'], { env })).stdout, `${workspace.id}  default       30 d             10  2026-01-01 00:00:00Z`);
+  t.equal((await run(t, ['workspaces', 'create', 'new', '--retention-days', '7'], { env })).stdout, `Created the workspace "new": ${workspace.id}\n`);
+  t.strictSame(server.received.at(-1)!.body, { name: 'new', retention_days: 7 });
+  t.match((await run(t, ['credentials', 'list'], { env })).stdout, `${credential.id}  model  openai    http://127.0.0.1:1/v1  2026-01-01 00:00:00Z`);
+
+  const create = ['credentials', 'create', '--provider', 'openai', '--base-url', 'http://127.0.0.1:1/v1'];
+  const secretSent = async (args: string[], options: { env: Record<string, string>; input?: string }) => {
+    const done = await run(t, [...create, ...args], options);
+    t.strictSame(done, { code: 0, stdout: `Stored the credential ${credential.id} for openai. Its secret is not shown again.\n`, stderr: '' });
+    return (server.received.at(-1)!.body as { api_key: string }).api_key;
+  };
+  t.equal(await secretSent(['--api-key', 'of-the-flag'], { env: { ...env, PARLEY_PROVIDER_API_KEY: 'unused' } }), 'of-the-flag');
+  t.equal(await secretSent([], { env: { ...env, PARLEY_PROVIDER_API_KEY: 'of-the-environment' } }), 'of-the-environment');
+  t.equal(await secretSent([], { env, input: 'of-stdin\n' }), 'of-stdin');
+  t.match(await run(t, create, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
+  t.strictSame(await run(t, ['credentials', 'delete', credential.id], { env }), { code: 0, stdout: `Deleted the credential ${credential.id}.\n`, stderr: '' });
+  t.strictSame(await run(t, ['credentials', 'delete', credential.id, '--json'], { env }), { code: 0, stdout: '', stderr: '' });
+});
+
+t.test('assistants: create, update, change of state, delete', async (t) => {
+  const path = `${base}/assistants/${assistant.id}`;
+  const changed = (status: string) => () => ({ ...consoleAssistant, status });
+  const server = await fakeServer(t, {
+    ...workspaces,
+    ...assistants,
+    [`GET ${path}`]: () => consoleAssistant,
+    [`POST ${base}/assistants`]: changed('draft'),
+    [`PATCH ${path}`]: () => consoleAssistant,
+    [`POST ${path}/publish`]: changed('published'),
+    [`POST ${path}/unpublish`]: changed('draft'),
+    [`POST ${path}/disable`]: changed('disabled'),
+    [`POST ${path}/enable`]: changed('published'),
+    [`DELETE ${path}`]: (_request, response) => empty(response),
+  });
+  const said = async (...args: string[]) => (await run(t, ['assistants', ...args], { env: server.env })).stdout;
+  t.equal(await said('create', 'demo'), `Created the assistant "demo" (${assistant.id}). It is a draft.\n`);
+  t.strictSame(server.received.at(-1)!.body, { name: 'demo', model: { provider: 'scripted', name: 'scripted' } });
+  t.equal(await said('create', 'demo', '--publish'), `Created the assistant "demo" (${assistant.id}). It is published.\n`);
+  t.equal(await said('update', 'demo', '--temperature', '0.2', '--no-voice'), `Changed the assistant "demo" (${assistant.id}).\n`);
+  t.strictSame(server.received.at(-1)!.body, { channels: { voice: false }, model: { temperature: 0.2 } });
+  t.equal(await said('disable', 'demo'), `The assistant "demo" (${assistant.id}) is disabled.\n`);
+  t.equal(await said('unpublish', assistant.id), `The assistant "demo" (${assistant.id}) is a draft.\n`);
+  t.equal(await said('publish', assistant.id), `The assistant "demo" (${assistant.id}) is published.\n`);
+  t.equal(await said('enable', assistant.id), `The assistant "demo" (${assistant.id}) is published.\n`);
+  t.match(await said('list'), `${assistant.id}  demo  published  scripted  scripted  2026-01-01 00:00:00Z`);
+  t.match(await said('show', 'demo'), /^system prompt   Be kind\.\n {16}Be brief\.$/m);
+  t.equal(await said('delete', 'demo'), 'Deleted the assistant demo.\n');
+  t.match(await run(t, ['assistants', 'update', 'demo'], { env: server.env }), { code: 2, stderr: /^parley: Nothing to change/ });
+});
+
+t.test('sessions: the list with its filters, and one with its whole transcript', async (t) => {
+  const message = { id: id('msg', 'a'), object: 'message', turn_id: null, role: 'assistant', content: 'Hello', status: 'completed', stop_reason: null, error_code: null, created_at: 1767225600 };
+  const cut = { ...message, content: 'two\nlines\u001b[2J', status: 'partial', stop_reason: 'error', error_code: 'api_error', created_at: 1767225601 };
+  const path = `${base}/sessions/${session.id}`;
+  const server = await fakeServer(t, {
+    ...workspaces,
+    ...assistants,
+    [`GET ${base}/sessions`]: () => list({ ...session, active_turn_id: id('turn', 'a') }),
+    [`GET ${path}`]: () => session,
+    [`GET ${path}/transcript`]: ({ query }) => (query.after ? list(cut) : { ...list(message), has_more: true, next_cursor: '1' }),
+  });
+  const { env } = server;
+  const listed = await run(t, ['sessions', 'list', '--assistant', 'demo', '--status', 'open'], { env });
+  t.match(listed.stdout, `${session.id}  ${assistant.id}  open, replying  api      ada@example.com  2026-01-01 00:00:00Z`);
+  t.strictSame(server.received.at(-1)!.query, { assistant_id: assistant.id, status: 'open' });
+  const shown = await run(t, ['sessions', 'show', session.id], { env });
+  t.match(shown.stdout, /^visitor {4}email: ada@example\.com$/m);
+  t.ok(shown.stdout.endsWith('2026-01-01 00:00:00Z  assistant\n  Hello\n\n2026-01-01 00:00:01Z  assistant (partial, error, api_error)\n  two\n  lines[2J\n'), shown.stdout);
+  const json = await run(t, ['sessions', 'show', session.id, '--json'], { env });
+  t.strictSame(JSON.parse(json.stdout), { session, transcript: list(message, cut) });
+});
+
+t.test('usage: what was used, and its window', async (t) => {
+  const none = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0 };
+  const some = { ...none, sessions: 1, turns: 12 };
+  const start = 1767225600;
+  const data = [{ start, ...some }, { start: start + 86_400, ...none }, { start: start + 2 * 86_400, ...none }];
+  const server = await fakeServer(t, {
+    ...workspaces,
+    [`GET ${base}/usage`]: () => ({ object: 'usage', start, end: start + 3 * 86_400, bucket: 'day', data, totals: some }),
+  });
+  const done = await run(t, ['usage', '--start', '2026-01-01', '--end', '2026-01-04', '--bucket', 'day'], { env: server.env });
+  t.strictSame(server.received.at(-1)!.query, { start: String(start), end: String(start + 3 * 86_400), bucket: 'day' });
+  const lines = done.stdout.split('\n');
+  t.equal(lines[0], 'From 2026-01-01 00:00:00Z to 2026-01-04 00:00:00Z');
+  t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0$/);
+  t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0$/);
+  t.equal(lines[6], 'Without use, and left out: 2 days.');
+});
+
+t.test("failures: the API's message with code and request id, or its JSON; exit code 1", async (t) => {
+  const body = { error: { type: 'not_found', code: 'session_not_found', message: 'No such session.' }, request_id: 'req_test' };
+  const server = await fakeServer(t, {
+    ...workspaces,
+    [`GET ${base}/sessions/gone`]: (_request, response) => sendJson(response, 404, body),
+    [`GET ${base}/sessions/proxy`]: (_request, response) => void response.writeHead(502).end('<html>'),
+    [`GET ${base}/sessions/html`]: (_request, response) => void response.writeHead(200).end('<html>'),
+    [`GET ${base}/keys`]: (_request, response) => fail(response, 401, 'authentication_error', 'invalid_api_key', 'The API key is not valid.'),
+  });
+  const { env, url } = server;
+  t.strictSame(await run(t, ['sessions', 'show', 'gone'], { env }), { code: 1, stdout: '', stderr: 'parley: No such session. (session_not_found, request req_test)\n' });
+  t.strictSame(await run(t, ['sessions', 'show', 'gone', '--json'], { env }), { code: 1, stdout: '', stderr: `${JSON.stringify(body)}\n` });
+  t.strictSame(await run(t, ['sessions', 'show', 'proxy'], { env }), { code: 1, stdout: '', stderr: 'parley: The server answered 502 without an error that parley knows.\n' });
+  t.strictSame(await run(t, ['sessions', 'show', 'html'], { env }), { code: 1, stdout: '', stderr: `parley: What answers at ${url} is not parley.\n` });
+  t.match(await run(t, ['keys', 'list'], { env }), { code: 1, stderr: /^parley: The server does not accept this operator token\..*\(invalid_api_key, request req_test\)\n$/ });
+});
+
+t.test('where and who: flags, environment, data folder', async (t) => {
+  const server = await fakeServer(t, { ...workspaces });
+  const sent = (): Received => server.received.at(-1)!;
+  const folder = t.testdir({ data: { 'operator-token': 'token-of-the-folder\n' }, other: { 'operator-token': 'token-of-the-other-folder\n' } });
+  const port = new URL(server.url).port;
+  const args = ['workspaces', 'list'];
+  t.equal((await run(t, args, { cwd: folder, env: { PORT: port } })).code, 0);
+  t.equal(sent().headers.authorization, 'Bearer token-of-the-folder');
+  t.equal((await run(t, args, { cwd: folder, env: { PORT: port, PARLEY_STORE: 'lmdb:./other' } })).code, 0);
+  t.equal(sent().headers.authorization, 'Bearer token-of-the-other-folder');
+  t.equal((await run(t, [...args, '--url', `${server.url}/`, '--operator-token', 'token-of-the-flag'], { cwd: folder, env: { PARLEY_URL: 'http://127.0.0.1:1', PARLEY_OPERATOR_TOKEN: 'token-of-the-environment' } })).code, 0);
+  t.equal(sent().headers.authorization, 'Bearer token-of-the-flag');
+
+  t.match(await run(t, args, { cwd: folder, env: { PARLEY_STORE: 'lmdb:none' } }), { code: 2, stderr: /^parley: No operator token\..*\(there is no none\/operator-token\)\.\n$/ });
+  t.strictSame(await run(t, args, { env: { PARLEY_OPERATOR_TOKEN: 'short' } }), { code: 2, stdout: '', stderr: 'parley: PARLEY_OPERATOR_TOKEN must have at least 16 characters.\n' });
+  t.strictSame(await run(t, args, { env: { ...server.env, PARLEY_URL: 'nowhere' } }), { code: 2, stdout: '', stderr: 'parley: PARLEY_URL must be an http or https address without a user name.\n' });
+});
+
+t.test('a server that is not there is said so in a line', async (t) => {
+  const { createServer } = await import('node:net');
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as { port: number };
+  await new Promise((resolve) => taken.close(resolve));
+  const env = { PARLEY_URL: `http://127.0.0.1:${port}`, PARLEY_OPERATOR_TOKEN: operatorToken };
+  const message = `Nothing listens at http://127.0.0.1:${port}. Start the server with \`parley serve\`, or name another with --url.`;
+  t.strictSame(await run(t, ['keys', 'list'], { env }), { code: 1, stdout: '', stderr: `parley: ${message}\n` });
+  const json = await run(t, ['keys', 'list', '--json'], { env });
+  t.strictSame(JSON.parse(json.stderr), { error: { type: 'command_error', code: 'connection_failed', message }, request_id: null });
+});

@@ -1,0 +1,16 @@
+/** Folders that last as long as a test. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** What the helpers want of a test: somewhere to leave what is to be done at its end, last left first done. */
+export interface Owner {
+  teardown(run: () => Promise<unknown>): unknown;
+}
+
+/** An empty folder of its own, removed with all in it when the test ends. */
+export async function temporaryFolder(t: Owner): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,60 @@
+/** What the machines' tests share: the machines by name, a way to wake one from rest, and the shape of a table's row. */
+import { createActor, type AnyStateMachine } from 'xstate';
+import { assistantMachine } from '../../machines/assistant.ts';
+import { keyMachine } from '../../machines/key.ts';
+import { sessionMachine } from '../../machines/session.ts';
+import { workspaceMachine } from '../../machines/workspace.ts';
+import { assistantRows } from './assistant-rows.ts';
+import { keyRows } from './key-rows.ts';
+import { sessionRows } from './session-rows.ts';
+import { workspaceRows } from './workspace-rows.ts';
+
+/** One line of a machine's table: in this state with this context, the event leads there and says this. */
+export interface Row<Context = object, Event = { type: string }> {
+  readonly from: string;
+  readonly context: Context;
+  readonly event: Event;
+  readonly to: string;
+  readonly outcomes: readonly { type: string; code?: string }[];
+  /** What of the context changes. */
+  readonly changes?: Partial<Context>;
+}
+
+export const machines: Record<string, { machine: AnyStateMachine; rows: readonly Row[] }> = {
+  session: { machine: sessionMachine, rows: sessionRows },
+  key: { machine: keyMachine, rows: keyRows },
+  workspace: { machine: workspaceMachine, rows: workspaceRows },
+  assistant: { machine: assistantMachine, rows: assistantRows },
+};
+
+/** A machine at rest. */
+export interface Rest {
+  readonly state: string;
+  readonly context: object;
+}
+
+/** The machine woken from rest, sent one event: where it comes to rest, what it emitted and which transitions it took. */
+export function step(machine: AnyStateMachine, rest: Rest, event: { type: string }) {
+  const transitions: unknown[] = [];
+  const snapshot = machine.resolveState({ value: rest.state, context: rest.context });
+  const actor = createActor(machine, {
+    snapshot,
+    inspect: (seen) => {
+      if (seen.type === '@xstate.microstep') transitions.push(...seen._transitions);
+    },
+  });
+  const outcomes: object[] = [];
+  actor.on('*', (outcome) => outcomes.push(outcome));
+  actor.start();
+  const atStart = { transitions: transitions.splice(0), outcomes: outcomes.splice(0) };
+  actor.send(event);
+  const { value, context } = actor.getSnapshot();
+  actor.stop();
+  return { state: String(value), context: { ...context } as object, outcomes, transitions, atStart };
+}
+
+/** Every candidate of the definition, whichever state it belongs to. */
+export function transitionsOf(machine: AnyStateMachine) {
+  const nodes = [machine.root, ...Object.values(machine.root.states)] as AnyStateMachine['root'][];
+  return nodes.flatMap((node) => [...node.transitions.values()].flat());
+}

@@ -1,0 +1,159 @@
+/**
+ * Every simple path through each machine's graph, with concrete events, deadlines passed and not (promise: only legal
+ * states), and from the end of each path every event once more, so that no arrow of the graph is left out. Along each path
+ * a live actor goes the same way, and what must hold of a state is checked wherever it comes by.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import t from 'tap';
+import { createActor, type AnyStateMachine } from 'xstate';
+import { getSimplePaths } from 'xstate/graph';
+import { assistantMachine, type AssistantEvent } from '../../machines/assistant.ts';
+import { keyMachine, type KeyContext, type KeyEvent } from '../../machines/key.ts';
+import { sessionMachine, type SessionContext, type SessionEvent } from '../../machines/session.ts';
+import { workspaceMachine, type WorkspaceContext, type WorkspaceEvent } from '../../machines/workspace.ts';
+
+const early = 1_000_000;
+const due = 2_000_000;
+
+interface Walk<Event, Context> {
+  readonly machine: AnyStateMachine;
+  readonly input: object;
+  readonly events: readonly Event[];
+  /** What must hold in every state, by the sentence that says it. */
+  readonly invariants: Record<string, (state: string, context: Context, last: Event | undefined) => boolean>;
+}
+
+const chat = (at: number, assistantRefusal: string | null = null): SessionEvent => ({ type: 'chat', at, turnId: 'turn_1', assistantRefusal });
+
+const session: Walk<SessionEvent, SessionContext> = {
+  machine: sessionMachine,
+  input: { expiresAt: 2000 },
+  events: [
+    chat(early),
+    chat(early, 'assistant_disabled'),
+    chat(due),
+    { type: 'abort', at: early, turnId: 'turn_1' },
+    { type: 'abort', at: due, turnId: 'turn_1' },
+    { type: 'end', at: early },
+    { type: 'end', at: due },
+    { type: 'tick', at: due },
+    { type: 'finished', at: early, turnId: 'turn_1' },
+    { type: 'finished', at: due, turnId: 'turn_1' },
+    { type: 'finished', at: early, turnId: 'turn_0' },
+  ],
+  invariants: {
+    'a turn is in flight in streaming and never in open': (state, { activeTurnId }) =>
+      state === 'streaming' ? activeTurnId !== null : state !== 'open' || activeTurnId === null,
+    'endedAt stands in ended and expired, and only there': (state, { endedAt }) => (endedAt !== null) === (state === 'ended' || state === 'expired'),
+    'an expired session ended at its deadline, an ended one before it': (state, { endedAt, expiresAt }) =>
+      endedAt === null || (state === 'expired' ? endedAt === expiresAt : endedAt < expiresAt),
+    'the deadline leaves no session that streams': (state, _, last) => last === undefined || last.at < due || state !== 'streaming',
+  },
+};
+
+const longDebt = { budget: 'speech', until: early + 50_000 };
+const shortDebt = { budget: 'requests', until: early + 1000 };
+
+const key: Walk<KeyEvent, KeyContext> = {
+  machine: keyMachine,
+  input: { expiresAt: 2000 },
+  events: [
+    { type: 'request', at: early, debt: null },
+    { type: 'request', at: early, debt: longDebt },
+    { type: 'request', at: early, debt: shortDebt },
+    { type: 'request', at: early + 50_000, debt: null },
+    { type: 'request', at: due, debt: null },
+    { type: 'revoke', at: early },
+    { type: 'configure', at: early, expiresAt: 1000 },
+    { type: 'configure', at: early, expiresAt: 2000 },
+    { type: 'tick', at: early + 50_000 },
+  ],
+  invariants: {
+    'a limited key is in debt, an active or revoked one is not': (state, { debt }) =>
+      state === 'expired' || (state === 'limited') === (debt !== null),
+    'revokedAt stands in revoked, and only there': (state, { revokedAt }) => (revokedAt !== null) === (state === 'revoked'),
+    'a key that may still ask has not been used past its expiry': (state, { expiresAt }, last) =>
+      last?.type === 'revoke' || state === 'revoked' || state === 'expired' || expiresAt === null || last === undefined || last.at < expiresAt * 1000,
+    'a key is limited only until its debt is paid off': (state, { debt }, last) =>
+      state !== 'limited' || last?.type === 'configure' || (last !== undefined && last.at < debt!.until),
+  },
+};
+
+const workspace: Walk<WorkspaceEvent, WorkspaceContext> = {
+  machine: workspaceMachine,
+  input: { inFlight: 0, max: 2 },
+  events: [
+    { type: 'acquire' },
+    { type: 'release' },
+    { type: 'configure', max: 1 },
+    { type: 'configure', max: 2 },
+    { type: 'sync', inFlight: 3 },
+  ],
+  invariants: {
+    'it is full exactly while no slot is free': (state, { inFlight, max }) => (state === 'full') === (inFlight >= max),
+    'no slot is owed': (_, { inFlight }) => inFlight >= 0,
+  },
+};
+
+const assistant: Walk<AssistantEvent, object> = {
+  machine: assistantMachine,
+  input: { voice: false },
+  events: [
+    { type: 'publish' },
+    { type: 'unpublish' },
+    { type: 'disable' },
+    { type: 'enable' },
+    { type: 'configure', voice: true },
+    { type: 'speak' },
+  ],
+  invariants: {
+    'each verb of the console leads where its name says': (state, _, last) =>
+      ({ publish: 'published', unpublish: 'draft', disable: 'disabled' } as Record<string, string>)[last?.type ?? ''] === state ||
+      !['publish', 'unpublish', 'disable'].includes(last?.type ?? ''),
+    'an enabled assistant is not disabled': (state, _, last) => last?.type !== 'enable' || state !== 'disabled',
+  },
+};
+
+function walk<Event extends { type: string }, Context>(name: string, { machine, input, events, invariants }: Walk<Event, Context>): void {
+  t.test(`${name}: every simple path`, async (t) => {
+    const paths = getSimplePaths(machine, { events: events as never, input: input as never });
+    const broken = new Set<string>();
+    const reached = new Set<string>();
+    for (const path of paths) {
+      const way = path.steps.map((step) => step.event as unknown as Event).filter((event) => event.type !== 'xstate.init');
+      for (const further of [null, ...events]) {
+        const actor = createActor(machine, { input }).start();
+        let last: Event | undefined;
+        const check = () => {
+          const { value, context } = actor.getSnapshot();
+          reached.add(String(value));
+          for (const [sentence, holds] of Object.entries(invariants)) {
+            if (!holds(String(value), context, last)) broken.add(`${sentence}, but not in ${value} after ${JSON.stringify(last)}`);
+          }
+        };
+        check();
+        for (const event of way) {
+          actor.send((last = event));
+          check();
+        }
+        const { value, context } = actor.getSnapshot();
+        if (!isDeepStrictEqual({ value, context }, { value: path.state.value, context: path.state.context })) {
+          broken.add(`a live actor ends elsewhere after ${JSON.stringify(way)}`);
+        }
+        if (further !== null) {
+          actor.send((last = further));
+          check();
+        }
+        actor.stop();
+      }
+    }
+    t.strictSame([...broken], []);
+    t.strictSame([...reached].sort(), Object.keys(machine.states).sort(), 'every state was reached');
+    t.ok(paths.length > Object.keys(machine.states).length, `${paths.length} paths`);
+  });
+}
+
+walk('session', session);
+walk('key', key);
+walk('workspace', workspace);
+walk('assistant', assistant);

@@ -1,0 +1,59 @@
+/** A machine that slept as packed bytes goes on exactly as one that never slept. */
+import { Packr } from 'msgpackr';
+import t from 'tap';
+import { createActor, type AnyStateMachine } from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
+import { machines } from './machine.ts';
+
+const inputs: Record<string, object> = {
+  session: { expiresAt: 2000 },
+  key: { expiresAt: 2000 },
+  workspace: { inFlight: 0, max: 3 },
+  assistant: { voice: false },
+};
+
+type Event = { type: string };
+
+/** A live actor, and what it says and becomes when it is sent an event. */
+function live(machine: AnyStateMachine, options: object) {
+  const actor = createActor(machine, options);
+  const outcomes: object[] = [];
+  actor.on('*', (outcome) => outcomes.push(outcome));
+  actor.start();
+  return {
+    rest: () => ({ state: actor.getSnapshot().value, context: actor.getSnapshot().context }),
+    send: (event: Event) => {
+      outcomes.length = 0;
+      actor.send(event);
+      const { value, context } = actor.getSnapshot();
+      return { state: value, context, outcomes: [...outcomes] };
+    },
+  };
+}
+
+for (const [name, { machine, rows }] of Object.entries(machines)) {
+  t.test(name, async (t) => {
+    const packr = new Packr();
+    const input = inputs[name]!;
+    const events = [...new Map(rows.map(({ event }) => [JSON.stringify(event), event as Event])).values()];
+    const paths = getShortestPaths(machine, { events: events as never, input: input as never, limit: 20_000 });
+    const states = new Set<string>();
+    for (const path of paths) {
+      const way = path.steps.map((step) => step.event as Event).filter((event) => event.type !== 'xstate.init');
+      const arrive = () => {
+        const actor = live(machine, { input });
+        for (const event of way) actor.send(event);
+        return actor;
+      };
+      const packed = packr.pack(arrive().rest());
+      const differing = events.filter((event) => {
+        const { state, context } = packr.unpack(packed);
+        const woken = live(machine, { snapshot: machine.resolveState({ value: state, context }) });
+        return JSON.stringify(woken.send(event)) !== JSON.stringify(arrive().send(event));
+      });
+      states.add(String(path.state.value));
+      t.strictSame(differing, [], `${path.state.value} ${JSON.stringify(path.state.context)}`);
+    }
+    t.strictSame([...states].sort(), Object.keys(machine.states).sort(), 'every state slept once');
+  });
+}

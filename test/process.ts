@@ -1,0 +1,77 @@
+/** The server as a process of its own, as `npm start` runs it, for tests over HTTP and for those that kill it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder, type Owner } from './folders.ts';
+
+export interface ServerOptions {
+  /** Settings beside PORT (0) and PARLEY_OPERATOR_TOKEN. Nothing else comes from the test's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Arguments after `serve`. */
+  readonly args?: readonly string[];
+  /** Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a new one. */
+  readonly folder?: string;
+}
+
+/** How a process ended: one of the two is null. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Server {
+  /** `http://127.0.0.1:PORT`, without a slash at its end. */
+  readonly url: string;
+  /** The API key that an empty store is given; null where the store was not empty. */
+  readonly key: string | null;
+  readonly operatorToken: string;
+  readonly folder: string;
+  readonly child: ChildProcess;
+  /** Resolves when the process has ended and all that it printed is here. */
+  readonly ended: Promise<Ended>;
+  stdout(): string;
+  stderr(): string;
+  kill(signal: NodeJS.Signals): Promise<Ended>;
+  /** SIGTERM: the server drains and ends with code 0. */
+  stop(): Promise<Ended>;
+}
+
+const start = fileURLToPath(new URL('../src/start.mjs', import.meta.url));
+
+/**
+ * Loaded into the server before its own code: it ends the server when its stdin does, so that none outlives a test that
+ * was itself killed and could tear nothing down.
+ */
+const leash = `data:text/javascript,${encodeURIComponent("process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();")}`;
+
+/** Starts a server and resolves when it listens; rejects with what it printed when it ends before. It is killed at the test's end. */
+export async function startServer(t: Owner, { env = {}, args = [], folder }: ServerOptions = {}): Promise<Server> {
+  const cwd = folder ?? (await temporaryFolder(t));
+  const operatorToken = env['PARLEY_OPERATOR_TOKEN'] ?? 'operator-token-of-the-tests';
+  const { PATH, HOME, TMPDIR } = process.env;
+  const child = spawn(process.execPath, [`--import=${leash}`, start, 'serve', ...args], {
+    cwd,
+    env: { PATH, HOME, TMPDIR, PORT: '0', PARLEY_OPERATOR_TOKEN: operatorToken, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'close').then(([code, signal]): Ended => ({ code, signal }));
+  const kill = (signal: NodeJS.Signals): Promise<Ended> => {
+    child.kill(signal);
+    return ended;
+  };
+  t.teardown(() => kill('SIGKILL'));
+
+  let stdout = '';
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      const found = /http:\/\/[\w.[\]:]+:\d+/.exec(stdout);
+      if (found !== null) resolve(found[0]);
+    });
+    ended.then(({ code, signal }) => reject(new Error(`The server ended with ${code ?? signal} before it listened.\n${stdout}${stderr}`)), reject);
+  });
+  const key = /\bak_\w+/.exec(stdout)?.[0] ?? null;
+  return { url, key, operatorToken, folder: cwd, child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
+}

@@ -1,0 +1,26 @@
+/** A process that tells what its store has acknowledged, line by line, until it is killed: see `lmdb.test.ts`. */
+import { writeSync } from 'node:fs';
+import { lmdbStore } from '../../src/store/lmdb.ts';
+import { Scene } from './fixtures.ts';
+
+const [path, durability] = process.argv.slice(2) as [string, 'committed' | 'flushed'];
+const store = lmdbStore(path, { durability });
+await store.open(Date.now());
+const tell = (...words: unknown[]): number => writeSync(1, `${words.join(' ')}\n`);
+tell('open');
+
+async function converse(): Promise<void> {
+  for (;;) {
+    const scene = new Scene(store, Date.now());
+    const turn = await scene.streaming();
+    const { workspaceId, sessionId, turnId } = turn.place;
+    for (let position = 0; position < 20; position += 2) {
+      await turn.append(position, '👋x');
+      tell(workspaceId, sessionId, turnId, position + 2, 'streaming');
+    }
+    await store.finishTurn(turn.finishStep({ tail: { position: 20, text: '👋x' } }));
+    tell(workspaceId, sessionId, turnId, 22, 'finished');
+  }
+}
+
+await Promise.all([converse(), converse(), converse()]);

@@ -1,0 +1,173 @@
+/** The contract suite must reject stores that are broken: each of these is the memory store with one verb gone wrong. */
+import t from 'tap';
+import { memoryStore } from '../../src/store/memory.ts';
+import type { Fence, Message, Session, Store, TurnPlace, Versioned } from '../../src/store.ts';
+import { verdict } from './contract.ts';
+import type { Factory } from './contract.ts';
+
+type Verbs = Partial<Omit<Store, 'name' | 'catalog'>>;
+
+/** A memory store with some of its verbs replaced. */
+const factory = (breaking: (sound: Store) => Verbs): Factory => async () => {
+  const sound = memoryStore();
+  await sound.open(Date.now());
+  const verbs = breaking(sound);
+  const store = new Proxy(sound, {
+    get(target, name) {
+      const verb = verbs[name as keyof Verbs] ?? target[name as keyof Store];
+      return typeof verb === 'function' ? (verb as () => unknown).bind(target) : verb;
+    },
+  });
+  return { store, dispose: () => sound.close() };
+};
+
+const reader = (place: TurnPlace) => `${place.sessionId}/${place.turnId}`;
+
+/** Remembers the newest fence of each turn, for stores that let anybody in. */
+function fences(store: Store): Verbs & { of(place: TurnPlace): Fence | undefined } {
+  const known = new Map<string, Fence>();
+  return {
+    of: (place) => known.get(reader(place)),
+    async beginTurn(step) {
+      const answer = await store.beginTurn(step);
+      if (answer.outcome === 'begun') known.set(reader({ workspaceId: '', sessionId: step.session.id, turnId: step.turn.id }), answer.fence);
+      return answer;
+    },
+    async seizeTurn(place, owner, leaseUntilMs, nowMs) {
+      const fence = await store.seizeTurn(place, owner, leaseUntilMs, nowMs);
+      if (fence !== null) known.set(reader(place), fence);
+      return fence;
+    },
+  };
+}
+
+const broken: Record<string, (store: Store) => Verbs> = {
+  'a lost update: a save that does not compare': (store) => ({
+    saveSession: async (session) => store.saveSession(session, (await store.session(session.workspaceId, session.id))?.version ?? 0),
+  }),
+  'a write after the fence': (store) => {
+    const known = fences(store);
+    return { ...known, appendOutput: (step) => store.appendOutput({ ...step, fence: known.of(step) ?? step.fence }) };
+  },
+  'a fence that is the epoch alone': (store) => {
+    const known = fences(store);
+    return {
+      ...known,
+      appendOutput(step) {
+        const fence = known.of(step);
+        return store.appendOutput(fence?.epoch === step.fence.epoch ? { ...step, fence } : step);
+      },
+    };
+  },
+  'half a commit: a refused turn has moved the session': (store) => ({
+    async beginTurn(step) {
+      const answer = await store.beginTurn(step);
+      if (answer.outcome === 'full') await store.saveSession(step.session, step.version);
+      return answer;
+    },
+  }),
+  'half a commit: the request is not remembered with the turn': (store) => ({
+    beginTurn: (step) => store.beginTurn({ ...step, remember: null }),
+  }),
+  'an append applied twice': (store) => ({
+    appendOutput: async (step) => store.appendOutput({ ...step, position: [...(await store.output(step))].length }),
+  }),
+  'a session counted twice when it is sent twice': (store) => ({
+    async createSession(step) {
+      const again = (await store.session(step.session.workspaceId, step.session.id)) !== null;
+      if (again) await store.createSession({ ...step, session: { ...step.session, id: `${step.session.id}2` }, remember: null });
+      return store.createSession(step);
+    },
+  }),
+  'sessions in the wrong order': (store) => ({
+    sessions: (workspaceId, filter, page) => store.sessions(workspaceId, filter, { ...page, order: page.order === 'asc' ? 'desc' : 'asc' }),
+  }),
+  'a transcript in the wrong order': (store) => ({
+    async messages(workspaceId, sessionId, page) {
+      const found = await store.messages(workspaceId, sessionId, page);
+      return { ...found, items: found.items.toReversed() };
+    },
+  }),
+  'a forgotten slot: no ceiling': (store) => ({
+    beginTurn: (step) => store.beginTurn({ ...step, turnsInFlightMax: Infinity }),
+  }),
+  'a slot that is never free again': (store) => {
+    let begun = 0;
+    return {
+      async beginTurn(step) {
+        const answer = await store.beginTurn({ ...step, turnsInFlightMax: step.turnsInFlightMax - begun });
+        if (answer.outcome === 'begun' && step.session.channel === 'api') begun++;
+        return answer;
+      },
+      turnsInFlight: async () => begun,
+    };
+  },
+  'text cut within a code point': (store) => ({
+    async output(place) {
+      const stored = await store.output(place);
+      return stored.length > 64 ? stored : Buffer.from(stored, 'utf8').subarray(0, stored.length).toString('utf8');
+    },
+  }),
+  'positions counted in UTF-16 units': (store) => ({
+    async appendOutput(step) {
+      const stored = await store.output(step);
+      const position = [...stored.slice(0, step.position)].length;
+      return store.appendOutput({ ...step, position: Math.min(position, [...stored].length) });
+    },
+  }),
+  'a stale read': (store) => {
+    const cached = new Map<string, Versioned<Session> | null>();
+    return {
+      async session(workspaceId, sessionId) {
+        const key = `${workspaceId}/${sessionId}`;
+        if (!cached.has(key)) cached.set(key, await store.session(workspaceId, sessionId));
+        return cached.get(key)!;
+      },
+    };
+  },
+  'a turn seized from its living owner': (store) => ({
+    seizeTurn: (place, owner, leaseUntilMs, nowMs) => store.seizeTurn(place, owner, leaseUntilMs, nowMs + 3_600_000),
+  }),
+  'a withdrawn turn that leaves its messages': (store) => {
+    const left = new Map<string, Message[]>();
+    return {
+      async withdrawTurn(step) {
+        const { items } = await store.messages(step.session.workspaceId, step.session.id, { limit: 100, after: null, order: 'asc' });
+        left.set(step.session.id, items);
+        return store.withdrawTurn(step);
+      },
+      async messages(workspaceId, sessionId, page) {
+        const found = await store.messages(workspaceId, sessionId, page);
+        return { ...found, items: [...found.items, ...(left.get(sessionId) ?? [])] };
+      },
+    };
+  },
+  'usage that forgets failed turns': (store) => ({
+    finishTurn: (step) => store.finishTurn(step.turn.status === 'failed' ? { ...step, turn: { ...step.turn, status: 'completed' } } : step),
+  }),
+  'a usage window with its end included': (store) => ({
+    usage: (workspaceId, query) => store.usage(workspaceId, { ...query, end: query.end + (query.end > query.start ? 1 : 0) }),
+  }),
+  'a request charged to the budgets that would have passed it': (store) => ({
+    takeBudgets: (workspaceId, keyId, budgets, nowMs) => budgets.map((budget) => (store.takeBudgets(workspaceId, keyId, [budget], nowMs) as never[])[0]!),
+  }),
+  'a sweep that takes too much': (store) => ({
+    sweep: (nowMs, limit) => store.sweep(nowMs + 86_400_000 * 365, limit),
+  }),
+  'a listing without the filter of status': (store) => ({
+    sessions: (workspaceId, filter, page) => store.sessions(workspaceId, { ...filter, status: null }, page),
+  }),
+};
+
+t.test('a sound store passes', async (t) => {
+  t.same(await verdict(factory(() => ({}))), []);
+});
+
+for (const [name, breaking] of Object.entries(broken)) {
+  t.test(`rejected: ${name}`, async (t) => {
+    const failed = await verdict(factory(breaking));
+    t.not(failed.length, 0);
+    t.comment(failed.map((each) => each.name).join('; '));
+    t.ok(failed.every(({ error }) => !(error instanceof TypeError)), 'for what it does, and not for a fault of the wrapper');
+  });
+}

@@ -1,0 +1,47 @@
+/**
+ * What every store must do, as cases that throw where a store does not. They can be run by a test or by anybody else
+ * (`verdict`), so that the suite itself can be shown to reject broken stores (`broken.test.ts`).
+ */
+import { catalogCases } from './contract/catalog.ts';
+import { countingCases } from './contract/counting.ts';
+import { sessionCases } from './contract/sessions.ts';
+import { sweepCases } from './contract/sweep.ts';
+import { turnCases } from './contract/turns.ts';
+import { textCases } from './contract/text.ts';
+import type { Store } from '../../src/store.ts';
+import { Scene } from './fixtures.ts';
+
+export interface Case {
+  readonly name: string;
+  /** The scene has a workspace of its own, and the time is the real one unless `callersTime`. */
+  readonly run: (scene: Scene) => Promise<void>;
+  /** Needs a store that takes the caller's word for the time. */
+  readonly callersTime?: boolean;
+}
+
+export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...textCases, ...countingCases, ...sweepCases];
+
+/** Opens a store for one case; `dispose` closes it and removes what it left. */
+export type Factory = () => Promise<{ store: Store; dispose(): Promise<void> }>;
+
+export async function runCase(each: Case, factory: Factory): Promise<void> {
+  const { store, dispose } = await factory();
+  try {
+    await each.run(new Scene(store, Date.now()));
+  } finally {
+    await dispose();
+  }
+}
+
+/** The cases that a store fails, with why. */
+export async function verdict(factory: Factory): Promise<{ name: string; error: Error }[]> {
+  const failed: { name: string; error: Error }[] = [];
+  for (const each of cases) {
+    try {
+      await runCase(each, factory);
+    } catch (error) {
+      failed.push({ name: each.name, error: error as Error });
+    }
+  }
+  return failed;
+}

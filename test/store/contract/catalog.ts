@@ -1,0 +1,147 @@
+/** What the console keeps, and a workspace's removal. */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import type { Assistant } from '../../../src/store.ts';
+import type { Case } from '../contract.ts';
+import { assistant, credential, ids, key, message, page, remembered, snapshot, usageQuery, workspace } from '../fixtures.ts';
+
+export const catalogCases: readonly Case[] = [
+  {
+    name: 'a catalog record comes back as it was created, and creating it again changes nothing',
+    async run({ store, workspaceId }) {
+      const { catalog } = store;
+      const records = [
+        ['workspace', workspace({ id: workspaceId })],
+        ['assistant', assistant(workspaceId)],
+        ['key', key(workspaceId)],
+        ['credential', credential(workspaceId)],
+      ] as const;
+      for (const [kind, record] of records) {
+        equal(await catalog.read(kind, workspaceId, record.id), null);
+        await catalog.create(kind, record);
+        await catalog.create(kind, { ...record, name: 'Other' });
+        const stored = await catalog.read(kind, workspaceId, record.id);
+        equal(stored?.version, 1);
+        deepEqual(plain(stored?.record), plain(record));
+      }
+      equal(await catalog.read('assistant', ids.make('wks'), records[1][1].id), null, 'seen from another workspace');
+    },
+  },
+  {
+    name: 'a catalog record is replaced only if its version still is the one expected',
+    async run({ store: { catalog }, workspaceId }) {
+      const record = assistant(workspaceId);
+      equal(await catalog.replace('assistant', record, 1), null, 'one that is not there');
+      await catalog.create('assistant', record);
+      const names = ['B', 'C', 'D'];
+      const versions = await Promise.all(names.map((name) => catalog.replace('assistant', { ...record, name }, 1)));
+      deepEqual([...versions].sort(), [2, null, null].sort(), 'one of three wins');
+      const stored = await catalog.read('assistant', workspaceId, record.id);
+      equal(stored?.record.name, names[versions.indexOf(2)]);
+      equal(stored?.version, 2);
+      equal(await catalog.replace('assistant', { ...record, machine: snapshot('published') }, 2), 3);
+      equal((await catalog.read('assistant', workspaceId, record.id))?.record.machine.state, 'published');
+    },
+  },
+  {
+    name: 'a removed catalog record is gone',
+    async run({ store: { catalog }, workspaceId }) {
+      const record = key(workspaceId);
+      await catalog.create('key', record);
+      equal((await catalog.keyByPublicId(record.publicId))?.record.id, record.id);
+      equal(await catalog.remove('key', workspaceId, record.id), true);
+      equal(await catalog.remove('key', workspaceId, record.id), false);
+      equal(await catalog.read('key', workspaceId, record.id), null);
+      equal(await catalog.keyByPublicId(record.publicId), null);
+      deepEqual((await catalog.list('key', workspaceId, page())).items, []);
+    },
+  },
+  {
+    name: 'a key is found by its public id, with its digest and its newest version',
+    async run({ store: { catalog }, workspaceId }) {
+      const record = key(workspaceId);
+      await catalog.create('key', record);
+      await catalog.replace('key', { ...record, revokedAt: 5 }, 1);
+      const found = await catalog.keyByPublicId(record.publicId);
+      equal(found?.version, 2);
+      equal(found?.record.revokedAt, 5);
+      deepEqual([...(found?.record.digest ?? [])], [...record.digest]);
+      equal(await catalog.keyByPublicId('unknown'), null);
+    },
+  },
+  {
+    name: 'catalog lists follow the order of creation in pages, past a cursor that is gone',
+    async run({ store: { catalog }, workspaceId }) {
+      const made: Assistant[] = [];
+      for (let count = 0; count < 5; count++) made.push(assistant(workspaceId));
+      for (const record of [...made].reverse()) await catalog.create('assistant', record);
+      await catalog.create('assistant', assistant(ids.make('wks')));
+      const order = made.map(({ id }) => id);
+      const list = async (over: Parameters<typeof page>[0]) => {
+        const found = await catalog.list('assistant', workspaceId, page(over));
+        return [found.items.map(({ id }) => order.indexOf(id)), found.next === null ? null : order.indexOf(found.next)];
+      };
+      deepEqual(await list({}), [[0, 1, 2, 3, 4], null]);
+      deepEqual(await list({ limit: 2 }), [[0, 1], 1]);
+      deepEqual(await list({ limit: 2, order: 'desc' }), [[4, 3], 3]);
+      await catalog.remove('assistant', workspaceId, order[1]!);
+      deepEqual(await list({ limit: 2, after: order[1]! }), [[2, 3], 3]);
+      deepEqual(await list({ limit: 2, order: 'desc', after: order[1]! }), [[0], null]);
+      deepEqual(await list({ limit: 3, after: order[1]! }), [[2, 3, 4], null]);
+    },
+  },
+  {
+    name: 'workspaces are listed whatever workspace is named',
+    async run({ store: { catalog }, workspaceId }) {
+      const record = workspace({ id: workspaceId });
+      await catalog.create('workspace', record);
+      const { items } = await catalog.list('workspace', '', page({ order: 'desc' }));
+      ok(items.some(({ id }) => id === workspaceId));
+    },
+  },
+  {
+    name: 'removing a workspace removes all that it holds, and nothing of another',
+    async run(scene) {
+      const { store, workspaceId, now, nowMs } = scene;
+      const { catalog } = store;
+      const record = key(workspaceId);
+      const kept = key(ids.make('wks'));
+      await catalog.create('workspace', workspace({ id: workspaceId }));
+      await catalog.create('assistant', assistant(workspaceId, { id: scene.assistantId }));
+      for (const each of [record, kept]) await catalog.create('key', each);
+      const session = await scene.created();
+      const other = { ...scene.session(), workspaceId: kept.workspaceId };
+      const memory = remembered(session.id, nowMs + 1000);
+      await store.createSession(scene.createStep({ session: other, greeting: message() }));
+      await store.createSession(scene.createStep({ greeting: message(), remember: memory }));
+      const turn = await scene.begun(session, 1);
+      await turn.append(0, 'text');
+      await store.takeBudgets(workspaceId, record.id, [{ budget: 'requests', ceiling: 2 }], nowMs);
+
+      equal(await catalog.remove('workspace', workspaceId, workspaceId), true);
+      equal(await catalog.remove('workspace', workspaceId, workspaceId), false);
+      equal(await catalog.read('workspace', workspaceId, workspaceId), null);
+      equal(await catalog.read('assistant', workspaceId, scene.assistantId), null);
+      equal(await catalog.keyByPublicId(record.publicId), null);
+      equal(await store.session(workspaceId, session.id), null);
+      deepEqual((await store.sessions(workspaceId, scene.filter(), page())).items, []);
+      deepEqual((await store.sessions(workspaceId, scene.filter({ assistantIds: [scene.assistantId] }), page())).items, []);
+      deepEqual(await scene.transcript(session.id), []);
+      equal(await store.turn(workspaceId, session.id, turn.place.turnId), null);
+      equal(await store.output(turn.place), '');
+      equal(await store.turnsInFlight(workspaceId), 0);
+      equal(await store.remembered(workspaceId, memory.scope, memory.key, nowMs), null);
+      equal((await store.usage(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 0);
+      const [budget] = await store.takeBudgets(workspaceId, record.id, [{ budget: 'requests', ceiling: 2 }], nowMs);
+      equal(budget!.remaining, 1, 'budgets begin anew');
+      equal(await turn.append(4, 'more'), 'fenced');
+
+      ok(await catalog.keyByPublicId(kept.publicId));
+      ok(await store.session(kept.workspaceId, other.id));
+      equal((await store.messages(kept.workspaceId, other.id, page())).items.length, 1);
+    },
+  },
+];
+
+/** A record with its bytes as numbers, so that it does not matter what kind of byte array came back. */
+const plain = (record: unknown): unknown =>
+  JSON.parse(JSON.stringify(record, (_, value) => (value?.type === 'Buffer' ? value.data : value instanceof Uint8Array ? [...value] : value)));

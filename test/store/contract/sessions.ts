@@ -1,0 +1,167 @@
+/** Sessions: created, saved, listed; and requests remembered. */
+import { deepEqual, equal } from 'node:assert/strict';
+import type { Case } from '../contract.ts';
+import { ids, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
+
+export const sessionCases: readonly Case[] = [
+  {
+    name: 'a session is created with its greeting, and comes back as it was',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = scene.session({ messageCount: 1, metadata: { 'ключ\u0000': '🗝️' } });
+      const greeting = message();
+      equal(await store.session(workspaceId, session.id), null);
+      deepEqual(await store.createSession(scene.createStep({ session, greeting })), { outcome: 'created', version: 1 });
+      deepEqual(await store.session(workspaceId, session.id), { record: session, version: 1 });
+      deepEqual(await scene.transcript(session.id), [greeting]);
+      equal(await store.session(ids.make('wks'), session.id), null, 'seen from another workspace');
+      deepEqual((await store.messages(ids.make('wks'), session.id, page())).items, []);
+    },
+  },
+  {
+    name: 'creating a session again answers as before and applies once',
+    async run(scene) {
+      const { store, workspaceId, now, nowMs } = scene;
+      const session = scene.session();
+      const step = scene.createStep({ session, remember: remembered(session.id, nowMs + 5000) });
+      const first = await store.createSession(step);
+      const turn = await scene.begun(session, 1);
+      deepEqual(await store.createSession(step), first);
+      equal((await store.session(workspaceId, session.id))?.version, turn.version, 'the session went on');
+      equal((await store.sessions(workspaceId, scene.filter(), page())).items.length, 1);
+      equal((await store.usage(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 1);
+    },
+  },
+  {
+    name: 'a remembered request makes no second session until its memory ends',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const first = scene.session();
+      const memory = remembered(first.id, nowMs + 60_000);
+      await store.createSession(scene.createStep({ session: first, remember: memory }));
+      deepEqual(await store.remembered(workspaceId, memory.scope, memory.key, nowMs), memory);
+      equal(await store.remembered(workspaceId, memory.scope, 'other', nowMs), null);
+      equal(await store.remembered(workspaceId, 'other', memory.key, nowMs), null);
+      equal(await store.remembered(ids.make('wks'), memory.scope, memory.key, nowMs), null);
+      const second = scene.session();
+      const step = scene.createStep({ session: second, remember: { ...memory, resultId: second.id, bodyDigest: 'e' } });
+      deepEqual(await store.createSession(step), { outcome: 'remembered', remembered: memory });
+      equal(await store.session(workspaceId, second.id), null);
+    },
+  },
+  {
+    name: 'a memory ends on time and makes room for the next',
+    callersTime: true,
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const memory = remembered('ses_1', nowMs + 1000);
+      await store.createSession(scene.createStep({ remember: memory }));
+      equal((await store.remembered(workspaceId, memory.scope, memory.key, nowMs + 999))?.resultId, 'ses_1');
+      equal(await store.remembered(workspaceId, memory.scope, memory.key, nowMs + 1000), null);
+      const next = scene.session();
+      const step = scene.createStep({ session: next, remember: { ...memory, resultId: next.id, untilMs: nowMs + 9000 }, nowMs: nowMs + 1000 });
+      equal((await store.createSession(step)).outcome, 'created');
+      await store.sweep(nowMs + 1000, 100);
+      equal((await store.remembered(workspaceId, memory.scope, memory.key, nowMs + 1000))?.resultId, next.id, 'the sweep takes only what ended');
+      await store.sweep(nowMs + 9000, 100);
+      equal(await store.remembered(workspaceId, memory.scope, memory.key, nowMs), null);
+    },
+  },
+  {
+    name: 'of several saves on one version one wins, and none is lost unnoticed',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = await scene.created();
+      const saves = [1, 2, 3].map((turns) => ({ ...session, machine: snapshot('open', { turns }) }));
+      const versions = await Promise.all(saves.map((each) => store.saveSession(each, 1)));
+      equal(versions.filter((version) => version === 2).length, 1);
+      equal(versions.filter((version) => version === null).length, 2);
+      deepEqual(await store.session(workspaceId, session.id), { record: saves[versions.indexOf(2)], version: 2 });
+      equal(await store.saveSession(session, 1), null, 'an old version');
+      equal(await store.saveSession(session, 3), null, 'a version that never was');
+      equal(await store.saveSession(scene.session(), 1), null, 'a session that never was');
+    },
+  },
+  {
+    name: 'what was acknowledged is what is read next',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      let session = await scene.created();
+      for (let version = 1; version < 4; version++) {
+        deepEqual(await store.session(workspaceId, session.id), { record: session, version });
+        session = { ...session, lastActivityAt: session.lastActivityAt + 1, machine: snapshot('open', { version }) };
+        equal(await store.saveSession(session, version), version + 1);
+        deepEqual(await store.session(workspaceId, session.id), { record: session, version: version + 1 });
+        deepEqual((await store.sessions(workspaceId, scene.filter(), page())).items, [session]);
+      }
+    },
+  },
+  {
+    name: 'sessions are listed newest first, in pages, past a cursor that never was',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const made = [];
+      for (let count = 0; count < 4; count++) made.push(scene.session());
+      const gone = ids.make('ses');
+      made.push(scene.session());
+      for (const session of [...made].reverse()) await store.createSession(scene.createStep({ session }));
+      await store.createSession(scene.createStep({ session: { ...scene.session(), workspaceId: ids.make('wks') } }));
+      const order = made.map(({ id }) => id);
+      const list = async (over: Parameters<typeof page>[0]) => {
+        const found = await store.sessions(workspaceId, scene.filter(), page({ order: 'desc', ...over }));
+        return [found.items.map(({ id }) => order.indexOf(id)), found.next === null ? null : order.indexOf(found.next)];
+      };
+      deepEqual(await list({}), [[4, 3, 2, 1, 0], null]);
+      deepEqual(await list({ limit: 5 }), [[4, 3, 2, 1, 0], null]);
+      deepEqual(await list({ limit: 2 }), [[4, 3], 3]);
+      deepEqual(await list({ limit: 2, after: order[3]! }), [[2, 1], 1]);
+      deepEqual(await list({ limit: 2, after: order[1]! }), [[0], null]);
+      deepEqual(await list({ after: gone }), [[3, 2, 1, 0], null]);
+      deepEqual(await list({ after: gone, order: 'asc' }), [[4], null]);
+      deepEqual(await list({ limit: 2, order: 'asc' }), [[0, 1], 1]);
+    },
+  },
+  {
+    name: 'sessions are filtered by assistant, by status and by last activity',
+    async run(scene) {
+      const { store, workspaceId, now } = scene;
+      const others = [ids.make('asst'), ids.make('asst')];
+      const open = await scene.created();
+      const streaming = await scene.created({ machine: snapshot('streaming'), assistantId: others[0]! });
+      const ended = await scene.created({ machine: snapshot('ended'), assistantId: others[1]!, expiresAt: now });
+      const expired = await scene.created({ machine: snapshot('expired'), assistantId: others[0]! });
+      const overdue = await scene.created({ expiresAt: now, assistantId: others[1]! });
+      const aged = await scene.created({ lastActivityAt: now - 100 });
+      const list = async (over: Parameters<typeof scene.filter>[0], limit = 100) => {
+        const { items } = await store.sessions(workspaceId, scene.filter({ activeSince: now - 99, ...over }), page({ limit, order: 'desc' }));
+        return items.map(({ id }) => id);
+      };
+      deepEqual(await list({}), [overdue.id, expired.id, ended.id, streaming.id, open.id]);
+      deepEqual(await list({ activeSince: now - 100, status: 'open' }), [aged.id, streaming.id, open.id]);
+      deepEqual(await list({ status: 'open' }), [streaming.id, open.id]);
+      deepEqual(await list({ status: 'ended' }), [ended.id]);
+      deepEqual(await list({ status: 'expired' }), [overdue.id, expired.id]);
+      deepEqual(await list({ status: 'expired', now: now - 1 }), [expired.id]);
+      deepEqual(await list({ assistantIds: [others[0]!] }), [expired.id, streaming.id]);
+      deepEqual(await list({ assistantIds: others }), [overdue.id, expired.id, ended.id, streaming.id]);
+      deepEqual(await list({ assistantIds: others }, 3), [overdue.id, expired.id, ended.id]);
+      deepEqual(await list({ assistantIds: others, status: 'expired' }), [overdue.id, expired.id]);
+      deepEqual(await list({ assistantIds: [] }), []);
+    },
+  },
+  {
+    name: 'a page is filled however many sessions a filter leaves out',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const oldest = await scene.created({ machine: snapshot('ended') });
+      await Promise.all(Array.from({ length: 600 }, () => scene.created()));
+      const find = (assistantIds: string[] | null) =>
+        store.sessions(workspaceId, scene.filter({ status: 'ended', assistantIds }), page({ order: 'desc', limit: 2 }));
+      for (const assistantIds of [null, [scene.assistantId]]) {
+        const { items, next } = await find(assistantIds);
+        deepEqual(items.map(({ id }) => id), [oldest.id]);
+        equal(next, null);
+      }
+    },
+  },
+];

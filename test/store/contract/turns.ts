@@ -1,0 +1,281 @@
+/** A turn's steps: atomic, once only, by their owner alone. */
+import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
+import type { Case } from '../contract.ts';
+import { page, remembered, snapshot, usageQuery } from '../fixtures.ts';
+import type { Begun, Scene } from '../fixtures.ts';
+
+/** Everything of a turn that a reader can see. */
+const seen = async ({ scene: { store, workspaceId, ...scene }, place, before }: Begun) => ({
+  session: await store.session(workspaceId, before.id),
+  turn: await store.turn(workspaceId, before.id, place.turnId),
+  messages: (await store.messages(workspaceId, before.id, page())).items,
+  output: await store.output(place),
+  slots: await store.turnsInFlight(workspaceId),
+  usage: (await store.usage(workspaceId, usageQuery(scene.now, scene.now + 1)))[0],
+});
+
+const memoryOf = ({ store, workspaceId, nowMs }: Scene) => store.remembered(workspaceId, 'key_1 /sessions', 'again', nowMs);
+
+export const turnCases: readonly Case[] = [
+  {
+    name: 'a begun turn stands whole: session, turn, both messages, slot and memory',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const session = await scene.created();
+      const step = scene.beginStep(session, 1, { remember: remembered('turn', nowMs + 60_000) });
+      const begun = await store.beginTurn(step);
+      equal(begun.outcome, 'begun');
+      equal(begun.outcome === 'begun' && begun.version, 2);
+      equal(begun.outcome === 'begun' && begun.fence.owner, scene.owner);
+      deepEqual(await store.session(workspaceId, session.id), { record: step.session, version: 2 });
+      deepEqual(await store.turn(workspaceId, session.id, step.turn.id), step.turn);
+      deepEqual(await scene.transcript(session.id), [step.userMessage, step.assistantMessage]);
+      equal(await store.turnsInFlight(workspaceId), 1);
+      equal((await memoryOf(scene))?.resultId, 'turn');
+      deepEqual(await store.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)), []);
+    },
+  },
+  {
+    name: 'beginning a turn again answers as before and applies once, even when it is over',
+    async run(scene) {
+      const { store } = scene;
+      const turn = await scene.streaming({ turnsInFlightMax: 1 });
+      const first = { outcome: 'begun', version: turn.version, fence: turn.fence };
+      deepEqual(await store.beginTurn(turn.step), first);
+      await turn.append(0, 'a');
+      const before = await seen(turn);
+      deepEqual(await store.beginTurn(turn.step), first);
+      deepEqual(await seen(turn), before);
+      await store.finishTurn(turn.finishStep());
+      const after = await seen(turn);
+      deepEqual(await store.beginTurn(turn.step), first);
+      deepEqual(await seen(turn), after);
+    },
+  },
+  {
+    name: 'a turn begun on an old version changes nothing',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const turn = await scene.streaming();
+      const before = await seen(turn);
+      const late = scene.beginStep(turn.before, 1, { remember: remembered('x', nowMs + 1000) });
+      deepEqual(await store.beginTurn(late), { outcome: 'lost' });
+      deepEqual(await store.beginTurn(scene.beginStep(scene.session(), 1)), { outcome: 'lost' }, 'a session that never was');
+      deepEqual(await seen(turn), before);
+      equal(await store.turn(workspaceId, turn.before.id, late.turn.id), null);
+      equal(await memoryOf(scene), null);
+    },
+  },
+  {
+    name: 'of several turns begun on one version one wins',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = await scene.created();
+      const steps = [1, 2, 3, 4].map(() => scene.beginStep(session, 1));
+      const answers = await Promise.all(steps.map((step) => store.beginTurn(step)));
+      deepEqual(answers.map(({ outcome }) => outcome).sort(), ['begun', 'lost', 'lost', 'lost']);
+      const winner = steps[answers.findIndex(({ outcome }) => outcome === 'begun')]!;
+      deepEqual((await store.session(workspaceId, session.id))?.record, winner.session);
+      equal((await scene.transcript(session.id)).length, 2);
+      equal(await store.turnsInFlight(workspaceId), 1);
+    },
+  },
+  {
+    name: 'never more turns in flight than slots, and a refused turn changes nothing',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const sessions = await Promise.all(Array.from({ length: 5 }, () => scene.created()));
+      const remember = remembered('x', nowMs + 1000);
+      const answers = await Promise.all(sessions.map((session) => store.beginTurn(scene.beginStep(session, 1, { turnsInFlightMax: 3, remember: { ...remember, key: session.id } }))));
+      equal(answers.filter(({ outcome }) => outcome === 'begun').length, 3);
+      equal(answers.filter(({ outcome }) => outcome === 'full').length, 2);
+      equal(await store.turnsInFlight(workspaceId), 3);
+      for (const [index, { outcome }] of answers.entries()) {
+        const { id } = sessions[index]!;
+        if (outcome !== 'full') continue;
+        deepEqual(await store.session(workspaceId, id), { record: sessions[index], version: 1 });
+        deepEqual(await scene.transcript(id), []);
+        equal(await store.remembered(workspaceId, remember.scope, id, nowMs), null);
+      }
+    },
+  },
+  {
+    name: 'a second turn on a session is lost even when the workspace is full',
+    async run(scene) {
+      const turn = await scene.streaming({ turnsInFlightMax: 1 });
+      const again = scene.beginStep(turn.before, 1, { turnsInFlightMax: 1 });
+      deepEqual(await scene.store.beginTurn(again), { outcome: 'lost' });
+    },
+  },
+  {
+    name: 'a slot comes free when its turn ends, is withdrawn or loses its lease',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const one = { turnsInFlightMax: 1 };
+      const finished = await scene.streaming(one);
+      await store.finishTurn(finished.finishStep());
+      equal(await store.turnsInFlight(workspaceId), 0);
+      const withdrawn = await scene.streaming(one);
+      await store.withdrawTurn(withdrawn.withdrawStep());
+      equal(await store.turnsInFlight(workspaceId), 0);
+      const lapsed = await scene.streaming({ ...one, leaseUntilMs: nowMs - 1 });
+      equal(await store.turnsInFlight(workspaceId), 0);
+      const next = await scene.streaming(one);
+      equal(await store.turnsInFlight(workspaceId), 1);
+      ok(await store.seizeTurn(lapsed.place, 'reaper', nowMs + 60_000, nowMs));
+      equal(await store.turnsInFlight(workspaceId), 1, 'a seized turn is sealed, not run: it needs no slot');
+      deepEqual(await store.beginTurn(scene.beginStep(await scene.created(), 1, one)), { outcome: 'full' });
+      await store.finishTurn(next.finishStep());
+      await scene.streaming(one);
+    },
+  },
+  {
+    name: "turns of the link and the widget take no slot of the workspace's",
+    async run(scene) {
+      const one = { turnsInFlightMax: 1 };
+      await scene.streaming(one, { channel: 'link' });
+      await scene.streaming(one, { channel: 'widget' });
+      equal(await scene.store.turnsInFlight(scene.workspaceId), 0);
+      await scene.streaming(one);
+      await scene.streaming(one, { channel: 'widget' });
+      equal(await scene.store.turnsInFlight(scene.workspaceId), 1);
+    },
+  },
+  {
+    name: 'a finished turn stands whole: session, turn, message with all its output, slot and usage',
+    async run(scene) {
+      const { store, workspaceId, now } = scene;
+      const turn = await scene.streaming();
+      await turn.append(0, 'one ');
+      await turn.append(4, 'two ');
+      const step = turn.finishStep({ tail: { position: 8, text: 'three' } });
+      deepEqual(await store.finishTurn(step), { outcome: 'finished', version: 3 });
+      deepEqual(await store.session(workspaceId, turn.before.id), { record: step.session, version: 3 });
+      deepEqual(await store.turn(workspaceId, turn.before.id, step.turn.id), step.turn);
+      deepEqual(await scene.transcript(turn.before.id), [turn.step.userMessage, { ...step.message, content: 'one two three' }]);
+      equal(await store.output(turn.place), 'one two three');
+      equal(await store.turnsInFlight(workspaceId), 0);
+      const [usage] = await store.usage(workspaceId, usageQuery(now, now + 1));
+      deepEqual([usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens], [1, 0, 3, 5]);
+      equal(await store.seizeTurn(turn.place, 'x', scene.nowMs, scene.nowMs), null);
+      equal(await turn.append(13, '!'), 'fenced');
+    },
+  },
+  {
+    name: 'finishing a turn again answers as before and applies once',
+    async run(scene) {
+      const { store } = scene;
+      const turn = await scene.streaming();
+      await turn.append(0, 'abc');
+      const step = turn.finishStep({ tail: { position: 3, text: 'def' } });
+      const first = await store.finishTurn(step);
+      const before = await seen(turn);
+      deepEqual(await store.finishTurn(step), first);
+      deepEqual(await seen(turn), before);
+      const next = await scene.begun(step.session, 3);
+      deepEqual(await store.finishTurn(step), first, 'and when the session has gone on');
+      await store.finishTurn(next.finishStep());
+      equal((await scene.transcript(turn.before.id)).length, 4);
+      equal((await seen(turn)).usage!.turns, 2);
+    },
+  },
+  {
+    name: 'a turn finished on an old version, or by another than its owner, changes nothing',
+    async run(scene) {
+      const { store } = scene;
+      const turn = await scene.streaming();
+      await turn.append(0, 'abc');
+      const before = await seen(turn);
+      const tail = { position: 3, text: 'def' };
+      deepEqual(await store.finishTurn(turn.finishStep({ version: 1, tail })), { outcome: 'lost' });
+      deepEqual(await store.finishTurn(turn.finishStep({ fence: { ...turn.fence, owner: 'x' }, tail })), { outcome: 'fenced' });
+      deepEqual(await store.finishTurn(turn.finishStep({ fence: { ...turn.fence, epoch: turn.fence.epoch + 1 }, tail })), { outcome: 'fenced' });
+      deepEqual(await store.withdrawTurn(turn.withdrawStep({ version: 1 })), { outcome: 'lost' });
+      deepEqual(await store.withdrawTurn(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await seen(turn), before);
+      const other = await scene.streaming();
+      deepEqual(await store.finishTurn({ ...other.finishStep(), turn: { ...other.step.turn, id: 'turn_never' } }), { outcome: 'fenced' });
+      await store.finishTurn(turn.finishStep({ tail }));
+      deepEqual(await store.finishTurn(turn.finishStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+    },
+  },
+  {
+    name: 'a withdrawn turn leaves nothing behind',
+    async run(scene) {
+      const { store, workspaceId, now, nowMs } = scene;
+      const session = await scene.created();
+      const base = scene.beginStep(session, 1);
+      const turn = await scene.begun(session, 1, { ...base, remember: remembered(base.turn.id, nowMs + 60_000) });
+      await turn.append(0, 'abc');
+      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'finished', version: 3 });
+      const check = async () => {
+        deepEqual(await store.session(workspaceId, session.id), { record: session, version: 3 });
+        equal(await store.turn(workspaceId, session.id, turn.place.turnId), null);
+        deepEqual(await scene.transcript(session.id), []);
+        equal(await store.output(turn.place), '');
+        equal(await store.turnsInFlight(workspaceId), 0);
+        equal(await memoryOf(scene), null);
+        equal((await store.usage(workspaceId, usageQuery(now, now + 1)))[0]!.turns, 0);
+      };
+      await check();
+      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'sent again');
+      deepEqual(await store.withdrawTurn(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await store.beginTurn(turn.step), { outcome: 'lost' }, 'the step that began it, sent again');
+      equal(await turn.append(3, 'd'), 'fenced');
+      deepEqual(await store.finishTurn(turn.finishStep()), { outcome: 'fenced' });
+      await check();
+      const next = await scene.begun(session, 3);
+      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'and when the session has gone on');
+      equal((await scene.transcript(session.id)).length, 2);
+      equal(await store.output(next.place), '');
+    },
+  },
+  {
+    name: 'a turn is seized only when its lease has run out, and then its old owner is out',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const held = await scene.streaming();
+      equal(await store.seizeTurn(held.place, 'reaper', nowMs + 1000, nowMs), null);
+      equal(await held.append(0, 'still mine'), 'stored');
+      equal(await store.seizeTurn({ ...held.place, turnId: 'turn_never' }, 'reaper', nowMs + 1000, nowMs), null);
+
+      const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
+      await turn.append(0, 'abc');
+      const mine = (await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
+      deepEqual(mine.map(({ sessionId, turnId }) => [sessionId, turnId]), [[turn.before.id, turn.place.turnId]]);
+      const fence = await store.seizeTurn(turn.place, 'reaper', nowMs + 60_000, nowMs);
+      equal(fence?.owner, 'reaper');
+      notDeepEqual(fence!.epoch, turn.fence.epoch);
+      deepEqual(await store.seizeTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), fence, 'sent again');
+      equal(await store.seizeTurn(turn.place, 'another', nowMs + 60_000, nowMs), null);
+      deepEqual((await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
+
+      equal(await turn.append(3, 'late'), 'fenced');
+      equal(await turn.append(3, 'late', { epoch: fence!.epoch, owner: turn.fence.owner }), 'fenced', 'the epoch alone');
+      equal(await turn.append(3, 'late', { epoch: turn.fence.epoch, owner: 'reaper' }), 'fenced', 'the owner alone');
+      deepEqual(await store.finishTurn(turn.finishStep({ tail: { position: 3, text: 'late' } })), { outcome: 'fenced' });
+      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'fenced' });
+      equal(await store.output(turn.place), 'abc');
+      const seal = turn.finishStep({ fence: fence! }, { status: 'failed', stopReason: 'error', errorCode: 'api_error' });
+      deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 });
+      equal((await scene.transcript(turn.before.id))[1]!.content, 'abc');
+    },
+  },
+  {
+    name: 'orphans are told up to a limit',
+    async run(scene) {
+      for (let count = 0; count < 3; count++) await scene.streaming({ leaseUntilMs: scene.nowMs - 1 });
+      equal((await scene.store.orphans(scene.nowMs, 2)).length, 2);
+    },
+  },
+  {
+    name: 'a session ended while its turn streams moves the version on',
+    async run(scene) {
+      const { store } = scene;
+      const turn = await scene.streaming();
+      equal(await store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, turn.version), 3);
+      deepEqual(await store.finishTurn(turn.finishStep()), { outcome: 'lost' });
+      deepEqual(await store.finishTurn(turn.finishStep({ version: 3 })), { outcome: 'finished', version: 4 });
+    },
+  },
+];

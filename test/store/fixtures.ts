@@ -1,0 +1,176 @@
+/** Records to store: plausible by default, each field open to be set. */
+import { WheelClock } from '../../src/clock.ts';
+import { randomIds } from '../../src/ids.ts';
+import type {
+  Assistant, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, Remembered, Session, SessionFilter, Snapshot,
+  Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
+} from '../../src/store.ts';
+
+export const ids = randomIds(new WheelClock());
+
+export const snapshot = (state: string, context: unknown = {}): Snapshot => ({ version: 1, state, context });
+
+export const page = (over: Partial<PageRequest> = {}): PageRequest => ({ limit: 100, after: null, order: 'asc', ...over });
+
+export function workspace(over: Partial<Workspace> = {}): Workspace {
+  return { id: ids.make('wks'), name: 'Acme', retentionDays: 30, turnsInFlightMax: 10, createdAt: 1, updatedAt: 1, ...over };
+}
+
+export function assistant(workspaceId: string, over: Partial<Assistant> = {}): Assistant {
+  return {
+    id: ids.make('asst'), workspaceId, name: 'Ada', description: null, greeting: 'Hello 👋',
+    channels: { voice: false, link: true, widget: false },
+    visitorFields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }],
+    maxCallSeconds: 600,
+    model: { provider: 'scripted', name: 'm', credentialId: null, systemPrompt: null, temperature: 0.25, outputTokensMax: null },
+    voice: null, link: { slug: 'ada', limits: { minutesPerDay: null }, origins: ['https://a.example'] },
+    createdAt: 1, updatedAt: 1, machine: snapshot('draft', { since: 1.5 }), ...over,
+  };
+}
+
+export function key(workspaceId: string, over: Partial<Key> = {}): Key {
+  return {
+    id: ids.make('key'), workspaceId, publicId: ids.secret().slice(0, 16), digest: new Uint8Array([0, 255, 1, 128]), name: 'k', assistantIds: null,
+    expiresAt: null, limits: { requests: 60, speech: 30, transcriptionTokens: 10 }, createdAt: 1, revokedAt: null, machine: snapshot('active'), ...over,
+  };
+}
+
+export function credential(workspaceId: string, over: Partial<Credential> = {}): Credential {
+  return {
+    id: ids.make('crd'), workspaceId, kind: 'model', provider: 'openai', baseUrl: null, sealed: new Uint8Array([9, 0, 200]), createdAt: 1, updatedAt: 1, ...over,
+  };
+}
+
+export function message(over: Partial<Message> = {}): Message {
+  return {
+    id: ids.make('msg'), turnId: null, role: 'assistant', content: 'Hello 👋', status: 'completed', stopReason: 'end', errorCode: null, createdAt: 1, ...over,
+  };
+}
+
+export const remembered = (resultId: string, untilMs: number, over: Partial<Remembered> = {}): Remembered => ({
+  scope: 'key_1 /sessions', key: 'again', bodyDigest: 'd', resultId, untilMs, ...over,
+});
+
+export const usageQuery = (start: number, end: number, over: Partial<UsageQuery> = {}): UsageQuery => ({
+  assistantIds: null, start, end, bucketSeconds: 3600, ...over,
+});
+
+/** A workspace of its own in a store, with short ways to the steps. */
+export class Scene {
+  readonly store: Store;
+  readonly nowMs: number;
+  readonly now: number;
+  readonly workspaceId = ids.make('wks');
+  readonly assistantId = ids.make('asst');
+  readonly owner = ids.secret();
+
+  constructor(store: Store, nowMs: number) {
+    this.store = store;
+    this.nowMs = nowMs;
+    this.now = Math.floor(nowMs / 1000);
+  }
+
+  session(over: Partial<Session> = {}): Session {
+    return {
+      id: ids.make('ses'), workspaceId: this.workspaceId, assistantId: this.assistantId, channel: 'api', visitor: { email: 'a@b.example', age: 7, vip: true },
+      metadata: { plan: 'gold' }, maxCallSeconds: 600, createdAt: this.now, expiresAt: this.now + 600, lastActivityAt: this.now, messageCount: 0,
+      machine: snapshot('open', { turns: [] }), ...over,
+    };
+  }
+
+  createStep(over: Partial<CreateSession> = {}): CreateSession {
+    return { session: this.session(), greeting: null, remember: null, nowMs: this.nowMs, ...over };
+  }
+
+  async created(over: Partial<Session> = {}): Promise<Session> {
+    const session = this.session(over);
+    await this.store.createSession(this.createStep({ session }));
+    return session;
+  }
+
+  beginStep(before: Session, version: number, over: Partial<BeginTurn> = {}): BeginTurn {
+    const messageId = ids.make('msg');
+    const turn: Turn = {
+      id: ids.make('turn'), sessionId: before.id, messageId, messageIndex: before.messageCount + 1, status: 'streaming', stopReason: null, errorCode: null,
+      inputTokens: 0, outputTokens: 0, createdAt: this.now, endedAt: null,
+    };
+    return {
+      session: { ...before, messageCount: before.messageCount + 2, machine: snapshot('streaming', { turn: turn.id }) },
+      version,
+      turn,
+      userMessage: message({ turnId: turn.id, role: 'user', content: 'What is it?', stopReason: null }),
+      assistantMessage: message({ id: messageId, turnId: turn.id, content: '', status: 'streaming', stopReason: null }),
+      turnsInFlightMax: 10,
+      owner: this.owner,
+      leaseUntilMs: this.nowMs + 600_000,
+      remember: null,
+      nowMs: this.nowMs,
+      ...over,
+    };
+  }
+
+  /** A turn begun on a session. */
+  async begun(before: Session, version: number, over: Partial<BeginTurn> = {}): Promise<Begun> {
+    const step = this.beginStep(before, version, over);
+    const answer = await this.store.beginTurn(step);
+    return new Begun(this, before, step, begunOf(answer));
+  }
+
+  /** A turn begun on a session of its own. */
+  async streaming(over: Partial<BeginTurn> = {}, session: Partial<Session> = {}): Promise<Begun> {
+    return this.begun(await this.created(session), 1, over);
+  }
+
+  transcript(sessionId: string): Promise<Message[]> {
+    return this.store.messages(this.workspaceId, sessionId, page()).then(({ items }) => items);
+  }
+
+  filter(over: Partial<SessionFilter> = {}): SessionFilter {
+    return { assistantIds: null, status: null, activeSince: 0, now: this.now, ...over };
+  }
+}
+
+function begunOf(answer: BegunTurn): { version: number; fence: Fence } {
+  if (answer.outcome !== 'begun') throw new Error(`The turn did not begin: ${answer.outcome}.`);
+  return answer;
+}
+
+/** A turn in flight, with its further steps. */
+export class Begun {
+  readonly scene: Scene;
+  readonly before: Session;
+  readonly step: BeginTurn;
+  readonly version: number;
+  readonly fence: Fence;
+  readonly place: TurnPlace;
+
+  constructor(scene: Scene, before: Session, step: BeginTurn, { version, fence }: { version: number; fence: Fence }) {
+    this.scene = scene;
+    this.before = before;
+    this.step = step;
+    this.version = version;
+    this.fence = fence;
+    this.place = { workspaceId: scene.workspaceId, sessionId: before.id, turnId: step.turn.id };
+  }
+
+  append(position: number, text: string, fence = this.fence): Promise<'stored' | 'fenced'> {
+    return this.scene.store.appendOutput({ ...this.place, fence, position, text });
+  }
+
+  finishStep(over: Partial<FinishTurn> = {}, turn: Partial<Turn> = {}): FinishTurn {
+    return {
+      session: { ...this.step.session, machine: snapshot('open') },
+      version: this.version,
+      turn: { ...this.step.turn, status: 'completed', stopReason: 'end', inputTokens: 3, outputTokens: 5, endedAt: this.scene.now, ...turn },
+      message: { ...this.step.assistantMessage, status: 'completed', stopReason: 'end' },
+      tail: { position: 0, text: '' },
+      fence: this.fence,
+      nowMs: this.scene.nowMs,
+      ...over,
+    };
+  }
+
+  withdrawStep(over: Partial<WithdrawTurn> = {}): WithdrawTurn {
+    return { session: this.before, version: this.version, turn: this.step.turn, fence: this.fence, ...over };
+  }
+}

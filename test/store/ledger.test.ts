@@ -1,0 +1,261 @@
+/** What the embedded stores promise about batches: one at a time, answered when committed, fallen together. */
+import { rejects } from 'node:assert/strict';
+import t from 'tap';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import { HeldEngine } from './engines.ts';
+import { page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
+
+const nowMs = Date.now();
+
+async function scene(): Promise<{ scene: Scene; engine: HeldEngine }> {
+  const engine = new HeldEngine();
+  const store = new EmbeddedStore(engine);
+  await store.open(nowMs);
+  return { scene: new Scene(store, nowMs), engine };
+}
+
+/** Lets every promise that can settle do so. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const outcome = (promise: Promise<unknown>) => {
+  const seen: { value: unknown; error: unknown; over: boolean } = { value: undefined, error: null, over: false };
+  promise.then(
+    (value: unknown) => Object.assign(seen, { value, over: true }),
+    (error: unknown) => Object.assign(seen, { error, over: true }),
+  );
+  return seen;
+};
+
+t.test('the steps of one tick are one batch, and what comes while it commits is the next', async (t) => {
+  const { scene: made, engine } = await scene();
+  const { store } = made;
+  engine.held = true;
+  const before = engine.batches.length;
+  const first = [1, 2, 3].map(() => outcome(store.createSession(made.createStep())));
+  await settled();
+  t.equal(engine.batches.length, before + 1);
+  const second = [1, 2].map(() => outcome(store.createSession(made.createStep())));
+  await settled();
+  t.equal(engine.batches.length, before + 1, 'one batch is in flight at a time');
+  t.notOk(first.some(({ over }) => over), 'nothing is answered before it is committed');
+  engine.settle();
+  await settled();
+  t.ok(first.every(({ over, error }) => over && error === null));
+  t.notOk(second.some(({ over }) => over));
+  t.equal(engine.batches.length, before + 2);
+  engine.settle();
+  await settled();
+  t.ok(second.every(({ over, error }) => over && error === null));
+});
+
+t.test('nobody sees what is not committed', async (t) => {
+  const { scene: made, engine } = await scene();
+  const { store, workspaceId } = made;
+  const turn = await made.streaming();
+  engine.held = true;
+  const append = outcome(turn.append(0, 'text'));
+  const save = outcome(store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, turn.version));
+  await settled();
+  t.equal(await store.output(turn.place), '');
+  t.equal((await made.transcript(turn.before.id))[1]!.content, '');
+  t.equal((await store.session(workspaceId, turn.before.id))!.version, turn.version);
+  engine.settle();
+  await settled();
+  t.same([append.value, save.value], ['stored', 3]);
+  t.equal(await store.output(turn.place), 'text');
+});
+
+t.test('a failed batch changes nothing, and all that was decided on top of it falls with it', async (t) => {
+  const { scene: made, engine } = await scene();
+  const { store, workspaceId, now } = made;
+  const session = await made.created();
+  const turn = await made.streaming();
+  await turn.append(0, 'stored ');
+  const look = async () => ({
+    session: await store.session(workspaceId, session.id),
+    sessions: await store.sessions(workspaceId, made.filter(), page()),
+    messages: await made.transcript(turn.before.id),
+    output: await store.output(turn.place),
+    turn: await store.turn(workspaceId, turn.before.id, turn.place.turnId),
+    usage: await store.usage(workspaceId, usageQuery(now, now + 1)),
+  });
+  const before = await look();
+
+  engine.held = true;
+  const begin = made.beginStep(session, 1, { turnsInFlightMax: 2 });
+  const inFlight = [
+    store.beginTurn(begin),
+    turn.append(7, 'lost'),
+    store.createSession(made.createStep()),
+    store.finishTurn(turn.finishStep({ tail: { position: 11, text: '' } })),
+  ].map((step) => outcome(step));
+  await settled();
+  const onTop = [
+    store.saveSession(session, 1), // answers null, because of the turn that is still on its way
+    store.createSession(made.createStep()),
+    store.turnsInFlight(workspaceId),
+    store.ping(),
+  ].map((step) => outcome(step));
+  await settled();
+  engine.settle(new Error('ENOSPC'));
+  await settled();
+  for (const { error, over } of [...inFlight, ...onTop]) t.ok(over && error instanceof StoreUnavailable, String(error));
+  engine.held = false;
+  t.same(await look(), before);
+
+  t.equal(await store.turnsInFlight(workspaceId), 1, 'the slot of the turn that never began is free');
+  t.same(await store.orphans(nowMs, 10), [], 'and the turn that goes on keeps its lease');
+  t.equal(await turn.append(7, 'and more'), 'stored');
+  t.equal((await store.beginTurn(begin)).outcome, 'begun', 'the same steps sent again go through');
+  t.same(await store.finishTurn(turn.finishStep({ tail: { position: 15, text: '!' } })), { outcome: 'finished', version: 3 });
+  t.equal(await store.output(turn.place), 'stored and more!');
+});
+
+t.test('an engine that cannot be read makes the store unavailable, and it comes back', async (t) => {
+  const { scene: made, engine } = await scene();
+  const turn = await made.streaming();
+  const { get } = engine;
+  engine.get = () => {
+    throw new Error('EIO');
+  };
+  await rejects(made.store.session(made.workspaceId, turn.before.id), StoreUnavailable);
+  await rejects(made.store.createSession(made.createStep()), StoreUnavailable);
+  engine.get = get;
+  t.ok(await made.store.session(made.workspaceId, turn.before.id));
+});
+
+t.test('after a failed batch the engine is read before anything is decided', async (t) => {
+  const { scene: made, engine } = await scene();
+  const turn = await made.streaming();
+  engine.held = true;
+  const append = outcome(turn.append(0, 'lost'));
+  await settled();
+  engine.settle(new Error('EIO'));
+  await settled();
+  t.ok(append.error instanceof StoreUnavailable);
+  engine.held = false;
+  const { range } = engine;
+  engine.range = () => {
+    throw new Error('EIO');
+  };
+  await rejects(turn.append(0, 'x'), StoreUnavailable);
+  engine.range = range;
+  t.equal(await turn.append(0, 'kept'), 'stored');
+  t.equal(await made.store.output(turn.place), 'kept');
+});
+
+t.test('closing commits what was decided, and a closed store is unavailable', async (t) => {
+  const { scene: made, engine } = await scene();
+  const { store, workspaceId } = made;
+  engine.held = true;
+  const session = made.session();
+  const created = outcome(store.createSession(made.createStep({ session })));
+  const keyId = 'key_1';
+  const requests = [{ budget: 'requests', ceiling: 60 }] as const;
+  await store.takeBudgets(workspaceId, keyId, requests, nowMs);
+  const closed = outcome(store.close());
+  await settled();
+  t.notOk(closed.over);
+  while (!closed.over) {
+    engine.settle();
+    await settled();
+  }
+  t.equal(created.error, null);
+  await rejects(store.createSession(made.createStep()), StoreUnavailable);
+  await rejects(store.session(workspaceId, session.id), StoreUnavailable);
+  await rejects(store.ping(), StoreUnavailable);
+  engine.held = false;
+  const next = new EmbeddedStore(engine);
+  await next.open(nowMs);
+  t.equal((await next.session(workspaceId, session.id))?.version, 1);
+  const [taken] = await next.takeBudgets(workspaceId, keyId, requests, nowMs);
+  t.equal(taken!.remaining, 58, 'budgets go on where they were');
+  await next.close();
+  const third = new EmbeddedStore(engine);
+  await third.open(nowMs);
+  const [again] = await third.takeBudgets(workspaceId, keyId, requests, nowMs);
+  t.equal(again!.remaining, 57, 'even where nothing else was to be written');
+});
+
+t.test('a later process finds the turns of an earlier one without lease or slot', async (t) => {
+  const { scene: made, engine } = await scene();
+  const turn = await made.streaming();
+  await turn.append(0, '👋');
+  const next = new EmbeddedStore(engine);
+  await next.open(nowMs);
+  t.equal(await next.turnsInFlight(made.workspaceId), 0);
+  t.same(await next.orphans(nowMs, 10), [turn.place]);
+  const fence = await next.seizeTurn(turn.place, 'next', nowMs + 1000, nowMs);
+  t.equal(fence?.epoch, 2);
+  t.equal(await next.appendOutput({ ...turn.place, fence: turn.fence, position: 1, text: 'x' }), 'fenced');
+  t.equal(await next.appendOutput({ ...turn.place, fence: fence!, position: 1, text: '!' }), 'stored', 'its position is found again');
+  t.equal(await next.output(turn.place), '👋!');
+});
+
+t.test('the removal of a workspace that was cut off is taken up again', async (t) => {
+  const { scene: made, engine } = await scene();
+  const { store, workspaceId } = made;
+  await store.catalog.create('workspace', { id: workspaceId, name: 'w', retentionDays: 1, turnsInFlightMax: 1, createdAt: 1, updatedAt: 1 });
+  const session = await made.created();
+  await store.createSession(made.createStep({ remember: remembered(session.id, nowMs + 1000) }));
+  engine.held = true;
+  const removal = outcome(store.catalog.remove('workspace', workspaceId, workspaceId));
+  await settled();
+  engine.settle();
+  await settled();
+  engine.settle(new Error('EIO'));
+  await settled();
+  t.ok(removal.error instanceof StoreUnavailable);
+  engine.held = false;
+  t.ok(await store.session(workspaceId, session.id), 'not all of it has gone yet');
+  const next = new EmbeddedStore(engine);
+  await next.open(nowMs);
+  t.equal(await next.session(workspaceId, session.id), null);
+  t.equal([...engine.range('a', '~', false)].filter(([key]) => key.includes(workspaceId)).length, 0, 'no row is left');
+});
+
+t.test('a sweep leaves no row of a session behind', async (t) => {
+  const { scene: made, engine } = await scene();
+  const turn = await made.streaming({}, { lastActivityAt: made.now - 31 * 86_400 });
+  await turn.append(0, 'text');
+  await made.store.finishTurn(turn.finishStep());
+  t.same([...engine.range('output/', 'output0', false)], [], 'the pieces went when the turn finished');
+  t.equal(await made.store.sweep(nowMs, 10), 1);
+  const left = [...engine.range('a', '~', false)].map(([key]) => key).filter((key) => !key.startsWith('usage-'));
+  t.same(left, []);
+});
+
+t.test('a turn costs the same however long the transcript and however many the sessions', async (t) => {
+  const { scene: made, engine } = await scene();
+  let reads = 0;
+  const { get, range } = engine;
+  engine.get = (key) => {
+    reads++;
+    return get.call(engine, key);
+  };
+  engine.range = function* (from, to, reverse) {
+    for (const row of range.call(engine, from, to, reverse)) {
+      reads++;
+      yield row;
+    }
+  };
+  let session = await made.created();
+  let version = 1;
+  const cost = async () => {
+    reads = 0;
+    const writes = engine.batches.flat().length;
+    const turn = await made.begun(session, version);
+    await turn.append(0, 'text');
+    const step = turn.finishStep();
+    await made.store.finishTurn(step);
+    session = step.session;
+    version += 2;
+    return [reads, engine.batches.flat().length - writes];
+  };
+  await cost();
+  const small = await cost();
+  for (let count = 0; count < 50; count++) await cost();
+  for (let count = 0; count < 500; count++) await made.created();
+  t.same(await cost(), small);
+});

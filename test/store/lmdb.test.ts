@@ -1,0 +1,140 @@
+/** What LMDB adds: it lasts. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { open } from 'lmdb';
+import t from 'tap';
+import type { Test } from 'tap';
+import { LmdbEngine, lmdbStore } from '../../src/store/lmdb.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import { runCase, cases } from './contract.ts';
+import { page, Scene } from './fixtures.ts';
+
+const nowMs = Date.now();
+const child = fileURLToPath(new URL('./acknowledging.ts', import.meta.url));
+
+async function folder(t: Test): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'parley.store-'));
+  t.teardown(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+t.test('what was stored is there after closing and opening again', async (t) => {
+  const path = join(await folder(t), 'not', 'there.yet');
+  const first = lmdbStore(path);
+  await first.open(nowMs);
+  const made = new Scene(first, nowMs);
+  const turn = await made.streaming();
+  await turn.append(0, 'text 👋\u0000');
+  await first.takeBudgets(made.workspaceId, 'key', [{ budget: 'speech', ceiling: 3 }], nowMs);
+  await first.close();
+
+  const second = lmdbStore(path);
+  await second.open(nowMs);
+  t.same((await second.session(made.workspaceId, turn.before.id))?.record, turn.step.session);
+  t.equal(await second.output(turn.place), 'text 👋\u0000');
+  t.same(await second.orphans(nowMs, 10), [turn.place]);
+  const [taken] = await second.takeBudgets(made.workspaceId, 'key', [{ budget: 'speech', ceiling: 3 }], nowMs);
+  t.equal(taken!.remaining, 1);
+  await second.close();
+});
+
+t.test('a second opener is refused in one sentence until the first has closed', async (t) => {
+  const path = await folder(t);
+  const first = lmdbStore(path);
+  await first.open(nowMs);
+  const second = lmdbStore(path);
+  await t.rejects(second.open(nowMs), new StoreUnavailable(`The folder ${path} is in use by another process (${process.pid}).`));
+  await t.rejects(second.ping(), new StoreUnavailable('The store is not open.'));
+  await first.ping();
+  await first.close();
+  await second.open(nowMs);
+  await second.ping();
+  await second.close();
+});
+
+t.test('a process id that came round again does not block', async (t) => {
+  const path = await folder(t);
+  const raw = open({ path, noSubdir: false, encoding: 'binary' });
+  await raw.put('owner', Buffer.from(JSON.stringify({ pid: process.ppid, started: 'another time' })));
+  await raw.close();
+  const store = lmdbStore(path);
+  await store.open(nowMs);
+  await store.ping();
+  await store.close();
+});
+
+t.test('a folder that cannot be made is refused in one sentence', async (t) => {
+  const path = join(await folder(t), 'file');
+  await writeFile(path, '');
+  await t.rejects(lmdbStore(join(path, 'data')).open(nowMs), { message: /^The folder .* cannot be opened as a store: / });
+});
+
+for (const durability of ['committed', 'flushed'] as const) {
+  t.test(`kill -9 loses nothing acknowledged (${durability}), and the dead owner does not block`, async (t) => {
+    const path = await folder(t);
+    const process_ = spawn(process.execPath, ['--import=tsx', child, path, durability], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines: string[][] = [];
+    for await (const line of createInterface(process_.stdout)) {
+      lines.push(line.split(' '));
+      if (lines.length === 1) {
+        const other = lmdbStore(path);
+        await t.rejects(other.open(nowMs), { message: `The folder ${path} is in use by another process (${process_.pid}).` });
+      }
+      if (lines.length === 400) process_.kill('SIGKILL');
+    }
+    if (process_.signalCode === null) await once(process_, 'exit');
+    t.equal(process_.signalCode, 'SIGKILL');
+
+    const store = lmdbStore(path);
+    await store.open(nowMs);
+    const longest = new Map<string, string[]>();
+    for (const line of lines) if (line.length === 5) longest.set(line[2]!, line);
+    for (const [workspaceId, sessionId, turnId, length, state] of longest.values()) {
+      const output = await store.output({ workspaceId: workspaceId!, sessionId: sessionId!, turnId: turnId! });
+      t.ok([...output].length >= Number(length), `${turnId} ${state}`);
+      t.match(output, /^(?:👋x)*$/u, 'each character once');
+      const session = await store.session(workspaceId!, sessionId!);
+      if (state === 'finished') t.equal(session?.record.machine.state, 'open');
+      t.equal((await store.messages(workspaceId!, sessionId!, page())).items.length, 2);
+    }
+    t.ok(longest.size > 1);
+    await store.close();
+  });
+}
+
+t.test('flushed stores pass the contract', async (t) => {
+  for (const each of cases.filter(({ name }) => /turn stands whole|exactly/.test(name))) {
+    await t.test(each.name, async (t) => {
+      const path = await folder(t);
+      await runCase(each, async () => {
+        const store = lmdbStore(path, { durability: 'flushed' });
+        await store.open(nowMs);
+        return { store, dispose: () => store.close() };
+      });
+    });
+  }
+});
+
+t.test('the engine reads ranges either way and lets others run in between', async (t) => {
+  const engine = new LmdbEngine(await folder(t));
+  await engine.open();
+  const keys = ['a/1', 'a/2', 'a/3', 'a0'];
+  await engine.write(keys.map((key) => [key, Buffer.from(key)] as const));
+  const read = (from: string, to: string, reverse: boolean) => [...engine.range(from, to, reverse)].map(([key, value]) => [key, String(value)]);
+  const rows = keys.map((key) => [key, key]);
+  t.same(read('a/1', 'a0', false), rows.slice(0, 3));
+  t.same(read('a/1', 'a/3', true), [rows[1], rows[0]]);
+  t.same(read('a/', 'a/9', true), [rows[2], rows[1], rows[0]]);
+  await engine.write([['a/2', null], ['a/1', Buffer.from('new')]]);
+  t.same(read('a/', 'a0', false), [['a/1', 'new'], rows[2]]);
+  let turned = false;
+  setImmediate(() => (turned = true));
+  await engine.pause();
+  t.ok(turned);
+  await engine.close();
+});

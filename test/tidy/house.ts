@@ -1,0 +1,96 @@
+/** The picture of the house as data: which rooms there are, what each may import, and why. */
+
+export interface Room {
+  readonly name: string;
+  /** Paths of files, or of folders when they end in a slash. The first room that fits a file has it. */
+  readonly files: readonly string[];
+  /** Names of the rooms that it may import, beside itself. */
+  readonly imports: readonly string[];
+  /** The packages that it may import; any, when this is left out. */
+  readonly packages?: readonly string[];
+  readonly why: string;
+}
+
+const room = (name: string, files: string[], imports: string[], why: string, packages?: string[]): Room => ({
+  name,
+  files,
+  imports,
+  why,
+  ...(packages && { packages }),
+});
+
+const ground = ['leaves', 'errors'];
+const interfaces = ['store', 'edge', 'model'];
+/** What a request is answered with. */
+const domain = ['machines', 'budget', 'host', 'turn', 'wire', ...ground, ...interfaces];
+
+export const rooms: readonly Room[] = [
+  room('start', ['src/start.mjs', 'src/prepare.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
+  room(
+    'leaves',
+    leaves('limits', 'clock', 'ids', 'config', 'log', 'keys', 'vault', 'metrics'),
+    ['errors'],
+    'Everything may stand on them, so they stand on nothing.',
+  ),
+  room('errors', ['src/errors.ts'], [], 'The one table of what a client can be told; server, client and document share it.'),
+  room('budget', ['machines/budget.ts'], [], "The budgets' arithmetic is one pure function, which the key's machine and the stores share.", []),
+  room('machines', ['machines/'], ['budget'], 'A machine says what may happen and does nothing: no I/O, no clock, no ids.', ['xstate']),
+  room('charts', ['src/charts.ts'], ['machines', ...ground], 'The charts are drawn from the machines alone.'),
+
+  room('store', ['src/store.ts'], [...ground], 'An interface shows nothing of its implementations.'),
+  room('edge', ['src/edge.ts'], [...ground], 'An interface shows nothing of its implementations.'),
+  room('model', ['src/model.ts'], [...ground], 'An interface shows nothing of its implementations.'),
+  room('history', ['src/model/history.ts'], ['model', ...ground], 'What a provider is told does not depend on the provider.'),
+  room('framing', ['src/edge/event-stream.ts'], [...ground], 'Events are framed alike for both engines.'),
+  room('stores', ['src/store/'], ['store', ...ground, 'budget'], 'An implementation knows its interface and the leaves.'),
+  room('engines', ['src/edge/'], ['edge', 'framing', ...ground], 'An implementation knows its interface and the leaves.'),
+  room('models', ['src/model/'], ['model', 'history', ...ground], 'An implementation knows its interface and the leaves.'),
+
+  room('wire', ['src/wire.ts', 'src/wire/'], [...ground], 'The client shares the shapes, so they drag no server along.'),
+  room('client', ['src/client/'], ['wire', 'errors'], 'The client runs where there is no server.'),
+  room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),
+  room('host', ['src/host.ts', 'src/host/'], ['turn', 'machines', 'budget', ...ground, ...interfaces], 'The host runs machines; it knows nothing of requests.'),
+  room('request', ['src/services.ts', 'src/request.ts', 'src/views.ts'], domain, 'What every handler is given, and the shapes that it answers in.'),
+  room('handlers', ['src/handlers/'], ['request', 'framing', 'history', ...domain], 'A handler is called by the pipeline and calls down only.'),
+  room('console', ['src/console/'], ['handlers', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
+  room(
+    'routes',
+    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/'],
+    ['handlers', 'console', 'request', 'package.json', ...domain],
+    'One table names the handlers.',
+  ),
+  room(
+    'pipeline',
+    ['src/pipeline.ts', 'src/pipeline/', 'src/upgrade.ts'],
+    ['routes', 'console', 'request', ...domain],
+    'The order of checks stands above what is checked.',
+  ),
+
+  room(
+    'first start',
+    ['src/first-start.ts', 'src/secrets.ts'],
+    ['console', 'request', ...domain],
+    'What an empty store and an empty folder are given before the first request.',
+  ),
+  room(
+    'main',
+    ['src/main.ts'],
+    ['first start', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'charts', ...domain],
+    'The one place that constructs things names the implementations.',
+  ),
+  room(
+    'command',
+    ['src/cli.ts', 'src/cli/'],
+    ['main', 'charts', 'client', 'wire', ...ground, 'package.json'],
+    'The command line talks to a server over HTTP, or starts one.',
+  ),
+];
+
+function leaves(...names: string[]): string[] {
+  return names.map((name) => `src/${name}.ts`);
+}
+
+/** The room of a file, or its path when it has none: the one file outside the house that may be imported is package.json. */
+export function roomOf(path: string): string {
+  return rooms.find((one) => one.files.some((file) => (file.endsWith('/') ? path.startsWith(file) : path === file)))?.name ?? path;
+}

@@ -1,0 +1,155 @@
+/** The rules of the house. Each takes the whole tree and returns what offends, one line each. */
+import { roomOf, rooms } from './house.ts';
+import { sourcesOf, type Source, type Tree } from './tree.ts';
+import { namesOfClockAndChance } from './names.ts';
+
+export interface Rule {
+  readonly name: string;
+  readonly why: string;
+  /** Offences as `path:line: what`. */
+  readonly check: (tree: Tree) => string[];
+}
+
+const fileLinesMax = 500;
+const functionLinesMax = 70;
+
+const inHouse = (path: string): boolean => path.startsWith('src/') || path.startsWith('machines/');
+const houseOf = (tree: Tree): Source[] => sourcesOf(tree).filter((source) => inHouse(source.path));
+const linesOf = (text: string): number => text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+
+/** Every line of every text file that matches, but for the lockfile and the licence, which are not ours to write. */
+const matching = (tree: Tree, pattern: RegExp): string[] =>
+  [...tree].flatMap(([path, text]) =>
+    path === 'package-lock.json' || path === 'LICENSE'
+      ? []
+      : text.split('\n').flatMap((line, index) => {
+          const found = pattern.exec(line);
+          return found === null ? [] : [`${path}:${index + 1}: ${found[0].trim()}`];
+        }),
+  );
+
+export const rules: readonly Rule[] = [
+  { name: 'every file has its room', why: 'A reader who knows the picture knows where any line belongs.', check: withoutRoom },
+  { name: 'imports go down', why: 'A request goes down through the house once and never back up.', check: upward },
+  { name: 'machines and their like import few packages', why: 'What decides does no I/O.', check: strangers },
+  { name: 'every import exists', why: 'A path that leads nowhere would slip past the rules on imports.', check: dangling },
+  { name: 'no cycles', why: 'Files in a circle can only be understood, tested and loaded together.', check: cycles },
+  { name: 'clock and chance are passed in', why: 'Tests decide what time it is and what the dice say.', check: clockAndChance },
+  { name: `no file over ${fileLinesMax} lines`, why: 'Small rooms: a file is one noun.', check: longFiles },
+  { name: `no function over ${functionLinesMax} lines`, why: 'A function is read on one screen.', check: longFunctions },
+  { name: 'nothing is unreachable', why: 'What nothing reaches is not tested, and is wrong before long.', check: unreachable },
+  {
+    name: 'nothing is put off',
+    why: 'A note to do it later is a defect that was seen and kept.',
+    check: (tree) => matching(tree, new RegExp(String.raw`\b(${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].join('|')})\b`)),
+  },
+  {
+    name: 'no paths of one machine',
+    why: 'The project runs wherever it is cloned.',
+    check: (tree) => matching(tree, /(?<![\w.*})-])\/(root|work|Users\/\w+|home\/\w+)\/\w/),
+  },
+  {
+    name: 'no registry is named',
+    why: 'Packages come from the registry that the reader has set.',
+    check: (tree) => [
+      ...matching(tree, /\bhttps?:\/\/(registry|npm)\.[\w.-]+|^\s*(@[\w-]+:)?registry\s*=/),
+      ...(tree.get('package-lock.json')?.includes('"resolved"') ? ['package-lock.json: "resolved" addresses'] : []),
+    ],
+  },
+];
+
+function withoutRoom(tree: Tree): string[] {
+  return houseOf(tree).flatMap(({ path }) => (roomOf(path) === path ? [`${path}:1: has no room in test/tidy/house.ts`] : []));
+}
+
+function upward(tree: Tree): string[] {
+  return houseOf(tree).flatMap(({ path, imports }) => {
+    const own = rooms.find(({ name }) => name === roomOf(path));
+    return imports.flatMap(({ target, ours, line }) => {
+      const other = roomOf(target);
+      if (!ours || own === undefined || other === own.name || own.imports.includes(other)) return [];
+      return [`${path}:${line}: ${own.name} imports ${target} (${own.why})`];
+    });
+  });
+}
+
+function strangers(tree: Tree): string[] {
+  return houseOf(tree).flatMap(({ path, imports }) => {
+    const own = rooms.find(({ name }) => name === roomOf(path));
+    const allowed = own?.packages;
+    if (allowed === undefined) return [];
+    const strange = imports.filter(({ target, ours }) => !ours && !allowed.includes(target) && !(own?.name === 'start' && startMay(target)));
+    return strange.map(({ target, line }) => `${path}:${line}: imports ${target}`);
+  });
+}
+
+/** The start uses Node itself, and the bundler once it is installed. */
+const startMay = (target: string): boolean => target.startsWith('node:') || target === 'esbuild';
+
+function dangling(tree: Tree): string[] {
+  return sourcesOf(tree).flatMap(({ path, imports }) =>
+    imports.flatMap(({ target, ours, line }) => (ours && !tree.has(target) ? [`${path}:${line}: ${target} is not there`] : [])),
+  );
+}
+
+/** Imports of types count: they tie files together in the reader's head, if not in the machine's. */
+function cycles(tree: Tree): string[] {
+  const imports = new Map(houseOf(tree).map(({ path, imports }) => [path, imports.filter(({ ours }) => ours).map(({ target }) => target)]));
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, above: readonly string[]): void => {
+    const start = above.indexOf(path);
+    if (start >= 0) found.push(`${path}:1: ${[...above.slice(start), path].join(' → ')}`);
+    if (start >= 0 || done.has(path)) return;
+    for (const target of imports.get(path) ?? []) visit(target, [...above, path]);
+    done.add(path);
+  };
+  for (const path of imports.keys()) visit(path, []);
+  return found;
+}
+
+function clockAndChance(tree: Tree): string[] {
+  const allowed = ['src/clock.ts', 'src/ids.ts'];
+  return houseOf(tree)
+    .filter(({ path }) => !allowed.includes(path))
+    .flatMap(({ path, nodes }) => namesOfClockAndChance(nodes).map(({ name, line }) => `${path}:${line}: ${name}`));
+}
+
+function longFiles(tree: Tree): string[] {
+  return sourcesOf(tree).flatMap(({ path }) => {
+    const lines = linesOf(tree.get(path)!);
+    return lines > fileLinesMax ? [`${path}:1: ${lines} lines`] : [];
+  });
+}
+
+const functions = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression', 'ObjectMethod', 'ClassMethod', 'ClassPrivateMethod']);
+
+function longFunctions(tree: Tree): string[] {
+  return sourcesOf(tree).flatMap(({ path, nodes }) =>
+    nodes.flatMap(({ type, loc }) => {
+      const lines = loc.end.line - loc.start.line + 1;
+      return functions.has(type) && lines > functionLinesMax ? [`${path}:${loc.start.line}: ${lines} lines`] : [];
+    }),
+  );
+}
+
+/** The ways in are the command and its bundle's source, the tests, and what a script of package.json names. */
+function unreachable(tree: Tree): string[] {
+  const sources = new Map(sourcesOf(tree).map((source) => [source.path, source]));
+  const scripts = tree.get('package.json')?.match(/\b(src|test|bench)\/[\w./-]+/g) ?? [];
+  const outward = new Set(['src/start.mjs', 'src/cli.ts', ...scripts]);
+  const reach = (entries: Iterable<string>): Set<string> => {
+    const reached = new Set<string>();
+    const visit = (path: string): void => {
+      if (reached.has(path)) return;
+      reached.add(path);
+      for (const target of sources.get(path)?.named ?? []) visit(target);
+    };
+    for (const entry of entries) visit(entry);
+    return reached;
+  };
+  const running = reach(outward);
+  const testing = reach([...outward, ...[...sources.keys()].filter((path) => path.endsWith('.test.ts'))]);
+  // The product must be reached by the product: a file of src/ that only a test imports is not part of it.
+  return [...sources.keys()].filter((path) => !(inHouse(path) ? running : testing).has(path)).map((path) => `${path}:1: nothing reaches it`);
+}
