@@ -50,7 +50,7 @@ export function failureLine(error: unknown): string {
 
 /** The failure as JSON: the API's own body where it sent one, the same shape otherwise. */
 export function failureJson(error: unknown): string {
-  if (error instanceof ApiFailure && false) return '';
+  if (error instanceof ApiFailure && error.text !== null) return error.text;
   const code = exitCode(error) === 2 ? 'usage' : error instanceof ConnectionFailure ? 'connection_failed' : 'command_failed';
   const requestId = error instanceof ApiFailure ? error.requestId : null;
   return JSON.stringify({ error: { type: 'command_error', code, message: failureLine(error) }, request_id: requestId });

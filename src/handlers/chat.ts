@@ -1,6 +1,7 @@
 /** `POST /sessions/{id}/chat`: a turn is begun, or a remembered one joined; either way its log is streamed. */
 import { Failure } from '../errors.ts';
-import { refusalOf, type SessionActor } from '../host/sessions.ts';
+import { refusalOf } from '../host/actor.ts';
+import type { SessionActor } from '../host/sessions.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import { reachSession } from './common.ts';
 import { idempotencyOf } from './idempotency.ts';

@@ -1,6 +1,6 @@
 /** `POST /sessions`, `GET /sessions`, `GET /sessions/{id}` and `POST /sessions/{id}/end`. */
 import { Failure } from '../errors.ts';
-import { refusalOf } from '../host/sessions.ts';
+import { refusalOf } from '../host/actor.ts';
 import { isId } from '../ids.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';

@@ -1,5 +1,6 @@
 /** One live XState actor with its outcomes caught: the machine decides, the host hears what it decided. */
 import { createActor, type AnyActor, type AnyStateMachine } from 'xstate';
+import type { ErrorName } from '../errors.ts';
 import type { Snapshot } from '../store.ts';
 import type { ActorIdentity, Inspector } from './inspector.ts';
 
@@ -61,4 +62,10 @@ export function openActor<Event extends { type: string }, Outcome extends { type
       start({ snapshot: resolved(snapshot) });
     },
   };
+}
+
+/** The refusal among the outcomes, if there is one, as the table has it. */
+export function refusalOf(outcomes: readonly { type: string }[]): ErrorName | null {
+  const refused = outcomes.find((outcome) => outcome.type === 'refused') as { code: ErrorName } | undefined;
+  return refused?.code ?? null;
 }

@@ -4,10 +4,9 @@ import { secondsOf, type Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { matches, publicIdOf } from '../keys.ts';
 import type { BudgetName, Key, Store, Taken } from '../store.ts';
-import { openActor } from './actor.ts';
+import { openActor, refusalOf } from './actor.ts';
 import type { Inspector } from './inspector.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
-import { refusalOf } from './sessions.ts';
 
 export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
 

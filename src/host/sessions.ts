@@ -1,7 +1,7 @@
 /** Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered. */
 import { openedSession, sessionMachine, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { secondsOf, type Timer } from '../clock.ts';
-import { Failure, type ErrorName } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { StoreUnavailable, type Message, type Remembered, type Session, type Versioned } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
@@ -214,9 +214,3 @@ const greetingMessage = (id: string, content: string, createdAt: number): Messag
   errorCode: null,
   createdAt,
 });
-
-/** The refusal among the outcomes, if there is one, as the table has it. */
-export function refusalOf(outcomes: readonly { type: string }[]): ErrorName | null {
-  const refused = outcomes.find((outcome) => outcome.type === 'refused') as { code: ErrorName } | undefined;
-  return refused?.code ?? null;
-}

@@ -7,7 +7,8 @@ import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Messa
 import { codePoints } from '../text.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import type { SessionsOptions } from './options.ts';
-import { refusalOf, type SessionActor, type Sessions } from './sessions.ts';
+import { refusalOf } from './actor.ts';
+import type { SessionActor, Sessions } from './sessions.ts';
 import type { Workspaces } from './workspaces.ts';
 
 export interface WantedTurn {
@@ -88,7 +89,7 @@ export class Turns {
       throw error;
     });
     const workspace = await this.#workspaces.of(actor.record.workspaceId);
-    if (workspace === null || refusalOf(workspace.machine.send({ type: 'acquire' })) !== null) {
+    if (workspace === null || !(await this.#workspaces.acquired(workspace))) {
       actor.machine.restore(actor.record.machine);
       throw workspace === null ? new Failure('session_not_found') : workspaceFull();
     }

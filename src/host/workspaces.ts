@@ -2,9 +2,11 @@
 import { workspaceMachine, workspaceVersion, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store.ts';
-import { openActor } from './actor.ts';
+import { openActor, refusalOf } from './actor.ts';
 import type { Inspector } from './inspector.ts';
-import { CatalogActors } from './residents.ts';
+import { CatalogActors, type CatalogActor } from './residents.ts';
+
+export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, WorkspaceOutcome>;
 
 export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, WorkspaceOutcome> {
   readonly #store: Store;
@@ -28,6 +30,13 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
 
   override of(id: string) {
     return super.of(id, id);
+  }
+
+  /** Takes a slot; a refusal is checked against the store first, for another process may have freed one. */
+  async acquired(workspace: WorkspaceActor): Promise<boolean> {
+    if (refusalOf(workspace.machine.send({ type: 'acquire' })) === null) return true;
+    await this.sync(workspace.record.id);
+    return refusalOf(workspace.machine.send({ type: 'acquire' })) === null;
   }
 
   /** A turn is over, or never began. An actor that is not awake has nothing to correct. */

@@ -1,0 +1,58 @@
+/**
+ * What idle sessions cost: opens N sessions on the embedded store, as the API does, and leaves them.
+ * Prints the heap after every tenth of them. `node --import=tsx --expose-gc bench/idle-sessions.ts 1000000`
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WheelClock } from '../src/clock.ts';
+import { Host } from '../src/host.ts';
+import { randomIds } from '../src/ids.ts';
+import { limits } from '../src/limits.ts';
+import { openLog } from '../src/log.ts';
+import { lmdbStore } from '../src/store/lmdb.ts';
+
+/** Sessions that are opened at once, as so many clients would. */
+const abreast = 200;
+
+export interface HeapAt {
+  readonly sessions: number;
+  readonly heapBytes: number;
+}
+
+/** Opens `count` sessions and reports the heap, collected, at every tenth. */
+export async function idleSessions(count: number, report: (at: HeapAt) => void): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-idle-'));
+  const clock = new WheelClock();
+  const ids = randomIds(clock);
+  const store = lmdbStore(folder);
+  await store.open(clock.now());
+  const host = new Host(store, clock, ids, openLog('silent'), limits.turnMsMax);
+  try {
+    const workspaceId = ids.make('wks');
+    const assistantId = ids.make('asst');
+    const wanted = { workspaceId, assistantId, channel: 'api', visitor: {}, metadata: {}, maxCallSeconds: 3600, greeting: 'Hello', remember: null } as const;
+    for (let made = 0; made < count; made += abreast) {
+      const opened = await Promise.all(Array.from({ length: abreast }, () => host.sessions.create(wanted)));
+      // One of them is used, so that actors wake and leave as well.
+      const actor = await host.sessions.of(workspaceId, opened[0]!.session.id);
+      await host.sessions.end(actor!);
+      if ((made + abreast) % (count / 10) < abreast) {
+        globalThis.gc?.();
+        report({ sessions: made + abreast, heapBytes: process.memoryUsage().heapUsed });
+      }
+    }
+  } finally {
+    host.close();
+    await store.close();
+    clock.stop();
+    await rm(folder, { recursive: true });
+  }
+}
+
+if (import.meta.filename === process.argv[1]) {
+  const count = Number(process.argv[2] ?? 1_000_000);
+  await idleSessions(count, ({ sessions, heapBytes }) => {
+    process.stdout.write(`${String(sessions).padStart(9)} sessions  ${(heapBytes / 1e6).toFixed(1)} MB of heap\n`);
+  });
+}
