@@ -47,7 +47,7 @@ function command(): Command {
 /** Ends the process once the line is out: a server that failed to start may have left something running. */
 function fail(error: unknown): void {
   if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode;
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
     return;
   }
   const line = json ? failureJson(error) : `parley: ${failureLine(error)}`;

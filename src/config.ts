@@ -2,6 +2,8 @@
 import { isIP } from 'node:net';
 import { limits } from './limits.ts';
 
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+
 export interface Config {
   readonly port: number;
   readonly host: string;
@@ -16,7 +18,7 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   readonly allowPrivateProviders: boolean;
   readonly durability: 'committed' | 'flushed';
-  readonly log: 'silent' | 'error' | 'warn' | 'info' | 'debug';
+  readonly log: (typeof logLevels)[number];
   readonly synthetic: boolean;
   readonly turnMsMax: number;
 }
@@ -48,12 +50,12 @@ export const settings: readonly Setting[] = [
   setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
   setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'where state lives: lmdb:FOLDER or memory:'),
   setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset'),
-  setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API, 16 characters or more; generated into the data folder if unset"),
+  setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API; generated into the data folder if unset"),
   setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws where it loads, else node'),
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed'),
   setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses'),
   setting('PARLEY_DURABILITY', '--durability', 'committed|flushed', 'committed', 'what a step waits for: survives the process (committed) or a power cut (flushed)'),
-  setting('PARLEY_LOG', '--log', 'level', 'info', 'silent, error, warn, info or debug'),
+  setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
   setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic model provider, for load and fault tests'),
   setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
 ];
@@ -69,12 +71,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: read('HOST'),
     store: storeSetting(read('PARLEY_STORE')),
     secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), 32),
-    operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), 16),
+    operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), 1),
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
     allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
     durability: oneOf('PARLEY_DURABILITY', read('PARLEY_DURABILITY'), ['committed', 'flushed'])!,
-    log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), ['silent', 'error', 'warn', 'info', 'debug'])!,
+    log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
     synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, 24 * 3600 * 1000),
   };

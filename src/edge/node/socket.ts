@@ -18,9 +18,7 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
   #server: WebSocketServer;
   #handshakes: Handshakes;
   #request: IncomingMessage;
-  #early: Buffer[];
-  #earlyBytes = 0;
-  #onData = (piece: Buffer): void => this.#keep(piece);
+  #first: Buffer;
   #onEnd = (): void => this.cut();
 
   constructor(house: NodeHouse, request: IncomingMessage, lines: HeaderLines, first: Buffer, server: WebSocketServer, handshakes: Handshakes) {
@@ -29,9 +27,7 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
     this.#request = request;
     this.#server = server;
     this.#handshakes = handshakes;
-    this.#early = [first];
-    // Only a socket that is read tells that the client has gone.
-    this.socket.on('data', this.#onData);
+    this.#first = first;
     this.socket.on('end', this.#onEnd);
   }
 
@@ -44,18 +40,11 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
 
   accept(listener: SocketListener, headers: ResponseHeaders = {}, protocol?: string): void {
     if (!this.claim(headers)) return;
-    this.socket.off('data', this.#onData);
     this.socket.off('end', this.#onEnd);
     this.#handshakes.set(this.#request, { headers, protocol });
     const socket = new NodeSocket(this.house, this.socket, listener);
-    this.#server.handleUpgrade(this.#request, this.socket, Buffer.concat(this.#early), (engine) => socket.opened(engine));
+    this.#server.handleUpgrade(this.#request, this.socket, this.#first, (engine) => socket.opened(engine));
     this.complete();
-  }
-
-  #keep(piece: Buffer): void {
-    this.#early.push(piece);
-    this.#earlyBytes += piece.length;
-    if (this.#earlyBytes > this.house.bounds.headerBytesMax) this.socket.pause();
   }
 }
 
