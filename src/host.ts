@@ -41,13 +41,16 @@ export class Host {
 
   /** Seals what dead processes left behind, and goes on sweeping until `close`. Never rejects. */
   async start(): Promise<void> {
+    let swept = 0;
     try {
       await this.#sealOrphans();
-      await this.#store.sweep(this.#clock.now(), limits.sweepSessionsMax);
+      swept = await this.#store.sweep(this.#clock.now(), limits.sweepSessionsMax);
     } catch (error) {
       this.#log.error({ err: error }, 'sweep failed');
     }
-    if (!this.#closed) this.#sweep = this.#clock.after(limits.sweepMs, () => void this.start());
+    // A sweep that stopped at its bound has more to do.
+    const waitMs = swept < limits.sweepSessionsMax ? limits.sweepMs : limits.sweepAgainMs;
+    if (!this.#closed) this.#sweep = this.#clock.after(waitMs, () => void this.start());
   }
 
   close(): void {

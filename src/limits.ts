@@ -4,6 +4,7 @@ export const limits = {
   bodyBytesMax: 256 * 1024, // contract 2
   bodyMsMax: 30_000,
   bodyLingerMs: 2_000,
+  fieldCharactersShown: 128, // of a client's own name for a field, in a message
   headerBytesMax: 16 * 1024,
   headersCountMax: 100,
   connectionIdleMs: 65_000,
@@ -56,6 +57,7 @@ export const limits = {
   actorsLiveMax: 20_000,
   decisionAttemptsMax: 5,
   sweepMs: 60_000,
+  sweepAgainMs: 1000,
   sweepSessionsMax: 1000,
 
   // The console
@@ -64,6 +66,7 @@ export const limits = {
   greetingCharactersMax: 8000,
   systemPromptCharactersMax: 100_000,
   keyAssistantsMax: 1000,
+  linkLimitsMax: 20,
   secretCharactersMax: 4096,
   inspectBytesMax: 1024 * 1024,
   socketMessageBytesMax: 1024 * 1024, // contract 12

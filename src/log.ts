@@ -4,8 +4,12 @@ import { destination, pino, type Logger } from 'pino';
 export type Log = Logger;
 
 export function openLog(level: string): Log {
-  return pino(
-    { level, base: null, formatters: { level: (label) => ({ level: label }) } },
-    destination({ dest: 1, sync: false }),
-  );
+  const out = destination({ dest: 1, sync: false });
+  const log = pino({ level, base: null, formatters: { level: (label) => ({ level: label }) } }, out);
+  // Who reads the log may leave before the server does: then there is nobody to write for, and nothing to wait for.
+  out.on('error', () => {
+    log.level = 'silent';
+    out.destroy();
+  });
+  return log;
 }

@@ -68,9 +68,11 @@ export async function serve(config: Config): Promise<void> {
   const port = await edge.listen(config.host, config.port);
   void host.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+  endOnSignal({ services, edge, http, log, clock });
+  // A reader that has gone is no reason to end.
+  process.stdout.on('error', () => {});
   process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
-  endOnSignal({ services, edge, http, log, clock });
 }
 
 function openStore({ store, durability }: Config): Store {
@@ -132,7 +134,7 @@ function endOnSignal(house: House): void {
 async function drain({ services, edge, http, log, clock }: House): Promise<void> {
   services.draining = true;
   log.info({ turns: services.host.turns.inFlight }, 'draining');
-  await services.host.turns.drain(limits.drainMs);
+  await services.host.turns.drain(limits.drainMs, sealGraceMs);
   await edge.close(closeGraceMs);
   services.host.close();
   await http.close();
@@ -141,6 +143,9 @@ async function drain({ services, edge, http, log, clock }: House): Promise<void>
   log.info('ended');
   await new Promise<void>((resolve) => log.flush(() => resolve()));
 }
+
+/** How long a store may take to seal the turns that were stopped. */
+const sealGraceMs = 5000;
 
 /** How long answers that are on their way may take once every turn has ended. */
 const closeGraceMs = 2000;

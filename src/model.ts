@@ -1,4 +1,5 @@
 /** What a turn asks of a model provider. The providers live in `model/`. */
+import { codePoints } from './text.ts';
 
 export interface ModelMessage {
   readonly role: 'user' | 'assistant';
@@ -70,3 +71,7 @@ export type Models = ReadonlyMap<string, Model>;
 
 /** The estimate where a provider counts nothing: one token for every four code points, rounded up. */
 export const estimateTokens = (codePoints: number): number => Math.ceil(codePoints / 4);
+
+/** The estimate of what a turn gave its model: the messages of the conversation that it was begun with, the new one included. */
+export const estimateInputTokens = (messages: readonly { readonly content: string }[]): number =>
+  estimateTokens(messages.reduce((sum, { content }) => sum + codePoints(content), 0));

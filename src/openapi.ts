@@ -12,7 +12,6 @@ export function openapiDocument(routes: readonly Route[]): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components);
-  for (const event of Object.values(wire.events)) components.reference(event);
   return {
     openapi: '3.1.0',
     info: {
@@ -118,13 +117,22 @@ function refusals(route: Route): Set<ErrorName> {
 function failures(route: Route, components: Components): Json {
   const byStatus = new Map<number, ErrorName[]>();
   for (const name of refusals(route)) byStatus.set(errors[name].status, [...(byStatus.get(errors[name].status) ?? []), name]);
-  return Object.fromEntries([...byStatus].map(([status, names]) => [status, failure(route, status, names, components)]));
+  const known = Object.fromEntries([...byStatus].map(([status, names]) => [status, failure(route, status, names, components)]));
+  return route.caller === 'anyone' ? { ...known, '4XX': refusalInFront(components) } : known;
 }
+
+/** Open paths refuse nobody; what stands in front of the server may. */
+const refusalInFront = (components: Components): Json => ({
+  description: 'No refusal of this path is known; any would have the shape of all failures.',
+  headers: referTo(['X-Request-Id']),
+  content: { 'application/json': { schema: components.reference(wire.ErrorView) } },
+});
 
 function failure(route: Route, status: number, names: readonly ErrorName[], components: Components): Json {
   const sent: HeaderName[] = ['X-Request-Id'];
   if (status === 401) sent.push('WWW-Authenticate');
-  else if (route.caller === 'key' && status !== 400) sent.push(...rateHeaders);
+  // A 400 of the authentication comes before the budgets, one of the body after them.
+  else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET')) sent.push(...rateHeaders);
   if (status === 429 || status === 503) sent.push('Retry-After');
   const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
   return {

@@ -3,11 +3,12 @@ import { Failure } from './errors.ts';
 import type { Exchange } from './edge.ts';
 import { authenticate } from './pipeline/authenticate.ts';
 import { readBody } from './pipeline/body.ts';
+import { idempotencyKeyOf } from './pipeline/idempotency-key.ts';
 import { refusal, send, type Course } from './pipeline/reply.ts';
 import type { Reply } from './request.ts';
 import { find } from './routes.ts';
 import type { Services } from './services.ts';
-import { queryObject, withoutNulls } from './wire.ts';
+import { queryObject } from './wire.ts';
 
 export type Pipeline = (exchange: Exchange) => Promise<void>;
 
@@ -51,13 +52,14 @@ async function answer(exchange: Exchange, course: Course, services: Services): P
   }
   if (route.newWork && services.draining) throw new Failure('service_unavailable', { seconds: 5 });
 
-  // 4. Body size and JSON.
+  // 4. Headers, body size and JSON.
+  const idempotencyKey = route.newWork ? idempotencyKeyOf(exchange) : null;
   const json = await readBody(exchange, route);
 
   // 5. Fields.
   const query = route.query.parse(queryObject(exchange.query, route.query.schema));
-  const body = route.body?.parse(route.method === 'PATCH' ? json : withoutNulls(json));
+  const body = route.body?.parse(json);
 
   // 6. Resource, permission, required visitor fields; 7. state; 8. the workspace's turns in flight; 9. the provider.
-  return route.handler({ requestId: course.requestId, head: exchange, caller, params, query, body, services });
+  return route.handler({ requestId: course.requestId, head: exchange, caller, params, query, body, json, idempotencyKey, services });
 }

@@ -71,6 +71,7 @@ export async function build() {
   // The bundle is as old as its newest source, so that what was edited during the build counts as newer. Rounded up: a file's time is finer than ours.
   const stamp = (Math.ceil(sources) + 1) / 1000;
   // Written beside and renamed, the map first, so that a process that starts meanwhile reads the old bundle or the new one.
+  // Chunks of earlier builds stay for processes that still run them.
   for (const { path, contents } of outputs.sort((a, b) => Number(a.path === bundle) - Number(b.path === bundle))) {
     const unfinished = join(dirname(path), `.${process.pid}.${basename(path)}`);
     writeFileSync(unfinished, contents);
@@ -81,8 +82,12 @@ export async function build() {
 
 const bundling = {
   absWorkingDir: root,
-  entryPoints: ['src/cli.ts'],
-  outfile: bundle,
+  entryPoints: { parley: 'src/cli.ts' },
+  outdir: dirname(bundle),
+  outExtension: { '.js': '.mjs' },
+  chunkNames: 'chunk-[hash]',
+  // What a command does not need it does not load.
+  splitting: true,
   write: false,
   bundle: true,
   format: 'esm',

@@ -33,6 +33,10 @@ export interface Request<C extends Caller = Caller, Query = unknown, Body = unkn
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** The body before its fields were looked at. */
+  readonly json: unknown;
+  /** `Idempotency-Key`, on the routes that take one. */
+  readonly idempotencyKey: string | null;
   readonly services: Services;
 }
 
@@ -62,7 +66,7 @@ export interface Route {
   readonly caller: Caller['kind'];
   /** The budgets that a call is held against, in order. */
   readonly budgets: readonly BudgetName[];
-  /** New work is refused while the process drains. */
+  /** New work is refused while the process drains, and may be sent under an `Idempotency-Key`. */
   readonly newWork: boolean;
   readonly query: Shape<TSchema>;
   readonly body: Shape<TSchema> | null;

@@ -5,6 +5,7 @@
 import { Compile, type Validator } from 'typebox/compile';
 import type { Static, TSchema } from 'typebox';
 import { Failure, type ErrorName } from './errors.ts';
+import { limits } from './limits.ts';
 
 export * from './wire/conversation.ts';
 export * from './wire/console.ts';
@@ -14,7 +15,7 @@ export type TooLong = Readonly<Record<string, { name: ErrorName; limit: number }
 
 export interface Shape<S extends TSchema> {
   readonly schema: S;
-  /** The value if it has the shape; throws the `Failure` that names the first field that has not. */
+  /** The value, pruned, if it has the shape; throws the `Failure` that names the first field that has not. */
   parse(value: unknown): Static<S>;
 }
 
@@ -23,8 +24,9 @@ export function shape<S extends TSchema>(schema: S, tooLong: TooLong = {}): Shap
   let compiled: Validator | undefined;
   return {
     schema,
-    parse(value) {
+    parse(given) {
       compiled ??= Compile(schema);
+      const value = pruned(given, schema as Parts);
       if (compiled.Check(value)) return value as Static<S>;
       throw fieldFailure(compiled.Errors(value)[0] as SchemaError, tooLong);
     },
@@ -37,12 +39,18 @@ interface SchemaError {
   readonly params: { readonly requiredProperties?: readonly string[]; readonly propertyNames?: readonly string[] };
 }
 
-function fieldFailure(error: SchemaError, tooLong: TooLong): Failure {
-  const path = error.instancePath
+/** A field's path, as in `visitor.email`; it ends before a name that the client chose too long to repeat. */
+function pathOf(instancePath: string): string {
+  const parts = instancePath
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('.');
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const tooLong = parts.findIndex((part) => part.length > limits.fieldCharactersShown);
+  return (tooLong < 0 ? parts : parts.slice(0, tooLong)).join('.');
+}
+
+function fieldFailure(error: SchemaError, tooLong: TooLong): Failure {
+  const path = pathOf(error.instancePath);
   if (error.keyword === 'required') {
     const field = [path, error.params.requiredProperties?.[0] ?? ''].filter(Boolean).join('.');
     return new Failure('missing_field', { field });
@@ -52,16 +60,34 @@ function fieldFailure(error: SchemaError, tooLong: TooLong): Failure {
   return bound ? new Failure(bound.name, { limit: bound.limit }) : new Failure('invalid_field', { field: path });
 }
 
-/** The value without its null properties, at every depth: null is the same as absent (contract 12). Arrays keep theirs. */
-export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, item]) => item !== null)
-      .map(([name, item]) => [name, withoutNulls(item)]),
-  );
+/** What a schema says of the values within it. */
+interface Parts {
+  readonly type?: string;
+  readonly anyOf?: readonly Parts[];
+  readonly properties?: Readonly<Record<string, Parts>>;
+  readonly additionalProperties?: Parts;
+  readonly items?: Parts;
 }
+
+/**
+ * The value as its schema is to see it: null is the same as absent (contract 12), so it stays only where the schema has
+ * a use for it, as a PATCH has to clear a field; and a field that the schema does not name is left out. How deep this goes
+ * is up to the schema, never to what was sent.
+ */
+export function pruned(value: unknown, schema: Parts): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const { items, properties = {}, additionalProperties } = (schema.anyOf ?? [schema]).find(({ type }) => type === containerOf(value)) ?? {};
+  if (Array.isArray(value)) return items === undefined ? value : value.map((item) => pruned(item, items));
+  const kept: [string, unknown][] = [];
+  for (const [name, item] of Object.entries(value)) {
+    const part = Object.hasOwn(properties, name) ? properties[name]! : additionalProperties;
+    if (part !== undefined && (item !== null || takesNull(part))) kept.push([name, pruned(item, part)]);
+  }
+  return Object.fromEntries(kept);
+}
+
+const containerOf = (value: object): string => (Array.isArray(value) ? 'array' : 'object');
+const takesNull = ({ type, anyOf }: Parts): boolean => type === 'null' || (anyOf?.some(takesNull) ?? false);
 
 /** A query as an object: the last of duplicate names counts, and whole numbers are read where the schema wants them. */
 export function queryObject(query: string, schema: TSchema): Record<string, unknown> {

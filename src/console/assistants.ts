@@ -24,7 +24,7 @@ const fresh = {
 } satisfies Partial<Assistant>;
 
 export const listAssistants = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'assistant', 'asst', consoleAssistantView);
+  listRecords(request, 'assistant', consoleAssistantView);
 
 export async function createAssistant(request: ConsoleRequest<unknown, CreateAssistantBody>): Promise<Reply> {
   const { body, services } = request;

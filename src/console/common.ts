@@ -1,7 +1,6 @@
 /** What the console's handlers share. */
 import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { isId, type IdPrefix } from '../ids.ts';
 import { list, pageRequest, type PageFields } from '../handlers/common.ts';
 import type { OperatorCaller, Reply, Request } from '../request.ts';
 import type { CatalogKind, CatalogRecords, Workspace } from '../store.ts';
@@ -24,11 +23,10 @@ export async function reachWorkspace({ params, services }: ConsoleRequest): Prom
 export async function listRecords<K extends CatalogKind>(
   request: ConsoleRequest<PageFields>,
   kind: K,
-  prefix: IdPrefix,
   view: (record: CatalogRecords[K]) => unknown,
 ): Promise<Reply> {
   const workspaceId = kind === 'workspace' ? '' : (await reachWorkspace(request)).id;
-  const page = pageRequest(request.query, 'desc', (after) => isId(prefix, after));
+  const page = pageRequest(request.query, 'desc');
   return list(await request.services.store.catalog.list(kind, workspaceId, page), view);
 }
 

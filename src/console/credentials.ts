@@ -15,12 +15,12 @@ interface CredentialBody {
 }
 
 export const listCredentials = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'credential', 'crd', credentialView);
+  listRecords(request, 'credential', credentialView);
 
 export async function createCredential(request: ConsoleRequest<unknown, CredentialBody>): Promise<Reply> {
   const { body, services } = request;
-  const { id: workspaceId } = await reachWorkspace(request);
   checkBaseUrl(body.base_url, request);
+  const { id: workspaceId } = await reachWorkspace(request);
   const at = nowSeconds(request);
   const id = services.ids.make('crd');
   const credential: Credential = {
@@ -39,8 +39,8 @@ export async function createCredential(request: ConsoleRequest<unknown, Credenti
 
 export async function patchCredential(request: ConsoleRequest<unknown, Partial<CredentialBody>>): Promise<Reply> {
   const { body, params, services } = request;
-  const { id: workspaceId } = await reachWorkspace(request);
   checkBaseUrl(body.base_url, request);
+  const { id: workspaceId } = await reachWorkspace(request);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const found = await services.store.catalog.read('credential', workspaceId, params.id!);
     if (found === null) throw nowhere();

@@ -17,7 +17,7 @@ const defaultLimits: KeyLimits = {
 };
 
 export const listKeys = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'key', 'key', (key) => keyView(key, request.services.clock.now()));
+  listRecords(request, 'key', (key) => keyView(key, request.services.clock.now()));
 
 /** Makes a key in a workspace; its text is returned here and kept nowhere. */
 export async function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services): Promise<{ key: Key; text: string }> {

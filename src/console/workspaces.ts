@@ -1,8 +1,7 @@
 /** `/console/api/workspaces` and what is read of one: its sessions and its usage. */
 import { Failure } from '../errors.ts';
 import { listedSessions, type SessionsQuery } from '../handlers/sessions.ts';
-import { isIndex } from '../handlers/transcript.ts';
-import { usageReply, type UsageFields } from '../handlers/usage.ts';
+import { usageReply, usageWindow, type UsageFields } from '../handlers/usage.ts';
 import { list, pageRequest, retainedSince, type PageFields } from '../handlers/common.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
@@ -16,7 +15,7 @@ interface WorkspaceBody {
   readonly turns_in_flight_max?: number;
 }
 
-export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'workspace', 'wks', workspaceView);
+export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'workspace', workspaceView);
 
 export async function createWorkspace(request: ConsoleRequest<unknown, WorkspaceBody & { name: string }>): Promise<Reply> {
   const { body, services } = request;
@@ -61,8 +60,7 @@ export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
 
 export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuery>): Promise<Reply> {
   const { id } = await reachWorkspace(request);
-  const { assistant_id: asked } = request.query;
-  return listedSessions(id, asked === undefined ? null : [asked], request.query, request.services);
+  return listedSessions(id, await listedAssistants(request), request.query, request.services);
 }
 
 async function reachSession(request: ConsoleRequest): Promise<Session> {
@@ -79,12 +77,20 @@ export async function getWorkspaceSession(request: ConsoleRequest): Promise<Repl
 
 export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields>): Promise<Reply> {
   const { id, workspaceId } = await reachSession(request);
-  const page = pageRequest(request.query, 'asc', isIndex);
+  const page = pageRequest(request.query, 'asc');
   return list(await request.services.store.messages(workspaceId, id, page), messageView);
 }
 
 export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields>): Promise<Reply> {
+  const window = usageWindow(request.query, request.services);
   const { id } = await reachWorkspace(request);
-  const { assistant_id: asked } = request.query;
-  return usageReply(id, asked === undefined ? null : [asked], request.query, request.services);
+  return usageReply(id, await listedAssistants(request), window, request.services);
+}
+
+/** The assistants that a listing shows: the one asked for, or null for all. */
+async function listedAssistants({ params, query, services }: ConsoleRequest<{ assistant_id?: string }>): Promise<string[] | null> {
+  const { assistant_id: asked } = query;
+  if (asked === undefined) return null;
+  present(await services.host.assistants.of(params.w!, asked), new Failure('assistant_not_found'));
+  return [asked];
 }

@@ -32,9 +32,14 @@ export class BodyReader {
     return this.#outcome !== null;
   }
 
+  /** Whether the next piece would be kept. */
+  get collects(): boolean {
+    return this.#outcome === null && !this.#overflown;
+  }
+
   /** Takes the next piece, which the reader keeps. */
   take(piece: Uint8Array): void {
-    if (this.#outcome !== null || this.#overflown) return;
+    if (!this.collects) return;
     this.#size += piece.length;
     if (this.#size <= this.#bounds.bodyBytesMax) {
       this.#pieces.push(piece);

@@ -7,9 +7,8 @@ import type { Edge, EdgeBounds, EdgeListener } from '../edge.ts';
 import { guarded } from './guard.ts';
 import { NodeExchange } from './node/exchange.ts';
 import { headerLines } from './node/request.ts';
-import type { NodeHouse, NodeRequest } from './node/request.ts';
+import type { Handshakes, NodeShared, NodeRequest } from './node/request.ts';
 import { NodeUpgrade } from './node/socket.ts';
-import type { Handshakes } from './node/socket.ts';
 import { Running } from './running.ts';
 import { isHandshake, refused, valuesOf } from './screen.ts';
 import type { HeaderLines } from './screen.ts';
@@ -21,15 +20,15 @@ export const openNodeEdge = async (listener: EdgeListener, bounds: EdgeBounds, c
 class NodeEdge implements Edge {
   readonly engine = 'node';
   #listener: EdgeListener;
-  #house: NodeHouse;
+  #shared: NodeShared;
   #server: Server;
-  #sockets: WebSocketServer;
-  #handshakes: Handshakes = new WeakMap();
   #closing: Promise<void> | null = null;
 
   constructor(listener: EdgeListener, bounds: EdgeBounds, clock: Clock) {
     this.#listener = listener;
-    this.#house = { bounds, clock, running: new Running(), connections: new Map() };
+    const handshakes: Handshakes = new WeakMap();
+    const sockets = socketServer(bounds, handshakes);
+    this.#shared = { bounds, clock, running: new Running(), sockets, handshakes, connections: new Map() };
     this.#server = createServer({
       maxHeaderSize: bounds.headerBytesMax,
       keepAliveTimeout: bounds.connectionIdleMs,
@@ -46,16 +45,6 @@ class NodeEdge implements Edge {
     this.#server.on('checkExpectation', (request, response) => this.#exchange(request, response));
     this.#server.on('checkContinue', (request, response) => this.#exchange(request, response, true));
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as NetSocket, head));
-    this.#sockets = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: bounds.socketMessageBytesMax,
-      handleProtocols: (_, request) => this.#handshakes.get(request)?.protocol ?? false,
-    });
-    this.#sockets.on('headers', (lines, request) => {
-      for (const [name, value] of Object.entries(this.#handshakes.get(request)?.headers ?? {})) lines.push(`${name}: ${value}`);
-    });
   }
 
   listen(host: string, port: number): Promise<number> {
@@ -73,7 +62,7 @@ class NodeEdge implements Edge {
   }
 
   async #close(graceMs: number): Promise<void> {
-    const { running, clock, connections } = this.#house;
+    const { running, clock, connections } = this.#shared;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeIdleConnections();
     await running.drained(clock, graceMs);
@@ -84,12 +73,12 @@ class NodeEdge implements Edge {
 
   #connect(socket: NetSocket): void {
     // A connection whose wish to upgrade is ignored passes here a second time.
-    if (this.#house.connections.has(socket)) return;
+    if (this.#shared.connections.has(socket)) return;
     const requests = new Set<NodeRequest>();
-    this.#house.connections.set(socket, requests);
+    this.#shared.connections.set(socket, requests);
     socket.on('error', () => {});
     socket.once('close', () => {
-      this.#house.connections.delete(socket);
+      this.#shared.connections.delete(socket);
       for (const request of [...requests]) request.lose();
     });
   }
@@ -98,7 +87,7 @@ class NodeEdge implements Edge {
     const lines = headerLines(request);
     if (this.#refuses(request, lines)) return;
     if (awaitsContinue) response.writeContinue();
-    const exchange = new NodeExchange(this.#house, request, response, lines);
+    const exchange = new NodeExchange(this.#shared, request, response, lines);
     guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
   }
 
@@ -107,7 +96,7 @@ class NodeEdge implements Edge {
     if (request.socket.destroyed) return true;
     const { httpVersion } = request;
     const versioned = httpVersion === '1.0' || (httpVersion === '1.1' && valuesOf(lines, 'host').length > 0);
-    if (versioned && !refused(lines, this.#house.bounds)) return false;
+    if (versioned && !refused(lines, this.#shared.bounds)) return false;
     request.socket.destroy();
     return true;
   }
@@ -116,7 +105,7 @@ class NodeEdge implements Edge {
     const lines = headerLines(request);
     if (this.#refuses(request, lines)) return;
     if (isHandshake(request.method ?? '', lines)) {
-      const upgrade = new NodeUpgrade(this.#house, request, lines, head, this.#sockets, this.#handshakes);
+      const upgrade = new NodeUpgrade(this.#shared, request, lines, head);
       guarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());
     } else this.#ignoreUpgrade(request, socket, head);
   }
@@ -134,4 +123,18 @@ class NodeEdge implements Edge {
     socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]));
     this.#server.emit('connection', socket);
   }
+}
+
+function socketServer(bounds: EdgeBounds, handshakes: Handshakes): WebSocketServer {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: bounds.socketMessageBytesMax,
+    handleProtocols: (_, request) => handshakes.get(request)?.protocol ?? false,
+  });
+  server.on('headers', (lines, request) => {
+    for (const [name, value] of Object.entries(handshakes.get(request)?.headers ?? {})) lines.push(`${name}: ${value}`);
+  });
+  return server;
 }

@@ -49,14 +49,14 @@ class UwsEdge implements Edge {
   #engine: Engine;
   #app: TemplatedApp;
   #listener: EdgeListener;
-  #house: { bounds: EdgeBounds; clock: Clock; running: Running };
+  #shared: { bounds: EdgeBounds; clock: Clock; running: Running };
   #token: us_listen_socket | null = null;
   #closing: Promise<void> | null = null;
 
   constructor(engine: Engine, listener: EdgeListener, bounds: EdgeBounds, clock: Clock) {
     this.#engine = engine;
     this.#listener = listener;
-    this.#house = { bounds, clock, running: new Running() };
+    this.#shared = { bounds, clock, running: new Running() };
     this.#app = engine.App();
     this.#app.ws('/*', {
       ...socketBehavior(bounds),
@@ -64,7 +64,7 @@ class UwsEdge implements Edge {
         const lines = headerLines(request);
         if (refused(lines, bounds)) response.close();
         else if (isHandshake('GET', lines)) {
-          const upgrade = new UwsUpgrade(this.#house, response, request, lines, context);
+          const upgrade = new UwsUpgrade(this.#shared, response, request, lines, context);
           guarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());
         } else this.#exchange(response, request, lines);
       },
@@ -94,12 +94,12 @@ class UwsEdge implements Edge {
   async #close(graceMs: number): Promise<void> {
     if (this.#token !== null) this.#engine.us_listen_socket_close(this.#token);
     this.#token = null;
-    await this.#house.running.drained(this.#house.clock, graceMs);
+    await this.#shared.running.drained(this.#shared.clock, graceMs);
     this.#app.close();
   }
 
   #exchange(response: HttpResponse, request: HttpRequest, lines: readonly string[]): void {
-    const exchange = new UwsExchange(this.#house, response, request, lines);
+    const exchange = new UwsExchange(this.#shared, response, request, lines);
     guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
   }
 }

@@ -1,6 +1,5 @@
 /** `GET /assistants` and `GET /assistants/{id}`. */
 import { createHash } from 'node:crypto';
-import { isId } from '../ids.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Assistant, Page, PageRequest } from '../store.ts';
@@ -8,7 +7,7 @@ import { assistantView } from '../views.ts';
 import { list, pageRequest, reachAssistant, type PageFields } from './common.ts';
 
 export async function listAssistants({ caller, query, services }: Request<KeyCaller, PageFields>): Promise<Reply> {
-  const page = pageRequest(query, 'desc', (after) => isId('asst', after));
+  const page = pageRequest(query, 'desc');
   const found =
     caller.assistantIds === null
       ? await services.store.catalog.list('assistant', caller.workspaceId, page)

@@ -39,7 +39,8 @@ export async function chat(request: Request<KeyCaller, unknown, { message: strin
 /** The stream of the turn that the same request began before. */
 async function join(actor: SessionActor, turnId: string, { services }: Request): Promise<Reply> {
   const turn = await findTurn(actor, turnId, services);
-  if (turn === null) throw new Failure('turn_not_found');
+  // It was withdrawn meanwhile: this request hears what the first one did.
+  if (turn === null) throw new Failure('assistant_unavailable');
   await begun(turn);
   return streamReply(turn, null, services, { 'idempotent-replayed': 'true' });
 }

@@ -11,15 +11,12 @@ export interface PageFields {
   readonly order?: string;
 }
 
-/** The page that a query asks for; a cursor that is none is a wrong field. */
-export function pageRequest(query: PageFields, order: 'asc' | 'desc', isCursor: (after: string) => boolean): PageRequest {
-  if (query.after !== undefined && !isCursor(query.after)) throw new Failure('invalid_field', { field: 'after' });
-  return {
-    limit: query.limit ?? limits.listDefault,
-    after: query.after ?? null,
-    order: query.order === 'asc' || query.order === 'desc' ? query.order : order,
-  };
-}
+/** The page that a query asks for. */
+export const pageRequest = (query: PageFields, order: 'asc' | 'desc'): PageRequest => ({
+  limit: query.limit ?? limits.listDefault,
+  after: query.after ?? null,
+  order: query.order === 'asc' || query.order === 'desc' ? query.order : order,
+});
 
 export const list = <T>(page: Page<T>, view: (item: T) => unknown): Reply => ({
   status: 200,

@@ -1,7 +1,6 @@
 /** `POST /sessions`, `GET /sessions`, `GET /sessions/{id}` and `POST /sessions/{id}/end`. */
 import { Failure } from '../errors.ts';
 import { refusalOf } from '../host/actor.ts';
-import { isId } from '../ids.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Session, SessionFilter, VisitorField } from '../store.ts';
@@ -44,11 +43,10 @@ type Visitor = CreateSessionBody['visitor'] & {};
 
 /** The visitor's fields, each of the type that the assistant gives it; the required ones must be there and not empty (contract 12). */
 function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
-  for (const { name, type } of fields) {
-    const value = visitor[name];
-    if (value !== undefined && value !== '' && !fits(value, type)) throw new Failure('invalid_field', { field: `visitor.${name}` });
-  }
-  const missing = fields.filter(({ name, required }) => required && (visitor[name] === undefined || visitor[name] === ''));
+  const isMissing = ({ name }: VisitorField) => !Object.hasOwn(visitor, name) || visitor[name] === '';
+  const wrong = fields.find((field) => !isMissing(field) && !fits(visitor[field.name]!, field.type));
+  if (wrong !== undefined) throw new Failure('invalid_field', { field: `visitor.${wrong.name}` });
+  const missing = fields.filter((field) => field.required && isMissing(field));
   if (missing.length > 0) throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
   return visitor;
 }
@@ -73,7 +71,7 @@ export async function listedSessions(
   query: SessionsQuery,
   services: Services,
 ): Promise<Reply> {
-  const page = pageRequest(query, 'desc', (after) => isId('ses', after));
+  const page = pageRequest(query, 'desc');
   const now = services.clock.now();
   const found = await services.store.sessions(
     workspaceId,

@@ -3,11 +3,9 @@ import type { KeyCaller, Reply, Request } from '../request.ts';
 import { messageView } from '../views.ts';
 import { list, pageRequest, reachSession, type PageFields } from './common.ts';
 
-export const isIndex = (after: string): boolean => /^\d{1,12}$/.test(after);
-
 export async function transcript(request: Request<KeyCaller, PageFields>): Promise<Reply> {
   const { caller, query, services } = request;
   const { id } = await reachSession(request);
-  const page = pageRequest(query, 'asc', isIndex);
+  const page = pageRequest(query, 'asc');
   return list(await services.store.messages(caller.workspaceId, id, page), messageView);
 }

@@ -18,33 +18,36 @@ export interface UsageFields {
 const daySeconds = 86_400;
 
 export async function usage({ caller, query, services }: Request<KeyCaller, UsageFields>): Promise<Reply> {
-  windowOf(query, services);
-  const assistantIds = await listedAssistants(caller, query.assistant_id, services);
-  return usageReply(caller.workspaceId, assistantIds, query, services);
+  const window = usageWindow(query, services);
+  return usageReply(caller.workspaceId, await listedAssistants(caller, query.assistant_id, services), window, services);
+}
+
+export interface UsageWindow {
+  /** Inclusive and exclusive, in Unix seconds. */
+  readonly start: number;
+  readonly end: number;
+  readonly bucket: 'day' | 'hour';
+}
+
+/** The window that a query asks for; throws `invalid_range`. */
+export function usageWindow(query: UsageFields, { clock }: Services): UsageWindow {
+  // The default window ends behind this second, so that what just happened is in it.
+  const end = query.end ?? secondsOf(clock.now()) + 1;
+  const start = query.start ?? Math.max(0, end - limits.usageDaysDefault * daySeconds);
+  if (start > end || end - start > limits.usageDaysMax * daySeconds) throw new Failure('invalid_range', { limit: limits.usageDaysMax });
+  return { start, end, bucket: query.bucket === 'hour' ? 'hour' : 'day' };
 }
 
 /** The usage of a workspace, of these assistants or (null) of all. */
 export async function usageReply(
   workspaceId: string,
   assistantIds: readonly string[] | null,
-  query: UsageFields,
+  { start, end, bucket }: UsageWindow,
   services: Services,
 ): Promise<Reply> {
-  const { start, end } = windowOf(query, services);
-  const bucket = query.bucket === 'hour' ? 'hour' : 'day';
-  const bucketSeconds = bucket === 'hour' ? 3600 : daySeconds;
-  const buckets = await services.store.usage(workspaceId, { assistantIds, start, end, bucketSeconds });
+  const buckets = await services.store.usage(workspaceId, { assistantIds, start, end, bucketSeconds: bucket === 'hour' ? 3600 : daySeconds });
   const data = buckets.map((counts) => ({ start: counts.start, ...usageCountsView(counts) }));
   return { status: 200, json: { object: 'usage', start, end, bucket, data, totals: usageCountsView(totalsOf(buckets)) } };
-}
-
-/** Start and end in Unix seconds; throws `invalid_range`. */
-function windowOf(query: UsageFields, { clock }: Services): { start: number; end: number } {
-  // The default window ends behind this second, so that what just happened is in it.
-  const end = query.end ?? secondsOf(clock.now()) + 1;
-  const start = query.start ?? Math.max(0, end - limits.usageDaysDefault * daySeconds);
-  if (start > end || end - start > limits.usageDaysMax * daySeconds) throw new Failure('invalid_range', { limit: limits.usageDaysMax });
-  return { start, end };
 }
 
 const none: UsageCounts = {

@@ -1,6 +1,8 @@
 /** Turns whose process died: their stored output becomes the partial message, and the session is free again. */
 import { sessionMachine, sessionVersion, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { secondsOf } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { estimateInputTokens, estimateTokens } from '../model.ts';
 import type { Session, Turn, Versioned } from '../store.ts';
 import { codePoints } from '../text.ts';
 import { openActor } from './actor.ts';
@@ -35,9 +37,12 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   const ending = endings[machine.state as keyof typeof endings] ?? endings.died;
   machine.send({ type: 'finished', at: nowMs, turnId });
 
-  const sealed: Turn = { ...turn, ...ending, endedAt: secondsOf(nowMs) };
-  const session = { ...found.record, machine: machine.snapshot() };
   const output = await store.output(place);
+  // What its provider counted died with the process: the estimate stands in (see `estimateTokens`).
+  const said = await store.recentMessages(workspaceId, sessionId, turn.messageIndex, limits.historyTokensMax * 4);
+  const counted = { inputTokens: estimateInputTokens(said), outputTokens: estimateTokens(codePoints(output)) };
+  const sealed: Turn = { ...turn, ...ending, ...counted, endedAt: secondsOf(nowMs) };
+  const session = { ...found.record, machine: machine.snapshot() };
   const finished = await store.finishTurn({
     session,
     version: found.version,

@@ -108,11 +108,13 @@ export class Sessions {
     return session;
   }
 
-  /** The session as it is, without waking its actor. */
+  /** The session as it is. Its actor is woken only where a turn is open in it that this process does not run: that seals a dead process's. */
   async read(workspaceId: string, sessionId: string): Promise<Session | null> {
     const live = this.population.peek(sessionId);
     if (live !== undefined) return live.record.workspaceId === workspaceId ? live.record : null;
-    return (await this.options.store.session(workspaceId, sessionId))?.record ?? null;
+    const record = (await this.options.store.session(workspaceId, sessionId))?.record ?? null;
+    if (record === null || (record.machine.context as SessionContext).activeTurnId === null) return record;
+    return (await this.of(workspaceId, sessionId))?.record ?? null;
   }
 
   /** The live actor of a session; a turn that its process left behind is sealed on the way. */
@@ -124,17 +126,17 @@ export class Sessions {
     return actor !== null && actor.record.workspaceId === workspaceId ? actor : null;
   }
 
-  /** Ends the session, and with it the turn in flight; answers once that turn is sealed. */
+  /** Ends the session, and with it the turn in flight; answers once that turn is sealed, or the store would not have it. */
   async end(actor: SessionActor): Promise<void> {
     await this.tell(actor, (at) => ({ type: 'end', at }));
-    await actor.runner?.over;
+    await actor.runner?.settled;
   }
 
   /** Aborts the turn if it is the one in flight; answers once it is sealed. */
   async abort(actor: SessionActor, turnId: string): Promise<void> {
     const { runner } = actor;
     await this.tell(actor, (at) => ({ type: 'abort', at, turnId }));
-    if (runner?.turnId === turnId) await runner.over;
+    if (runner?.turnId === turnId && !(await runner.settled)) throw new StoreUnavailable('an aborted turn could not be sealed');
   }
 
   /** Hands the actor an event that stores no output: decides, commits if the machine moved, acts. Returns the outcomes. */
@@ -185,7 +187,10 @@ export class Sessions {
 
   /** Forgets what was decided and takes the session as the store has it. */
   async reload(actor: SessionActor): Promise<void> {
-    const found = await this.options.store.session(actor.record.workspaceId, actor.record.id);
+    const found = await this.options.store.session(actor.record.workspaceId, actor.record.id).catch((error) => {
+      actor.machine.restore(actor.record.machine);
+      throw error;
+    });
     if (found === null) {
       this.population.discard(actor.record.id);
       throw new Failure('session_not_found');

@@ -1,10 +1,9 @@
 /** The beginnings and ends of turns. What happens between them never passes through an actor. */
-import { secondsOf } from '../clock.ts';
+import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { estimateTokens, type ModelFailure } from '../model.ts';
+import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
 import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn } from '../store.ts';
-import { codePoints } from '../text.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
@@ -44,13 +43,22 @@ export class Turns {
     return this.#running.size;
   }
 
-  /** Resolves when every turn has ended, the last of them stopped after `graceMs`. */
-  async drain(graceMs: number): Promise<void> {
-    const timer = this.#options.clock.after(graceMs, () => {
-      for (const runner of this.#running) void runner.stop('drain');
-    });
-    while (this.#running.size > 0) await Promise.race([...this.#running].map((runner) => runner.over));
-    timer.cancel();
+  /** Resolves when every turn has ended: what still runs after `graceMs` is stopped, and what no store would seal `sealMs` later is left to the next start. */
+  async drain(graceMs: number, sealMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const within = async (delayMs: number): Promise<void> => {
+      let timer: Timer | undefined;
+      const late = new Promise<void>((resolve) => (timer = clock.after(delayMs, resolve)));
+      await Promise.race([late, this.#allOver()]);
+      timer?.cancel();
+    };
+    await within(graceMs);
+    for (const runner of this.#running) void runner.stop('drain');
+    await within(sealMs);
+  }
+
+  async #allOver(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running].map((runner) => runner.over));
   }
 
   /** Begins a turn on the session: decides, commits, and calls the model. Throws the refusal. */
@@ -84,15 +92,14 @@ export class Turns {
     if (refusal !== null) throw new Failure(refusal);
 
     const before = actor.record;
-    const history = await store.recentMessages(before.workspaceId, before.id, before.messageCount, limits.historyTokensMax * 4).catch((error) => {
+    const undo = (error: unknown): never => {
       actor.machine.restore(before.machine);
       throw error;
-    });
-    const workspace = await this.#workspaces.of(actor.record.workspaceId);
-    if (workspace === null || !(await this.#workspaces.acquired(workspace))) {
-      actor.machine.restore(actor.record.machine);
-      throw workspace === null ? new Failure('session_not_found') : workspaceFull();
-    }
+    };
+    const history = await store.recentMessages(before.workspaceId, before.id, before.messageCount, limits.historyTokensMax * 4).catch(undo);
+    const workspace = await this.#workspaces.of(before.workspaceId).catch(undo);
+    if (workspace === null) return undo(new Failure('session_not_found'));
+    if (!(await this.#workspaces.acquired(workspace).catch(undo))) return undo(workspaceFull());
     const turn: Turn = {
       id: turnId,
       sessionId: before.id,
@@ -152,13 +159,12 @@ export class Turns {
   #run(actor: SessionActor, before: Session, turn: Turn, fence: Fence, history: readonly Message[], wanted: WantedTurn): TurnRunner {
     const { store, clock, turnMsMax } = this.#options;
     const place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
-    const inputTokens = () => estimateTokens(history.reduce((sum, one) => sum + codePoints(one.content), 0));
     const runner = new TurnRunner(
       { turnId: turn.id, messageId: turn.messageId },
       {
         append: (position, text) => store.appendOutput({ ...place, fence, position, text }),
         finish: (outcome, tail, usage, length) => {
-          const counted = usage ?? { inputTokens: inputTokens(), outputTokens: estimateTokens(length) };
+          const counted = usage ?? { inputTokens: estimateInputTokens(history), outputTokens: estimateTokens(length) };
           return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => (answer === 'fenced' ? answer : counted));
         },
         withdraw: () => this.#withdraw(actor, before, turn, fence),
@@ -230,12 +236,17 @@ export class Turns {
         actor.machine.send({ type: 'finished', at, turnId });
         const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, machine: actor.machine.snapshot() };
         let fenced = false;
-        const held = await this.#sessions.commit(actor, session, async () => {
+        const held = this.#sessions.commit(actor, session, async () => {
           const answer = await step(session, actor.version);
           fenced = answer.outcome === 'fenced';
           return answer.outcome === 'finished' ? answer.version : null;
         });
-        if (held) return 'finished';
+        // A session that is gone, with its workspace or by retention, has no turn left to seal.
+        const finished = await held.catch((error) => {
+          if (fenced) return false;
+          throw error;
+        });
+        if (finished) return 'finished';
         if (fenced) return 'fenced';
       }
       throw new StoreUnavailable('a session would not hold still');

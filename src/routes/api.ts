@@ -8,11 +8,15 @@ import { transcript } from '../handlers/transcript.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import { usage } from '../handlers/usage.ts';
 import { limits } from '../limits.ts';
-import type { Route } from '../request.ts';
+import type { Route, Success } from '../request.ts';
 import * as wire from '../wire.ts';
 import { api, json, open, text } from './row.ts';
 
-const events = text('text/event-stream', "The turn's events: turn.started, message.delta and one of turn.completed, turn.aborted and error.");
+const events: Success = {
+  status: 200,
+  description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
+  content: { type: 'text/event-stream', schema: wire.TurnEvents },
+};
 
 const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
 const onTurn = [...onSession, 'turn_not_found'] as const;

@@ -14,7 +14,7 @@ const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
 export const consoleRoutes: readonly Route[] = [
   operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
-    query: wire.PageQuery,
+    query: wire.WorkspacesQuery,
     success: json(wire.WorkspaceList, 'A page of workspaces.'),
   }),
   operator('POST', '/console/api/workspaces', workspaces.createWorkspace, {
@@ -40,7 +40,7 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/assistants`, assistants.listAssistants, {
     summary: 'Lists assistants.',
-    query: wire.PageQuery,
+    query: wire.AssistantsQuery,
     success: json(wire.ConsoleAssistantList, 'A page of assistants.'),
     errors: consoleErrors,
   }),
@@ -75,7 +75,7 @@ export const consoleRoutes: readonly Route[] = [
   ),
   operator('GET', `${inWorkspace}/keys`, keys.listKeys, {
     summary: 'Lists API keys.',
-    query: wire.PageQuery,
+    query: wire.KeysQuery,
     success: json(wire.KeyList, 'A page of keys.'),
     errors: consoleErrors,
   }),
@@ -103,7 +103,7 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/credentials`, credentials.listCredentials, {
     summary: "Lists providers' credentials without their secrets.",
-    query: wire.PageQuery,
+    query: wire.CredentialsQuery,
     success: json(wire.CredentialList, 'A page of credentials.'),
     errors: consoleErrors,
   }),
@@ -128,7 +128,7 @@ export const consoleRoutes: readonly Route[] = [
     summary: "Lists a workspace's sessions.",
     query: wire.SessionsQuery,
     success: json(wire.SessionList, 'A page of sessions.'),
-    errors: consoleErrors,
+    errors: assistantErrors,
   }),
   operator('GET', `${inWorkspace}/sessions/{id}`, workspaces.getWorkspaceSession, {
     summary: 'Fetches a session.',
@@ -145,6 +145,6 @@ export const consoleRoutes: readonly Route[] = [
     summary: "A workspace's usage.",
     query: wire.UsageQuery,
     success: json(wire.UsageView, 'Usage by bucket and in all.'),
-    errors: ['route_not_found', 'invalid_range'],
+    errors: ['route_not_found', 'assistant_not_found', 'invalid_range'],
   }),
 ];

@@ -54,10 +54,13 @@ export class TurnRunner {
   readonly begun: Promise<Begun>;
   /** Resolves once the turn is sealed or withdrawn. */
   readonly over: Promise<void>;
+  /** Resolves once readers know how the turn ended: whether that is stored, or the store is away and will be asked again. */
+  readonly settled: Promise<boolean>;
   readonly #effects: TurnEffects;
   readonly #clock: Clock;
   #announceBegun!: (begun: Begun) => void;
   #announceOver!: () => void;
+  #announceSettled!: (stored: boolean) => void;
   #call: ModelCall | null = null;
   #usage: ModelUsage | null = null;
   /** A high surrogate whose other half has not come yet. */
@@ -73,6 +76,7 @@ export class TurnRunner {
     this.#clock = clock;
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
     this.over = new Promise((resolve) => (this.#announceOver = resolve));
+    this.settled = new Promise((resolve) => (this.#announceSettled = resolve));
     this.#timer = clock.after(turnMsMax, () => void this.stop('time'));
   }
 
@@ -92,16 +96,16 @@ export class TurnRunner {
     this.#failed(reason);
   }
 
-  /** Stops the turn and its provider at once; resolves when it is sealed. Does nothing to a turn that is over. */
-  stop(reason: Stop): Promise<void> {
-    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return this.over;
+  /** Stops the turn and its provider at once; resolves as `settled` does. Does nothing to a turn that is over. */
+  stop(reason: Stop): Promise<boolean> {
+    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return this.settled;
     this.#call?.cancel();
     const ours = reason === 'time' || reason === 'drain';
     if (!ours) this.#seal(outcomes[reason]);
     // Before the first output a failure is a status, so the turn leaves nothing behind.
     else if (this.#phase === 'waiting') this.#withdraw(reason === 'drain' ? 'unavailable' : 'withdrawn');
     else this.#seal(outcomes.ours);
-    return this.over;
+    return this.settled;
   }
 
   #text(piece: string): void {
@@ -167,9 +171,15 @@ export class TurnRunner {
   #storeFailed(): void {
     if (this.#phase !== 'streaming') return;
     this.#call?.cancel();
+    this.#giveUp();
+    this.#seal(outcomes.ours, { position: this.log.stored, text: '' });
+  }
+
+  /** Readers are not kept waiting for a store that is away. */
+  #giveUp(): void {
     this.#announceBegun({ kind: 'unavailable' });
     this.log.close({ type: 'failed', errorCode: 'api_error' });
-    this.#seal(outcomes.ours, { position: this.log.stored, text: '' });
+    this.#announceSettled(false);
   }
 
   #seal(outcome: TurnOutcome, tail?: { position: number; text: string }): void {
@@ -187,9 +197,7 @@ export class TurnRunner {
       if (!given) this.log.commit(this.log.pieces.length);
       this.#close(terminalFor(outcome, counted), { kind: 'begun' }, outcome.status);
     } catch {
-      // Readers are not kept waiting for a store that is away; the seal is.
-      this.#announceBegun({ kind: 'unavailable' });
-      this.log.close({ type: 'failed', errorCode: 'api_error' });
+      this.#giveUp();
       this.#clock.after(sealRetryMs, () => void this.#sealOnce(outcomes.ours, { position: this.log.stored, text: '' }));
     }
   }
@@ -200,8 +208,7 @@ export class TurnRunner {
     this.#effects.withdraw().then(
       () => this.#close({ type: 'failed', errorCode: kind === 'withdrawn' ? 'assistant_unavailable' : 'api_error' }, { kind }, 'withdrawn'),
       () => {
-        this.#announceBegun({ kind: 'unavailable' });
-        this.log.close({ type: 'failed', errorCode: 'api_error' });
+        this.#giveUp();
         this.#clock.after(sealRetryMs, () => this.#withdraw(kind));
       },
     );
@@ -214,6 +221,7 @@ export class TurnRunner {
     this.#effects.over(status);
     this.log.close(terminal);
     this.#announceBegun(begun);
+    this.#announceSettled(true);
     this.#announceOver();
   }
 }

@@ -1,5 +1,6 @@
 /** The pieces that requests and responses are made of (contract, part 1). */
-import { Type, type TSchema } from 'typebox';
+import { Type, type Static, type TSchema } from 'typebox';
+import type { IdPrefix } from '../ids.ts';
 import { limits } from '../limits.ts';
 
 /** A string without lone surrogates; its length counts Unicode code points. */
@@ -30,9 +31,20 @@ export const listOf = <S extends TSchema>(name: string, item: S) =>
     }),
   );
 
-/** The query of every list. */
-export const pageQuery = {
+/** An object of the client's own names. Two kinds of name are no text that can be kept: a lone surrogate, and the one that JavaScript gives a meaning. */
+export const mapOf = <S extends TSchema>(value: S, options: { maxProperties?: number; propertyNames?: object } = {}) =>
+  Type.Refine(Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options }), (map) =>
+    Object.keys(map).every((name) => name.isWellFormed() && name !== '__proto__'),
+  );
+
+/** The query of a list whose cursors look like this. */
+const pageQuery = (cursor: string, order: 'asc' | 'desc') => ({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMax, default: limits.listDefault })),
-  after: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The `next_cursor` of the page before.' })),
-  order: Type.Optional(Strings(['asc', 'desc'])),
-};
+  after: Type.Optional(Type.String({ pattern: cursor, description: 'The `next_cursor` of the page before.' })),
+  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: order })),
+});
+
+/** The query of a list of records, newest first; their ids are its cursors. */
+export const recordsQuery = (prefix: IdPrefix) => pageQuery(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`, 'desc');
+/** The query of a transcript, oldest first; its cursors are indexes. */
+export const messagesQuery = () => pageQuery('^[0-9]{1,12}$', 'asc');

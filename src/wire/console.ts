@@ -1,7 +1,7 @@
 /** The console's shapes (contract 9). In a PATCH, null clears what may be empty; what is absent stays as it is. */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { Id, listOf, named, Nullable, pageQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import { Id, listOf, mapOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
 
 const ModelSettings = Type.Object({
@@ -22,7 +22,7 @@ const VoiceSettings = Type.Object({
 
 const LinkSettings = Type.Object({
   slug: Type.Optional(Nullable(Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$' }))),
-  limits: Type.Optional(Type.Record(Text(64), Nullable(Type.Integer({ minimum: 0 })))),
+  limits: Type.Optional(mapOf(Nullable(Type.Integer({ minimum: 0 })), { maxProperties: limits.linkLimitsMax, propertyNames: { type: 'string', minLength: 1, maxLength: 64 } })),
   origins: Type.Optional(Type.Array(Text(300), { maxItems: 100 })),
 });
 
@@ -94,7 +94,9 @@ export type CreateAssistantBody = Static<typeof CreateAssistantBody>;
 export type PatchAssistantBody = Static<typeof PatchAssistantBody>;
 export type KeyBody = Static<typeof PatchKeyBody>;
 
-export const PageQuery = Type.Object(pageQuery);
+export const WorkspacesQuery = Type.Object(recordsQuery('wks'));
+export const KeysQuery = Type.Object(recordsQuery('key'));
+export const CredentialsQuery = Type.Object(recordsQuery('crd'));
 
 const stamps = { created_at: UnixSeconds(), updated_at: UnixSeconds() };
 
@@ -135,7 +137,7 @@ export const ConsoleAssistantView = named(
     link: Nullable(
       Type.Object({
         slug: Nullable(Type.String()),
-        limits: Type.Record(Type.String(), Nullable(Type.Integer())),
+        limits: mapOf(Nullable(Type.Integer())),
         origins: Type.Array(Type.String()),
       }),
     ),

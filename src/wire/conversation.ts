@@ -1,7 +1,7 @@
 /** The API's own shapes (contract 6 and 7). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { Id, listOf, named, Nullable, pageQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import { Id, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
 export const VisitorField = named(
   'VisitorField',
@@ -40,8 +40,8 @@ export const SessionView = named(
     status: Strings(['open', 'ended', 'expired']),
     active_turn_id: Nullable(Id('turn')),
     channel: Strings(['api', 'link', 'widget']),
-    visitor: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
-    metadata: Type.Record(Type.String(), Type.String()),
+    visitor: mapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+    metadata: mapOf(Type.String()),
     max_call_seconds: Type.Integer(),
     created_at: UnixSeconds(),
     expires_at: UnixSeconds(),
@@ -118,18 +118,13 @@ export const CreateSessionBody = named(
   Type.Object({
     assistant_id: Type.String({ minLength: 1 }),
     visitor: Type.Optional(
-      Type.Record(Type.String(), Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), {
-        maxProperties: limits.visitorFieldsMax,
-      }),
+      mapOf(Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), { maxProperties: limits.visitorFieldsMax }),
     ),
     metadata: Type.Optional(
-      Type.Refine(
-        Type.Record(Type.String(), Text(limits.metadataValueCharactersMax, 0), {
-          maxProperties: limits.metadataPairsMax,
-          propertyNames: { type: 'string', minLength: 1, maxLength: limits.metadataKeyCharactersMax },
-        }),
-        (pairs) => Object.keys(pairs).every((key) => key.isWellFormed()),
-      ),
+      mapOf(Text(limits.metadataValueCharactersMax, 0), {
+        maxProperties: limits.metadataPairsMax,
+        propertyNames: { type: 'string', maxLength: limits.metadataKeyCharactersMax },
+      }),
     ),
   }),
 );
@@ -137,13 +132,13 @@ export type CreateSessionBody = Static<typeof CreateSessionBody>;
 
 export const ChatBody = named('Chat', Type.Object({ message: Text(limits.messageCharactersMax) }));
 
-export const AssistantsQuery = Type.Object(pageQuery);
+export const AssistantsQuery = Type.Object(recordsQuery('asst'));
 export const SessionsQuery = Type.Object({
-  ...pageQuery,
+  ...recordsQuery('ses'),
   assistant_id: Type.Optional(Type.String()),
   status: Type.Optional(Strings(['open', 'ended', 'expired'])),
 });
-export const TranscriptQuery = Type.Object(pageQuery);
+export const TranscriptQuery = Type.Object(messagesQuery());
 export const EventsQuery = Type.Object({
   after: Type.Optional(Type.Integer({ minimum: 0, description: 'The `id` of the last event seen; wins over `Last-Event-ID`.' })),
 });
@@ -170,3 +165,9 @@ export const events = {
   'turn.aborted': named('TurnAborted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Type.Literal('aborted') })),
   error: named('ErrorEvent', Type.Object({ code: Type.String(), message: Type.String() })),
 };
+
+const event = (name: keyof typeof events) =>
+  Type.Object({ event: Type.Literal(name), id: Type.String({ description: 'The code points of output up to and including this event.' }), data: events[name] });
+
+/** A turn's stream: its events in order, each with its data as one line of JSON. */
+export const TurnEvents = named('TurnEvents', Type.Array(Type.Union((Object.keys(events) as (keyof typeof events)[]).map(event))));

@@ -1,21 +1,5 @@
 import t from 'tap';
-import {
-  assistant,
-  consoleAssistant,
-  empty,
-  fail,
-  fakeServer,
-  id,
-  key,
-  list,
-  operatorToken,
-  run,
-  sendJson,
-  session,
-  workspace,
-  type Received,
-  type Route,
-} from './support.ts';
+import { assistant, consoleAssistant, empty, fakeServer, id, key, list, operatorToken, run, session, workspace, type Route } from './support.ts';
 
 const base = `/console/api/workspaces/${workspace.id}`;
 const workspaces: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
@@ -62,29 +46,6 @@ t.test('keys revoke, by name over all pages', async (t) => {
   });
   t.strictSame(await run(t, ['keys', 'revoke', 'shop'], { env: server.env }), { code: 0, stdout: `Revoked the key "shop" (${key.id}).\n`, stderr: '' });
   t.strictSame(await run(t, ['keys', 'revoke', 'none'], { env: server.env }), { code: 1, stdout: '', stderr: 'parley: No key is called "none".\n' });
-});
-
-t.test('the workspace: the only one, the one called default, or the one named', async (t) => {
-  const second = { ...workspace, id: id('wks', 'b'), name: 'second' };
-  const named = { ...workspace, id: id('wks', 'c'), name: 'default' };
-  let known: object[] = [second];
-  const server = await fakeServer(t, {
-    'GET /console/api/workspaces': () => list(...known),
-    [`GET /console/api/workspaces/${second.id}/keys`]: () => list(),
-    [`GET /console/api/workspaces/${named.id}/keys`]: () => list(),
-  });
-  const reached = async (...args: string[]) => {
-    const done = await run(t, ['keys', 'list', ...args], { env: server.env });
-    return done.code === 0 ? server.received.at(-1)!.path.split('/')[4] : `${done.code} ${done.stderr}`;
-  };
-  t.equal(await reached(), second.id);
-  known = [second, named];
-  t.equal(await reached(), named.id);
-  t.equal(await reached('--workspace', 'second'), second.id);
-  t.equal(await reached('--workspace', 'third'), '1 parley: No workspace is called "third".\n');
-  known = [second, second];
-  t.equal(await reached(), '2 parley: There are several workspaces; choose one with --workspace.\n');
-  t.match(await reached('--workspace', 'second'), '2 parley: Several workspaces are called "second"');
 });
 
 t.test('workspaces and credentials', async (t) => {
@@ -185,52 +146,4 @@ t.test('usage: what was used, and its window', async (t) => {
   t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0$/);
   t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0$/);
   t.equal(lines[6], 'Without use, and left out: 2 days.');
-});
-
-t.test("failures: the API's message with code and request id, or its JSON; exit code 1", async (t) => {
-  const body = { error: { type: 'not_found', code: 'session_not_found', message: 'No such session.' }, request_id: 'req_test' };
-  const server = await fakeServer(t, {
-    ...workspaces,
-    [`GET ${base}/sessions/gone`]: (_request, response) => sendJson(response, 404, body),
-    [`GET ${base}/sessions/proxy`]: (_request, response) => void response.writeHead(502).end('<html>'),
-    [`GET ${base}/sessions/html`]: (_request, response) => void response.writeHead(200).end('<html>'),
-    [`GET ${base}/keys`]: (_request, response) => fail(response, 401, 'authentication_error', 'invalid_api_key', 'The API key is not valid.'),
-  });
-  const { env, url } = server;
-  t.strictSame(await run(t, ['sessions', 'show', 'gone'], { env }), { code: 1, stdout: '', stderr: 'parley: No such session. (session_not_found, request req_test)\n' });
-  t.strictSame(await run(t, ['sessions', 'show', 'gone', '--json'], { env }), { code: 1, stdout: '', stderr: `${JSON.stringify(body)}\n` });
-  t.strictSame(await run(t, ['sessions', 'show', 'proxy'], { env }), { code: 1, stdout: '', stderr: 'parley: The server answered 502 without an error that parley knows.\n' });
-  t.strictSame(await run(t, ['sessions', 'show', 'html'], { env }), { code: 1, stdout: '', stderr: `parley: What answers at ${url} is not parley.\n` });
-  t.match(await run(t, ['keys', 'list'], { env }), { code: 1, stderr: /^parley: The server does not accept this operator token\..*\(invalid_api_key, request req_test\)\n$/ });
-});
-
-t.test('where and who: flags, environment, data folder', async (t) => {
-  const server = await fakeServer(t, { ...workspaces });
-  const sent = (): Received => server.received.at(-1)!;
-  const folder = t.testdir({ data: { 'operator-token': 'token-of-the-folder\n' }, other: { 'operator-token': 'token-of-the-other-folder\n' } });
-  const port = new URL(server.url).port;
-  const args = ['workspaces', 'list'];
-  t.equal((await run(t, args, { cwd: folder, env: { PORT: port } })).code, 0);
-  t.equal(sent().headers.authorization, 'Bearer token-of-the-folder');
-  t.equal((await run(t, args, { cwd: folder, env: { PORT: port, PARLEY_STORE: 'lmdb:./other' } })).code, 0);
-  t.equal(sent().headers.authorization, 'Bearer token-of-the-other-folder');
-  t.equal((await run(t, [...args, '--url', `${server.url}/`, '--operator-token', 'token-of-the-flag'], { cwd: folder, env: { PARLEY_URL: 'http://127.0.0.1:1', PARLEY_OPERATOR_TOKEN: 'token-of-the-environment' } })).code, 0);
-  t.equal(sent().headers.authorization, 'Bearer token-of-the-flag');
-
-  t.match(await run(t, args, { cwd: folder, env: { PARLEY_STORE: 'lmdb:none' } }), { code: 2, stderr: /^parley: No operator token\..*\(there is no none\/operator-token\)\.\n$/ });
-  t.strictSame(await run(t, args, { env: { PARLEY_OPERATOR_TOKEN: 'short' } }), { code: 2, stdout: '', stderr: 'parley: PARLEY_OPERATOR_TOKEN must have at least 16 characters.\n' });
-  t.strictSame(await run(t, args, { env: { ...server.env, PARLEY_URL: 'nowhere' } }), { code: 2, stdout: '', stderr: 'parley: PARLEY_URL must be an http or https address without a user name.\n' });
-});
-
-t.test('a server that is not there is said so in a line', async (t) => {
-  const { createServer } = await import('node:net');
-  const taken = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  const { port } = taken.address() as { port: number };
-  await new Promise((resolve) => taken.close(resolve));
-  const env = { PARLEY_URL: `http://127.0.0.1:${port}`, PARLEY_OPERATOR_TOKEN: operatorToken };
-  const message = `Nothing listens at http://127.0.0.1:${port}. Start the server with \`parley serve\`, or name another with --url.`;
-  t.strictSame(await run(t, ['keys', 'list'], { env }), { code: 1, stdout: '', stderr: `parley: ${message}\n` });
-  const json = await run(t, ['keys', 'list', '--json'], { env });
-  t.strictSame(JSON.parse(json.stderr), { error: { type: 'command_error', code: 'connection_failed', message }, request_id: null });
 });

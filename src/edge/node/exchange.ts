@@ -6,7 +6,7 @@ import { silentOutlet, streamFraming } from '../response.ts';
 import { declaredLength } from '../screen.ts';
 import type { HeaderLines } from '../screen.ts';
 import { NodeRequest } from './request.ts';
-import type { NodeHouse } from './request.ts';
+import type { NodeShared } from './request.ts';
 
 /** An exchange in this engine. */
 export class NodeExchange extends NodeRequest implements Exchange {
@@ -14,10 +14,10 @@ export class NodeExchange extends NodeRequest implements Exchange {
   #request: IncomingMessage;
   #reading = false;
 
-  constructor(house: NodeHouse, request: IncomingMessage, response: ServerResponse, lines: HeaderLines) {
-    super(house, request, response, lines);
+  constructor(shared: NodeShared, request: IncomingMessage, response: ServerResponse, lines: HeaderLines) {
+    super(shared, request, response, lines);
     this.#request = request;
-    this.bodyReader = new BodyReader(house.bounds, house.clock, declaredLength(lines));
+    this.bodyReader = new BodyReader(shared.bounds, shared.clock, declaredLength(lines));
     // Without a listener an aborted request would be an uncaught error; that it went is told by the connection.
     request.on('error', () => {});
   }
@@ -40,7 +40,7 @@ export class NodeExchange extends NodeRequest implements Exchange {
     }
     // The head is kept by the response until the first piece, and leaves with it.
     this.writeHead(status, headers);
-    return new NodeOutlet(this, this.house, this.response);
+    return new NodeOutlet(this, this.shared, this.response);
   }
 }
 
@@ -51,15 +51,15 @@ export class NodeExchange extends NodeRequest implements Exchange {
  */
 class NodeOutlet implements Outlet {
   #exchange: NodeExchange;
-  #house: NodeHouse;
+  #shared: NodeShared;
   #response: ServerResponse;
   #told = false;
   #ended = false;
   #drain: (() => void) | null = null;
 
-  constructor(exchange: NodeExchange, house: NodeHouse, response: ServerResponse) {
+  constructor(exchange: NodeExchange, shared: NodeShared, response: ServerResponse) {
     this.#exchange = exchange;
-    this.#house = house;
+    this.#shared = shared;
     this.#response = response;
     response.on('drain', () => this.#drained());
   }
@@ -68,7 +68,7 @@ class NodeOutlet implements Outlet {
     if (this.#exchange.gone || this.#ended) return false;
     if (piece.length === 0) return !this.#told;
     const waiting = this.#response.writableLength;
-    if (this.#told && waiting + piece.length > this.#house.bounds.slowReaderBytesMax) {
+    if (this.#told && waiting + piece.length > this.#shared.bounds.slowReaderBytesMax) {
       this.#exchange.cut();
       return false;
     }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket as NetSocket } from 'node:net';
+import type { WebSocketServer } from 'ws';
 import type { Clock } from '../../clock.ts';
 import type { EdgeBounds, RequestHead, ResponseHeaders } from '../../edge.ts';
 import { plainAddress } from '../address.ts';
@@ -10,11 +11,16 @@ import type { Cuttable, Running } from '../running.ts';
 import { valuesOf } from '../screen.ts';
 import type { HeaderLines } from '../screen.ts';
 
+/** What a handshake is to say beyond the standard, looked up by the request. */
+export type Handshakes = WeakMap<IncomingMessage, { headers: ResponseHeaders; protocol: string | undefined }>;
+
 /** What every request of one edge shares. */
-export interface NodeHouse {
+export interface NodeShared {
   readonly bounds: EdgeBounds;
   readonly clock: Clock;
   readonly running: Running;
+  readonly sockets: WebSocketServer;
+  readonly handshakes: Handshakes;
   /** Every connection with what runs on it; pipelined requests can be several. */
   readonly connections: Map<NetSocket, Set<NodeRequest>>;
 }
@@ -37,7 +43,7 @@ export class NodeRequest implements RequestHead, Cuttable {
   readonly query: string;
   readonly remoteAddress: string;
   gone = false;
-  protected readonly house: NodeHouse;
+  protected readonly shared: NodeShared;
   protected readonly socket: NetSocket;
   protected readonly response: ServerResponse;
   protected bodyReader: BodyReader | null = null;
@@ -45,10 +51,10 @@ export class NodeRequest implements RequestHead, Cuttable {
   #goneCallbacks: (() => void)[] = [];
   #answered = false;
 
-  constructor(house: NodeHouse, request: IncomingMessage, response: ServerResponse, lines: HeaderLines) {
+  constructor(shared: NodeShared, request: IncomingMessage, response: ServerResponse, lines: HeaderLines) {
     const target = originForm(request.url ?? '/');
     const mark = target.indexOf('?');
-    this.house = house;
+    this.shared = shared;
     this.socket = request.socket;
     this.response = response;
     this.method = (request.method ?? '').toUpperCase();
@@ -56,8 +62,8 @@ export class NodeRequest implements RequestHead, Cuttable {
     this.query = mark < 0 ? '' : target.slice(mark + 1);
     this.remoteAddress = plainAddress(request.socket.remoteAddress);
     this.#lines = lines;
-    house.running.add(this);
-    house.connections.get(request.socket)?.add(this);
+    shared.running.add(this);
+    shared.connections.get(request.socket)?.add(this);
     response.on('finish', () => this.#finish());
   }
 
@@ -81,7 +87,7 @@ export class NodeRequest implements RequestHead, Cuttable {
 
   /** Cuts the connection if what waits for the client to read does not move for `connectionIdleMs`. */
   awaitReader(): void {
-    if (this.response.writableLength > 0) this.socket.setTimeout(this.house.bounds.connectionIdleMs);
+    if (this.response.writableLength > 0) this.socket.setTimeout(this.shared.bounds.connectionIdleMs);
   }
 
   /** Nothing waits for the client to read. */
@@ -105,7 +111,7 @@ export class NodeRequest implements RequestHead, Cuttable {
 
   /** Whether the answer is the connection's last. */
   protected get closes(): boolean {
-    return this.house.running.draining || this.bodyReader?.closesConnection === true;
+    return this.shared.running.draining || this.bodyReader?.closesConnection === true;
   }
 
   /** Checks that an answer can be sent, once; whether there is still somebody to send it to. */
@@ -125,16 +131,16 @@ export class NodeRequest implements RequestHead, Cuttable {
   protected complete(): void {
     this.#goneCallbacks = [];
     this.bodyReader?.abandon();
-    this.house.running.delete(this);
-    this.house.connections.get(this.socket)?.delete(this);
+    this.shared.running.delete(this);
+    this.shared.connections.get(this.socket)?.delete(this);
   }
 
   #finish(): void {
     this.complete();
-    const others = this.house.connections.get(this.socket)?.size ?? 0;
+    const others = this.shared.connections.get(this.socket)?.size ?? 0;
     // With none left, the engine has just set its own time for the next request.
     if (others > 0) this.forgetReader();
     // A stream whose head went out before the edge began to close has promised the client an open connection.
-    else if (this.house.running.draining) this.socket.end();
+    else if (this.shared.running.draining) this.socket.end();
   }
 }

@@ -1,39 +1,32 @@
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket as NetSocket } from 'node:net';
-import type { WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import type { Timer } from '../../clock.ts';
 import type { ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
 import { guarded } from '../guard.ts';
 import type { Cuttable } from '../running.ts';
 import type { HeaderLines } from '../screen.ts';
 import { NodeRequest } from './request.ts';
-import type { NodeHouse } from './request.ts';
-
-/** What the handshake is to say beyond the standard, looked up by the request. */
-export type Handshakes = WeakMap<IncomingMessage, { headers: ResponseHeaders; protocol: string | undefined }>;
+import type { NodeShared } from './request.ts';
 
 /** A request to upgrade in this engine. */
 export class NodeUpgrade extends NodeRequest implements Upgrade {
-  #server: WebSocketServer;
-  #handshakes: Handshakes;
   #request: IncomingMessage;
   #first: Buffer;
   #onEnd = (): void => this.cut();
 
-  constructor(house: NodeHouse, request: IncomingMessage, lines: HeaderLines, first: Buffer, server: WebSocketServer, handshakes: Handshakes) {
-    const response = new ServerResponse(request);
-    super(house, request, response, lines);
+  /** `first` is what came behind the head already. */
+  constructor(shared: NodeShared, request: IncomingMessage, lines: HeaderLines, first: Buffer) {
+    super(shared, request, new ServerResponse(request), lines);
     this.#request = request;
-    this.#server = server;
-    this.#handshakes = handshakes;
     this.#first = first;
     this.socket.on('end', this.#onEnd);
   }
 
   override respond(status: number, headers: ResponseHeaders, body?: string | Uint8Array): void {
     if (this.gone) return;
-    this.response.assignSocket(this.socket);
+    if (this.response.socket === null) this.response.assignSocket(this.socket);
     this.response.on('finish', () => this.socket.destroySoon());
     super.respond(status, { ...headers, connection: 'close' }, body);
   }
@@ -41,16 +34,16 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
   accept(listener: SocketListener, headers: ResponseHeaders = {}, protocol?: string): void {
     if (!this.claim(headers)) return;
     this.socket.off('end', this.#onEnd);
-    this.#handshakes.set(this.#request, { headers, protocol });
-    const socket = new NodeSocket(this.house, this.socket, listener);
-    this.#server.handleUpgrade(this.#request, this.socket, this.#first, (engine) => socket.opened(engine));
+    this.shared.handshakes.set(this.#request, { headers, protocol });
+    const socket = new NodeSocket(this.shared, this.socket, listener);
+    this.shared.sockets.handleUpgrade(this.#request, this.socket, this.#first, (engine) => socket.opened(engine));
     this.complete();
   }
 }
 
 /** A socket in this engine. */
 export class NodeSocket implements Socket, Cuttable {
-  #house: NodeHouse;
+  #shared: NodeShared;
   #connection: NetSocket;
   #listener: SocketListener;
   #engine: WebSocket | null = null;
@@ -59,13 +52,13 @@ export class NodeSocket implements Socket, Cuttable {
   #told = false;
   #heartbeat: Timer | null = null;
 
-  constructor(house: NodeHouse, connection: NetSocket, listener: SocketListener) {
-    this.#house = house;
+  constructor(shared: NodeShared, connection: NetSocket, listener: SocketListener) {
+    this.#shared = shared;
     this.#connection = connection;
     this.#listener = listener;
-    house.running.add(this);
+    shared.running.add(this);
     // A handshake that fails at the last moment never opens; the connection's end is then all there is to see.
-    connection.once('close', () => this.#house.running.delete(this));
+    connection.once('close', () => this.#shared.running.delete(this));
   }
 
   get bufferedBytes(): number {
@@ -74,7 +67,7 @@ export class NodeSocket implements Socket, Cuttable {
 
   send(data: string | Uint8Array): boolean {
     if (this.#engine === null || this.#code !== null) return false;
-    if (this.#told && this.bufferedBytes + data.length > this.#house.bounds.slowReaderBytesMax) {
+    if (this.#told && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
       this.#code = 1006;
       this.#engine.terminate();
       return false;
@@ -122,7 +115,7 @@ export class NodeSocket implements Socket, Cuttable {
   }
 
   #beat(): void {
-    this.#heartbeat = this.#house.clock.after(this.#house.bounds.connectionIdleMs / 2, () => {
+    this.#heartbeat = this.#shared.clock.after(this.#shared.bounds.connectionIdleMs / 2, () => {
       if (!this.#alive) return this.#engine?.terminate();
       this.#alive = false;
       this.#engine?.ping();
@@ -133,7 +126,7 @@ export class NodeSocket implements Socket, Cuttable {
   #closed(code: number): void {
     this.#engine = null;
     this.#heartbeat?.cancel();
-    this.#house.running.delete(this);
+    this.#shared.running.delete(this);
     guarded(() => this.#listener.closed(code), () => {});
   }
 

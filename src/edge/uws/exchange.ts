@@ -6,15 +6,15 @@ import { silentOutlet, streamFraming } from '../response.ts';
 import { declaredLength } from '../screen.ts';
 import type { HeaderLines } from '../screen.ts';
 import { UwsRequest } from './request.ts';
-import type { UwsHouse } from './request.ts';
+import type { UwsShared } from './request.ts';
 
 /** An exchange in this engine. */
 export class UwsExchange extends UwsRequest implements Exchange {
   protected override readonly bodyReader: BodyReader;
 
-  constructor(house: UwsHouse, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
-    super(house, response, request, lines);
-    const body = new BodyReader(house.bounds, house.clock, declaredLength(lines));
+  constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
+    super(shared, response, request, lines);
+    const body = new BodyReader(shared.bounds, shared.clock, declaredLength(lines));
     this.bodyReader = body;
     // The body is taken in from the start: what arrives while nobody listens would be lost.
     if (!body.settled) response.onData((piece, isLast) => this.#take(body, piece, isLast));
@@ -38,7 +38,7 @@ export class UwsExchange extends UwsRequest implements Exchange {
 
   /** For the outlet: bytes that may wait for a slow reader. */
   get slowReaderBytesMax(): number {
-    return this.house.bounds.slowReaderBytesMax;
+    return this.shared.bounds.slowReaderBytesMax;
   }
 
   /** For the outlet: the head of a streaming answer, corked together with its first piece. */
@@ -52,8 +52,8 @@ export class UwsExchange extends UwsRequest implements Exchange {
   }
 
   #take(body: BodyReader, piece: ArrayBuffer, isLast: boolean): void {
-    // The piece is only lent; a reader that has settled needs no copy.
-    if (piece.byteLength > 0 && !body.settled) body.take(Buffer.from(new Uint8Array(piece)));
+    // The piece is only lent.
+    if (piece.byteLength > 0 && body.collects) body.take(Buffer.from(new Uint8Array(piece)));
     if (isLast) body.finish();
     else if (!body.settled && this.response !== null) {
       // The engine drops bodies that are slower than 16 KiB/s after 10 s; pausing and resuming starts its time anew,

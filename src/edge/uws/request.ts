@@ -11,7 +11,7 @@ import { valuesOf } from '../screen.ts';
 import type { HeaderLines } from '../screen.ts';
 
 /** What every request of one edge shares. */
-export interface UwsHouse {
+export interface UwsShared {
   readonly bounds: EdgeBounds;
   readonly clock: Clock;
   readonly running: Running;
@@ -47,7 +47,7 @@ export class UwsRequest implements RequestHead, Cuttable {
   readonly path: string;
   readonly query: string;
   gone = false;
-  protected readonly house: UwsHouse;
+  protected readonly shared: UwsShared;
   /** Null once aborted or answered. */
   protected response: HttpResponse | null;
   protected bodyReader: BodyReader | null = null;
@@ -56,8 +56,8 @@ export class UwsRequest implements RequestHead, Cuttable {
   #goneCallbacks: (() => void)[] = [];
   #answered = false;
 
-  constructor(house: UwsHouse, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
-    this.house = house;
+  constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
+    this.shared = shared;
     this.response = response;
     this.method = request.getCaseSensitiveMethod().toUpperCase();
     this.path = bytewise(request.getUrl());
@@ -65,7 +65,7 @@ export class UwsRequest implements RequestHead, Cuttable {
     this.#lines = lines;
     this.#address = new Uint8Array(response.getRemoteAddress());
     response.onAborted(() => this.#abort());
-    house.running.add(this);
+    shared.running.add(this);
   }
 
   get remoteAddress(): string {
@@ -108,7 +108,7 @@ export class UwsRequest implements RequestHead, Cuttable {
 
   /** Whether the answer is the connection's last. */
   protected get closes(): boolean {
-    return this.house.running.draining || this.bodyReader?.closesConnection === true;
+    return this.shared.running.draining || this.bodyReader?.closesConnection === true;
   }
 
   /** Checks that an answer can be sent, once; the response to send it on, or null after the client has gone. */
@@ -134,7 +134,7 @@ export class UwsRequest implements RequestHead, Cuttable {
     this.response = null;
     this.#goneCallbacks = [];
     this.bodyReader?.abandon();
-    this.house.running.delete(this);
+    this.shared.running.delete(this);
   }
 
   #respondLarge(response: HttpResponse, status: number, headers: ResponseHeaders, bytes: Uint8Array): void {

@@ -4,7 +4,7 @@ import { guarded } from '../guard.ts';
 import type { Cuttable } from '../running.ts';
 import type { HeaderLines } from '../screen.ts';
 import { headerText, UwsRequest } from './request.ts';
-import type { UwsHouse } from './request.ts';
+import type { UwsShared } from './request.ts';
 
 /** What the engine keeps for each socket of its own. */
 export interface UwsSocketData {
@@ -15,8 +15,8 @@ export interface UwsSocketData {
 export class UwsUpgrade extends UwsRequest implements Upgrade {
   #context: us_socket_context_t;
 
-  constructor(house: UwsHouse, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: us_socket_context_t) {
-    super(house, response, request, lines);
+  constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: us_socket_context_t) {
+    super(shared, response, request, lines);
     this.#context = context;
   }
 
@@ -24,7 +24,7 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
     const response = this.claim(headers);
     if (response === null) return;
     const key = this.headers('sec-websocket-key')[0]!;
-    const socket = new UwsSocket(this.house, listener);
+    const socket = new UwsSocket(this.shared, listener);
     this.complete();
     response.cork(() => {
       response.writeStatus('101 Switching Protocols');
@@ -36,17 +36,17 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class UwsSocket implements Socket, Cuttable {
-  #house: UwsHouse;
+  #shared: UwsShared;
   #listener: SocketListener;
   /** Null before it is open and once it is closed. */
   #engine: WebSocket<UwsSocketData> | null = null;
   #told = false;
   #tooLarge = false;
 
-  constructor(house: UwsHouse, listener: SocketListener) {
-    this.#house = house;
+  constructor(shared: UwsShared, listener: SocketListener) {
+    this.#shared = shared;
     this.#listener = listener;
-    house.running.add(this);
+    shared.running.add(this);
   }
 
   get bufferedBytes(): number {
@@ -55,7 +55,7 @@ export class UwsSocket implements Socket, Cuttable {
 
   send(data: string | Uint8Array): boolean {
     if (this.#engine === null) return false;
-    if (this.#told && this.bufferedBytes + data.length > this.#house.bounds.slowReaderBytesMax) {
+    if (this.#told && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
       this.#engine.close();
       return false;
     }
@@ -77,7 +77,7 @@ export class UwsSocket implements Socket, Cuttable {
   }
 
   received(data: ArrayBuffer, isBinary: boolean): void {
-    if (data.byteLength > this.#house.bounds.socketMessageBytesMax) return this.close(1009);
+    if (data.byteLength > this.#shared.bounds.socketMessageBytesMax) return this.close(1009);
     // The message is only lent.
     const bytes = Buffer.from(data);
     const message = isBinary ? new Uint8Array(bytes) : bytes.toString();
@@ -93,7 +93,7 @@ export class UwsSocket implements Socket, Cuttable {
   /** `reason` is the engine's own text if it closed the connection without a closing frame. */
   closed(code: number, reason: string): void {
     this.#engine = null;
-    this.#house.running.delete(this);
+    this.#shared.running.delete(this);
     this.#tooLarge = code === 1006 && reason === 'Received too big message';
     // Later, because the engine calls this from within `close`.
     queueMicrotask(() => guarded(() => this.#listener.closed(this.#tooLarge ? 1009 : code), () => {}));

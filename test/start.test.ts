@@ -1,0 +1,103 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { temporaryFolder, type Owner } from './folders.ts';
+import { startServer } from './process.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+interface Clone {
+  readonly path: (name: string) => string;
+  /** Runs `start.mjs` with these arguments to its end. */
+  readonly run: (args?: string[], env?: NodeJS.ProcessEnv) => Promise<{ code: unknown; stdout: string; stderr: string }>;
+}
+
+/** A clone whose command is `command`, with the packages of this one. */
+async function cloneWith(t: Owner, command: string): Promise<Clone> {
+  const folder = await temporaryFolder(t);
+  const path = (name: string): string => join(folder, name);
+  await mkdir(path('src'));
+  await mkdir(path('machines'));
+  for (const name of ['package.json', 'package-lock.json', 'src/start.mjs', 'src/prepare.mjs']) await copyFile(join(root, name), path(name));
+  await utimes(path('package-lock.json'), 1, 1);
+  await symlink(join(root, 'node_modules'), path('node_modules'));
+  await writeFile(path('src/cli.ts'), command);
+  const run: Clone['run'] = (args = [], env = { PATH: process.env['PATH'] }) =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [path('src/start.mjs'), ...args], { env }, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
+    });
+  return { path, run };
+}
+
+t.test('the command is built when it is missing and runs with the arguments and its own exit code', async (t) => {
+  const { run } = await cloneWith(t, 'console.log(process.argv.slice(2).join()); process.exitCode = 7 as number;');
+  t.same(await run(['chat', '--json']), { code: 7, stdout: 'chat,--json\n', stderr: '' });
+});
+
+t.test('it is built again after a change, and only then', async (t) => {
+  const { path, run } = await cloneWith(t, "console.log('first');");
+  await run();
+  const built = await stat(path('dist/parley.mjs'));
+  t.equal((await run()).stdout, 'first\n');
+  t.equal((await stat(path('dist/parley.mjs'))).ino, built.ino, 'the same bundle');
+  await writeFile(path('src/cli.ts'), "console.log('second');");
+  const later = built.mtimeMs / 1000 + 1;
+  await utimes(path('src/cli.ts'), later, later);
+  t.equal((await run()).stdout, 'second\n');
+});
+
+t.test('a build that fails says so in its last line and ends with 1', async (t) => {
+  const { run } = await cloneWith(t, 'const broken = (');
+  const { code, stdout, stderr } = await run();
+  t.same([code, stdout], [1, '']);
+  t.match(stderr, /src\/cli\.ts:1:.*\nparley: the build failed\.\n$/s);
+});
+
+t.test('packages older than the lockfile are installed, and a failure to do so is one line', async (t) => {
+  const { path, run } = await cloneWith(t, '');
+  const { mtimeMs } = await stat(join(root, 'node_modules/.package-lock.json'));
+  await utimes(path('package-lock.json'), mtimeMs / 1000 + 1, mtimeMs / 1000 + 1);
+  const { code, stderr } = await run([], { PATH: path('nowhere') });
+  t.equal(code, 1);
+  t.equal(stderr, 'parley: installing packages (npm ci)\nparley: npm ci failed: spawnSync npm ENOENT\n');
+});
+
+t.test('a Node older than package.json wants is refused', async (t) => {
+  const { path, run } = await cloneWith(t, "console.log('runs');");
+  const want = async (version: number[]): Promise<unknown> => {
+    const manifest = JSON.parse(await readFile(path('package.json'), 'utf8'));
+    await writeFile(path('package.json'), JSON.stringify({ ...manifest, engines: { node: `>=${version.join('.')}` } }));
+    const { code, stdout, stderr } = await run();
+    return [code, stdout, stderr];
+  };
+  const [major, minor, patch] = process.versions.node.split('.').map(Number) as [number, number, number];
+  const newer = [[major, minor, patch + 1], [major, minor + 1, 0], [major + 1, 0, 0]];
+  for (const version of newer) {
+    t.same(await want(version), [1, '', `parley: Node ${version.join('.')} or newer is needed; this is ${process.versions.node}.\n`]);
+  }
+  for (const version of [[major, minor, patch], [major - 1, minor + 1, patch + 1]]) t.same(await want(version), [0, 'runs\n', '']);
+});
+
+t.test('`npm start` hands SIGTERM on to the server, which drains and ends with 0', async (t) => {
+  const { PATH, HOME } = process.env;
+  const npm = spawn('npm', ['start'], { cwd: root, env: { PATH, HOME, PORT: '0', PARLEY_STORE: 'memory:' }, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.teardown(() => npm.kill('SIGKILL'));
+  let printed = '';
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (!printed.includes('"listening"') && (printed += text).includes('"listening"')) npm.kill('SIGTERM');
+    else printed += text;
+  });
+  t.same(await once(npm, 'close'), [0, null]);
+  t.match(printed, /"msg":"ended"/);
+});
+
+t.test('a server whose output nobody reads any more serves on and ends with 0', async (t) => {
+  const server = await startServer(t, { env: { PARLEY_STORE: 'memory:' } });
+  server.child.stdout!.destroy();
+  for (let i = 0; i < 3; i++) t.equal((await fetch(`${server.url}/healthz`)).status, 200);
+  server.child.kill('SIGTERM');
+  t.same(await once(server.child, 'exit'), [0, null]);
+});
