@@ -1,0 +1,142 @@
+import { Agent, request as httpRequest } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket as NetSocket } from 'node:net';
+import { WheelClock } from '../../src/clock.ts';
+import type { Clock } from '../../src/clock.ts';
+import type { Edge, EdgeBounds, EdgeListener, Exchange, Upgrade } from '../../src/edge.ts';
+
+export type OpenEdge = (listener: EdgeListener, bounds: EdgeBounds, clock: Clock) => Promise<Edge>;
+
+export const bounds: EdgeBounds = {
+  bodyBytesMax: 64 * 1024,
+  bodyMsMax: 30_000,
+  headerBytesMax: 16 * 1024,
+  headersCountMax: 90,
+  connectionIdleMs: 65_000,
+  socketMessageBytesMax: 64 * 1024,
+  slowReaderBytesMax: 256 * 1024,
+};
+
+export interface Served {
+  port: number;
+  edge: Edge;
+}
+
+interface Teardown {
+  teardown(run: () => Promise<void>): void;
+}
+
+/** An edge on a free port of the loopback, gone at the end of the test. */
+export async function serve(
+  t: Teardown,
+  open: OpenEdge,
+  listener: { exchange?: (exchange: Exchange) => unknown; upgrade?: (upgrade: Upgrade) => unknown },
+  changed: Partial<EdgeBounds> = {},
+): Promise<Served> {
+  const clock = new WheelClock();
+  const unexpected = (): never => {
+    throw new Error('not expected here');
+  };
+  const edge = await open(
+    { exchange: unexpected, upgrade: unexpected, ...listener } as EdgeListener,
+    { ...bounds, ...changed },
+    clock,
+  );
+  const port = await edge.listen('127.0.0.1', 0);
+  t.teardown(async () => {
+    await edge.close(0);
+    clock.stop();
+  });
+  return { port, edge };
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+  text: string;
+  localPort: number;
+}
+
+export interface Ask {
+  method?: string;
+  path?: string;
+  headers?: Record<string, string | string[]>;
+  body?: string | Uint8Array;
+  agent?: Agent;
+}
+
+/** One request by `node:http`, and the whole answer. */
+export function ask(port: number, { method = 'GET', path = '/', headers = {}, body, agent }: Ask = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: agent ?? false });
+    request.on('error', reject);
+    request.on('response', async (response) => {
+      const localPort = response.socket.localPort!;
+      const pieces: Buffer[] = [];
+      try {
+        for await (const piece of response) pieces.push(piece as Buffer);
+      } catch (error) {
+        return reject(error);
+      }
+      const bytes = Buffer.concat(pieces);
+      resolve({ status: response.statusCode!, headers: response.headers, bytes, text: bytes.toString(), localPort });
+    });
+    request.end(body);
+  });
+}
+
+/** A connection of bytes. `text` is all that came so far, as Latin-1. */
+export class RawClient {
+  readonly socket: NetSocket;
+  readonly closed: Promise<void>;
+  text = '';
+  #wake: (() => void) | null = null;
+  #over = false;
+
+  constructor(port: number) {
+    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    this.socket.on('data', (data) => {
+      this.text += data.toString('latin1');
+      this.#wake?.();
+    });
+    this.socket.on('error', () => {});
+    this.closed = new Promise((resolve) => {
+      const over = (): void => {
+        this.#over = true;
+        this.socket.destroy();
+        this.#wake?.();
+        resolve();
+      };
+      this.socket.on('end', over);
+      this.socket.on('close', over);
+    });
+  }
+
+  /** Sends a text of Latin-1 and resolves when the kernel has it. */
+  send(text: string): Promise<void> {
+    return new Promise((resolve) => this.socket.write(Buffer.from(text, 'latin1'), () => resolve()));
+  }
+
+  /** Resolves once the text matches; rejects if the connection ends before. */
+  async until(pattern: RegExp | ((text: string) => boolean)): Promise<void> {
+    const matches = typeof pattern === 'function' ? pattern : (text: string): boolean => pattern.test(text);
+    while (!matches(this.text)) {
+      if (this.#over) throw new Error(`The connection ended before ${pattern}: ${JSON.stringify(this.text)}`);
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
+
+/** A promise and its key. */
+export function gate<T = void>(): { promise: Promise<T>; open: (value: T) => void } {
+  let open!: (value: T) => void;
+  const promise = new Promise<T>((resolve) => (open = resolve));
+  return { promise, open };
+}
+

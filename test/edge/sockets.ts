@@ -1,0 +1,360 @@
+import type { Test } from 'tap';
+import { WebSocket } from 'ws';
+import type { Socket, SocketListener, Upgrade } from '../../src/edge.ts';
+import { ask, bounds, gate, RawClient, serve } from './harness.ts';
+import type { OpenEdge } from './harness.ts';
+
+/** A client's socket with everything that came, for waiting on. */
+class Client {
+  readonly socket: WebSocket;
+  readonly opened: Promise<void>;
+  readonly closed: Promise<number>;
+  readonly messages: (string | Buffer)[] = [];
+  refusedWith: number | null = null;
+  responseHeaders: Record<string, unknown> = {};
+  #wake: (() => void) | null = null;
+
+  constructor(port: number, path = '/', protocols: string[] = [], headers: Record<string, string> = {}) {
+    this.socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, { headers, perMessageDeflate: false });
+    this.socket.on('upgrade', (response) => (this.responseHeaders = response.headers));
+    this.socket.on('message', (data: Buffer, isBinary) => {
+      this.messages.push(isBinary ? data : data.toString());
+      this.#wake?.();
+    });
+    this.socket.on('unexpected-response', (_, response) => {
+      this.refusedWith = response.statusCode ?? null;
+      response.resume();
+      this.socket.terminate();
+    });
+    this.socket.on('error', () => {});
+    this.opened = new Promise((resolve) => this.socket.on('open', resolve));
+    this.closed = new Promise((resolve) => this.socket.on('close', (code) => resolve(code)));
+  }
+
+  async received(count: number): Promise<(string | Buffer)[]> {
+    while (this.messages.length < count) await new Promise<void>((resolve) => (this.#wake = resolve));
+    return this.messages;
+  }
+}
+
+const silent: SocketListener = { opened: () => {}, message: () => {}, closed: () => {} };
+
+/** What every engine must do with WebSockets. */
+export async function socketContract(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('the handshake', (t) => handshake(t, open));
+  await t.test('odd handshakes', (t) => oddHandshakes(t, open));
+  await t.test('messages', (t) => messages(t, open));
+  await t.test('the ends of sockets', (t) => ends(t, open));
+  await t.test('other ends of sockets', (t) => otherEnds(t, open));
+  await t.test('a socket that reads slowly', (t) => slowSocket(t, open));
+}
+
+async function handshake(t: Test, open: OpenEdge): Promise<void> {
+  const { port } = await serve(t, open, {
+    upgrade: async (upgrade) => {
+      if (upgrade.query === 'later') await new Promise((resolve) => setImmediate(resolve));
+      if (upgrade.path === '/refuse') return upgrade.respond(401, { 'x-request-id': 'req_1' }, 'no');
+      upgrade.accept(
+        { ...silent, opened: (socket) => socket.send(`${upgrade.path} ${upgrade.headers('x-one')} ${upgrade.remoteAddress}`) },
+        { 'x-request-id': 'req_2' },
+        upgrade.headers('sec-websocket-protocol').length > 0 ? 'second' : undefined,
+      );
+    },
+  });
+
+  for (const query of ['', '?later']) {
+    await t.test(`accepted ${query}`, async (t) => {
+      const client = new Client(port, `/open${query}`, ['first', 'second'], { 'x-one': '1' });
+      t.same(await client.received(1), ['/open 1 127.0.0.1']);
+      t.equal(client.socket.protocol, 'second');
+      t.equal(client.responseHeaders['x-request-id'], 'req_2');
+      client.socket.close();
+      await client.closed;
+      const plain = new Client(port, `/open${query}`);
+      await plain.received(1);
+      t.equal(plain.socket.protocol, '');
+      plain.socket.close();
+      await plain.closed;
+    });
+
+    await t.test(`refused like any other request ${query}`, async (t) => {
+      const client = new Client(port, `/refuse${query}`);
+      await client.closed;
+      t.equal(client.refusedWith, 401);
+    });
+  }
+}
+
+async function oddHandshakes(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('a subprotocol that is not chosen is not promised', async (t) => {
+    const { port } = await serve(t, open, { upgrade: (upgrade) => upgrade.accept(silent) });
+    const client = new RawClient(port);
+    await client.send(handshakeText('Sec-WebSocket-Protocol: first, second\r\n'));
+    await client.until(/^HTTP\/1.1 101[^]*\r\n\r\n$/);
+    t.notMatch(client.text, /sec-websocket-protocol/i);
+    client.destroy();
+  });
+
+  await t.test('a message that comes before the handshake is over is not lost, or the connection is closed', async (t) => {
+    const came = gate<Upgrade>();
+    const got: (string | Uint8Array)[] = [];
+    const two = gate();
+    const { port } = await serve(t, open, {
+      exchange: (exchange) => exchange.respond(200, {}, 'healthy'),
+      upgrade: (upgrade) => came.open(upgrade),
+    });
+    const client = new RawClient(port);
+    await client.send(handshakeText());
+    const upgrade = await came.promise;
+    await client.send('\x81\x83\x00\x00\x00\x00one');
+    // The first message has certainly come once a later request is answered.
+    t.equal((await ask(port)).text, 'healthy');
+    upgrade.accept({
+      ...silent,
+      message: (data) => {
+        if (got.push(data) === 2) two.open();
+      },
+    });
+    await client.send('\x81\x83\x00\x00\x00\x00two').catch(() => {});
+    const ended = await Promise.race([two.promise.then(() => false), client.closed.then(() => true)]);
+    t.same(got, ended ? [] : ['one', 'two']);
+    client.destroy();
+  });
+
+  await t.test('a wish to upgrade that is no handshake is an ordinary request', async (t) => {
+    const { port } = await serve(t, open, {
+      exchange: async (exchange) => {
+        const body = await exchange.body();
+        const text = body.kind === 'bytes' ? Buffer.from(body.bytes).toString() : body.kind;
+        exchange.respond(404, {}, `${exchange.method} ${exchange.path} ${exchange.query} ${text}`);
+      },
+    });
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+    const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+    const wishes: [string, Record<string, string>, string][] = [
+      ['GET', upgrade, ''],
+      ['GET', { ...upgrade, 'sec-websocket-key': 'short' }, ''],
+      ['GET', { ...upgrade, ...key, 'sec-websocket-version': '8' }, ''],
+      ['GET', key, ''],
+      ['GET', { ...upgrade, ...key, upgrade: 'something-else' }, ''],
+      ['GET', { ...upgrade, ...key, connection: 'keep-alive' }, ''],
+      ['POST', { ...upgrade, ...key }, 'body'],
+      ['POST', { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' }, 'body'],
+    ];
+    for (const [method, headers, body] of wishes) {
+      const answer = await ask(port, { method, headers, body, path: '/wish?a' });
+      t.equal(answer.text, `${method} /wish a ${body}`);
+    }
+  });
+
+  await t.test('a client that goes before it is accepted', async (t) => {
+    const came = gate<Upgrade>();
+    const gone = gate();
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) => {
+        upgrade.onGone(() => gone.open());
+        came.open(upgrade);
+      },
+    });
+    const client = new RawClient(port);
+    await client.send(handshakeText());
+    const upgrade = await came.promise;
+    client.socket.end();
+    await gone.promise;
+    t.equal(upgrade.gone, true);
+    upgrade.accept({ ...silent, opened: () => t.fail('opened for nobody') });
+    upgrade.respond(200, {});
+  });
+}
+
+const handshakeText = (lines = ''): string =>
+  'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+  `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${lines}\r\n`;
+
+async function messages(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('text and bytes, both ways, whole', async (t) => {
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) => {
+        let socket!: Socket;
+        upgrade.accept({ ...silent, opened: (opened) => (socket = opened), message: (data) => void socket.send(data) });
+      },
+    });
+    const client = new Client(port);
+    await client.opened;
+    const bytes = Buffer.alloc(bounds.socketMessageBytesMax, 'x');
+    client.socket.send('čaj 🍵');
+    client.socket.send('');
+    client.socket.send(Buffer.from([0, 255]));
+    client.socket.send(bytes);
+    client.socket.send('in ', { fin: false });
+    client.socket.send('parts', { fin: true });
+    t.same(await client.received(5), ['čaj 🍵', '', Buffer.from([0, 255]), bytes, 'in parts']);
+    client.socket.close();
+    await client.closed;
+  });
+
+  await t.test('a message over the bound closes with 1009', async (t) => {
+    const code = gate<number>();
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) =>
+        upgrade.accept({ opened: () => {}, message: () => t.fail('it was handed on'), closed: code.open }),
+    });
+    const client = new Client(port);
+    await client.opened;
+    client.socket.send(Buffer.alloc(bounds.socketMessageBytesMax + 1));
+    t.equal(await client.closed, 1009);
+    t.equal(await code.promise, 1009);
+  });
+
+  await t.test('one far over the bound is not even taken in', async (t) => {
+    const code = gate<number>();
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) =>
+        upgrade.accept({ opened: () => {}, message: () => t.fail('it was handed on'), closed: code.open }),
+    });
+    const client = new Client(port);
+    await client.opened;
+    client.socket.send(Buffer.alloc(20 * bounds.socketMessageBytesMax));
+    t.equal(await code.promise, 1009);
+    await client.closed;
+  });
+}
+
+interface Run {
+  client: Client;
+  code: Promise<number>;
+  close(graceMs: number): Promise<void>;
+}
+
+/** One open socket, and the code that its listener is told at its end. */
+async function connected(t: Test, open: OpenEdge, listener: Partial<SocketListener>): Promise<Run> {
+  const code = gate<number>();
+  const { port, edge } = await serve(t, open, {
+    upgrade: (upgrade) => upgrade.accept({ ...silent, ...listener, closed: code.open }),
+  });
+  const client = new Client(port);
+  await client.opened;
+  return { client, code: code.promise, close: (graceMs) => edge.close(graceMs) };
+}
+
+async function ends(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('closed by us, with a code; then nothing is sent or received', async (t) => {
+    let socket!: Socket;
+    let count = 0;
+    const { client, code } = await connected(t, open, {
+      opened: (opened) => (socket = opened),
+      message: () => {
+        count++;
+        socket.close(1008, 'over');
+        socket.close(1000);
+        t.equal(socket.send('late'), false);
+      },
+    });
+    client.socket.send('go');
+    client.socket.send('again');
+    t.equal(await client.closed, 1008);
+    t.equal(await code, 1008);
+    t.same(client.messages, []);
+    t.equal(count, 1);
+    t.equal(socket.bufferedBytes, 0);
+  });
+
+  await t.test('closed by the client, with a code and without', async (t) => {
+    for (const [sent, expected] of [[1000, 1000], [4001, 4001], [undefined, 1005]] as const) {
+      const { client, code } = await connected(t, open, {});
+      client.socket.close(sent);
+      t.equal(await code, expected);
+      await client.closed;
+    }
+  });
+
+  await t.test('the client vanishes', async (t) => {
+    const { client, code } = await connected(t, open, {});
+    client.socket.terminate();
+    t.equal(await code, 1006);
+  });
+}
+
+async function otherEnds(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('a listener that throws closes its socket with 1011', async (t) => {
+    const { client, code } = await connected(t, open, {
+      message: () => {
+        throw new Error('a fault');
+      },
+    });
+    client.socket.send('go');
+    t.equal(await client.closed, 1011);
+    t.equal(await code, 1011);
+  });
+
+  await t.test('a socket that outlasts the grace closes with 1001', async (t) => {
+    const { client, code, close } = await connected(t, open, {});
+    await close(30);
+    t.equal(await client.closed, 1001);
+    t.equal(await code, 1001);
+  });
+
+  await t.test('a ping is answered', async (t) => {
+    const { client } = await connected(t, open, {});
+    const pong = new Promise((resolve) => client.socket.on('pong', (data) => resolve(data.toString())));
+    client.socket.ping('marco');
+    t.equal(await pong, 'marco');
+    client.socket.close();
+    await client.closed;
+  });
+}
+
+async function slowSocket(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('is told to hold back, and drains', async (t) => {
+    const held = gate<number>();
+    const drained = gate();
+    let sent = 0;
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) =>
+        upgrade.accept({
+          ...silent,
+          drained: () => drained.open(),
+          opened: (socket) => {
+            setImmediate(() => {
+              while (socket.send(Buffer.alloc(50_000, sent++ % 256)) && sent < 2000);
+              held.open(socket.bufferedBytes);
+            });
+          },
+        }),
+    });
+    const client = new Client(port);
+    await client.opened;
+    client.socket.pause();
+    t.ok((await held.promise) > 0);
+    t.ok(sent < 2000);
+    client.socket.resume();
+    await drained.promise;
+    const got = await client.received(sent);
+    t.ok(got.every((message, index) => (message as Buffer).length === 50_000 && (message as Buffer)[0] === index % 256));
+    client.socket.terminate();
+    await client.closed;
+  });
+
+  await t.test('is cut if it is not held back', async (t) => {
+    const code = gate<number>();
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) =>
+        upgrade.accept({
+          ...silent,
+          closed: code.open,
+          opened: (socket) => {
+            setImmediate(() => {
+              for (let sent = 0; sent < 2000; sent++) socket.send(Buffer.alloc(50_000));
+              t.ok(socket.bufferedBytes <= bounds.slowReaderBytesMax + 100_000, `${socket.bufferedBytes} bytes wait`);
+            });
+          },
+        }),
+    });
+    const client = new Client(port);
+    await client.opened;
+    client.socket.pause();
+    t.equal(await code.promise, 1006);
+    client.socket.terminate();
+    await client.closed;
+  });
+}
