@@ -43,6 +43,7 @@ export const limits = {
   slowReaderBytesMax: 256 * 1024,
   deltaCharactersMax: 16 * 1024,
   historyTokensMax: 8_000,
+  historyMessagesMax: 100,
   outputTokensDefault: 4_096,
 
   // Model providers

@@ -131,8 +131,8 @@ const refusalInFront = (components: Components): Json => ({
 function failure(route: Route, status: number, names: readonly ErrorName[], components: Components): Json {
   const sent: HeaderName[] = ['X-Request-Id'];
   if (status === 401) sent.push('WWW-Authenticate');
-  // A 400 of the authentication comes before the budgets, one of the body after them.
-  else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET')) sent.push(...rateHeaders);
+  // A 400 of the authentication comes before the budgets, one of the body or of the handler after them.
+  else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))) sent.push(...rateHeaders);
   if (status === 429 || status === 503) sent.push('Retry-After');
   const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
   return {

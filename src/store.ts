@@ -368,8 +368,11 @@ export interface Store {
 
   /** The transcript; a streaming message carries the output stored so far. The cursor is an index. */
   messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>>;
-  /** The newest messages before index `before`, oldest of them first, until `charactersMax` code points are exceeded (the message that crosses the bound is left out). */
-  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number): Promise<Message[]>;
+  /**
+   * The newest messages before index `before`, oldest of them first: at most `messagesMax`, and of at most `charactersMax`
+   * code points together (the message that crosses the bound is left out).
+   */
+  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]>;
 
   remembered(workspaceId: string, scope: string, key: string, nowMs: number): Promise<Remembered | null>;
 

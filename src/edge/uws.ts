@@ -95,6 +95,8 @@ class UwsEdge implements Edge {
     if (this.#token !== null) this.#engine.us_listen_socket_close(this.#token);
     this.#token = null;
     await this.#shared.running.drained(this.#shared.clock, graceMs);
+    // An answer given within the engine's own call leaves when that call returns, which no promise waits for.
+    await new Promise<void>((resolve) => this.#shared.clock.after(0, resolve));
     this.#app.close();
   }
 

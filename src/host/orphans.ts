@@ -39,7 +39,7 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
 
   const output = await store.output(place);
   // What its provider counted died with the process: the estimate stands in (see `estimateTokens`).
-  const said = await store.recentMessages(workspaceId, sessionId, turn.messageIndex, limits.historyTokensMax * 4);
+  const said = await store.recentMessages(workspaceId, sessionId, turn.messageIndex, limits.historyTokensMax * 4, limits.historyMessagesMax);
   const counted = { inputTokens: estimateInputTokens(said), outputTokens: estimateTokens(codePoints(output)) };
   const sealed: Turn = { ...turn, ...ending, ...counted, endedAt: secondsOf(nowMs) };
   const session = { ...found.record, machine: machine.snapshot() };

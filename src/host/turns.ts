@@ -96,7 +96,7 @@ export class Turns {
       actor.machine.restore(before.machine);
       throw error;
     };
-    const history = await store.recentMessages(before.workspaceId, before.id, before.messageCount, limits.historyTokensMax * 4).catch(undo);
+    const history = await store.recentMessages(before.workspaceId, before.id, before.messageCount, limits.historyTokensMax * 4, limits.historyMessagesMax).catch(undo);
     const workspace = await this.#workspaces.of(before.workspaceId).catch(undo);
     if (workspace === null) return undo(new Failure('session_not_found'));
     if (!(await this.#workspaces.acquired(workspace).catch(undo))) return undo(workspaceFull());

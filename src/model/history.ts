@@ -19,7 +19,8 @@ export function cutHistory(messages: readonly ModelMessage[], systemPrompt: stri
     if (left < 0 && start <= kept) break;
     start--;
   }
-  return spoken.slice(start);
+  // Nothing but what was said leaves the house: a message may come with more, and providers refuse what they do not know.
+  return spoken.slice(start).map(({ role, content }) => ({ role, content }));
 }
 
 const tokensOf = (text: string): number => estimateTokens(codePoints(text));

@@ -84,7 +84,7 @@ export const apiRoutes: readonly Route[] = [
     summary: "A turn's stream again, from the beginning or from behind a cursor.",
     query: wire.EventsQuery,
     success: events,
-    errors: onTurn,
+    errors: [...onTurn, 'unreadable_header'],
   }),
   api('GET', '/sessions/{id}/transcript', transcript, {
     summary: "Lists a session's messages, oldest first.",

@@ -121,8 +121,8 @@ export class EmbeddedStore implements Store {
     return this.#transcript.page(workspaceId, sessionId, page);
   }
 
-  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number) {
-    return this.#transcript.recent(workspaceId, sessionId, before, charactersMax);
+  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number) {
+    return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 
   remembered(workspaceId: string, scope: string, key: string, nowMs: number) {

@@ -53,7 +53,7 @@ const assistantFields = {
 const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
 const keyFields = {
   name: Text(limits.nameCharactersMax),
-  assistant_ids: Nullable(Type.Array(Type.String(), { maxItems: limits.keyAssistantsMax })),
+  assistant_ids: Nullable(Type.Array(Text(limits.nameCharactersMax), { maxItems: limits.keyAssistantsMax })),
   expires_at: Nullable(Type.Integer({ minimum: 0, maximum: 253_402_300_799 })),
   limits: Type.Object({ requests: ceiling(), speech: ceiling(), transcription_tokens: ceiling() }),
 };

@@ -116,7 +116,7 @@ export const ErrorView = named(
 export const CreateSessionBody = named(
   'CreateSession',
   Type.Object({
-    assistant_id: Type.String({ minLength: 1 }),
+    assistant_id: Text(limits.bodyBytesMax),
     visitor: Type.Optional(
       mapOf(Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), { maxProperties: limits.visitorFieldsMax }),
     ),

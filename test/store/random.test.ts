@@ -85,7 +85,7 @@ async function trace(store: Store, groups: Command[][]): Promise<unknown[]> {
     answers.push(await store.sessions(workspaceId, filter, page({ order, limit: 2 })));
     for (let index = 0; index < 3; index++) answers.push(await store.messages(workspaceId, `ses_${index}`, page({ order })));
   }
-  for (let index = 0; index < 3; index++) answers.push(await store.recentMessages(workspaceId, `ses_${index}`, 5, 5));
+  for (let index = 0; index < 3; index++) answers.push(await store.recentMessages(workspaceId, `ses_${index}`, 5, 5, 2));
   answers.push(await store.usage(workspaceId, usageQuery(now, now + 1)), await store.turnsInFlight(workspaceId));
   const orphans = await store.orphans(nowMs, 100);
   answers.push(orphans.map(({ sessionId, turnId }) => `${sessionId}/${turnId}`).sort());

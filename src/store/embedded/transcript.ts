@@ -28,14 +28,14 @@ export class Transcript {
   }
 
   /** Reads backwards and no further than the bound reaches, however long the transcript is. */
-  async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number): Promise<Message[]> {
+  async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
     const found: Message[] = [];
     let characters = 0;
     const rows = this.#ledger.scan<Message>(keys.messages(workspaceId, sessionId), keys.message(workspaceId, sessionId, before), true);
     for (const [, message] of rows) {
       if (message.status === 'streaming') continue;
       characters += codePoints(message.content);
-      if (characters > charactersMax) break;
+      if (characters > charactersMax || found.length === messagesMax) break;
       found.push(message);
     }
     return found.reverse();

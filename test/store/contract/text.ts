@@ -104,8 +104,8 @@ export const textCases: readonly Case[] = [
       await store.finishTurn(step);
       const second = await scene.begun(step.session, 3, { userMessage: message({ role: 'user', content: 'ab' }) });
       await second.append(0, 'streaming');
-      const recent = async (before: number, charactersMax: number) =>
-        (await store.recentMessages(workspaceId, session.id, before, charactersMax)).map(({ content }) => content);
+      const recent = async (before: number, charactersMax: number, messagesMax = 100) =>
+        (await store.recentMessages(workspaceId, session.id, before, charactersMax, messagesMax)).map(({ content }) => content);
       deepEqual(await recent(5, 100), ['👋👋👋', '1234', '56789', 'ab']);
       deepEqual(await recent(4, 14), ['👋👋👋', '1234', '56789', 'ab']);
       deepEqual(await recent(4, 13), ['1234', '56789', 'ab']);
@@ -113,6 +113,7 @@ export const textCases: readonly Case[] = [
       deepEqual(await recent(3, 5), ['56789']);
       deepEqual(await recent(3, 4), []);
       deepEqual(await recent(0, 100), []);
+      deepEqual(await recent(4, 100, 2), ['56789', 'ab']);
     },
   },
 ];
