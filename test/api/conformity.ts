@@ -1,0 +1,61 @@
+/** Holds real traffic to the OpenAPI document: status, headers and body of every answer, and every event's data. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+
+interface Response {
+  readonly headers?: Record<string, unknown>;
+  readonly content?: Record<string, { readonly schema: object }>;
+}
+
+export interface Conformity {
+  /** Throws what is wrong with the answer. Paths that the document does not have must answer `route_not_found`. */
+  check(method: string, path: string, answer: { status: number; headers: Headers; json: unknown }): void;
+  checkEvent(event: { event: string; data: unknown }): void;
+}
+
+export async function conformity(url: string): Promise<Conformity> {
+  const document: any = await (await fetch(`${url}/openapi.json`)).json();
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const validators = new Map<string, ValidateFunction>();
+  const validator = (id: string, schema: object): ValidateFunction => {
+    let found = validators.get(id);
+    if (found === undefined) validators.set(id, (found = ajv.compile({ ...schema, components: document.components })));
+    return found;
+  };
+  const valid = (id: string, schema: object, value: unknown): void => {
+    const validate = validator(id, schema);
+    if (!validate(value)) throw new Error(`${id}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`);
+  };
+  const operations: { pattern: RegExp; path: string }[] = Object.keys(document.paths).map((path) => ({
+    path,
+    pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+
+  return {
+    check(method, fullPath, { status, headers, json }) {
+      const id = headers.get('x-request-id');
+      if (id === null || !/^req_[0-9a-z]{26}$/.test(id)) throw new Error(`${method} ${fullPath}: X-Request-Id is ${id}`);
+      const path = fullPath.split('?')[0]!;
+      const known = operations.find(({ pattern }) => pattern.test(path));
+      const operation = known && document.paths[known.path][method === 'HEAD' ? 'get' : method.toLowerCase()];
+      if (operation === undefined) {
+        if (status !== 404 || (json as any)?.error?.code !== 'route_not_found') throw new Error(`${method} ${path} is not in the document, yet answered ${status}`);
+        return;
+      }
+      const name = `${method} ${known!.path} → ${status}`;
+      const response: Response | undefined = operation.responses[status];
+      if (response === undefined) throw new Error(`${name}: the document has no such status`);
+      for (const header of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+        const documented = Object.keys(response.headers ?? {}).some((one) => one.toLowerCase() === header);
+        if (!documented && headers.has(header)) throw new Error(`${name}: ${header} is not documented`);
+      }
+      const schema = response.content?.['application/json']?.schema;
+      if (schema !== undefined && method !== 'HEAD') valid(name, schema, json);
+      if (status >= 400 && method !== 'HEAD' && (json as any)?.request_id !== id) throw new Error(`${name}: request_id is not X-Request-Id`);
+    },
+    checkEvent({ event, data }) {
+      const schema = document['x-events'][event];
+      if (schema === undefined) throw new Error(`the document has no event ${event}`);
+      valid(`event ${event}`, schema, data);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** SIGTERM (contract 11 and 12). */
+import { request } from 'node:http';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import t from 'tap';
+import { data, delta, done } from '../model/provider.ts';
+import { edges, openHouse, textOf } from './house.ts';
+import { answering, begin, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
+
+for (const edge of edges) {
+  t.test(`${edge}: turns finish, new work is refused, reads are served`, async (t) => {
+    const house = await openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: edge, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+    let upstream: ServerResponse | undefined;
+    const { assistant } = await onProvider(t, house, (response) => answering((upstream = response), 'one '));
+    const { id, stream } = await begin(house, assistant.id);
+    await stream.next();
+    await stream.next();
+    const idle = await house.session(assistant.id);
+    t.equal((await house.ask('/readyz')).status, 200);
+
+    const ended = house.stop();
+    const ready = await until(async () => {
+      const answer = await house.ask('/readyz');
+      return answer.status === 503 && answer;
+    });
+    refused(t, ready, 503, 'api_error');
+    for (const refusal of [await sayInVain(house, idle.id), await house.ask('/sessions', { body: { assistant_id: assistant.id } })]) {
+      refused(t, refusal, 503, 'api_error');
+      t.match(refusal.headers.get('retry-after'), /^[1-9]\d*$/);
+      t.ok(refusal.headers.has('x-ratelimit-limit'));
+    }
+    t.equal((await house.ask('/healthz')).status, 200);
+    t.equal((await sessionOf(house, id)).active_turn_id, stream.turnId);
+    t.match(await transcriptOf(house, id), [{}, { content: 'one ', status: 'streaming' }]);
+    const second = await house.stream(`/sessions/${id}/turns/${stream.turnId}/events?after=4`);
+
+    upstream!.write(delta('two', 'stop'));
+    upstream!.write(data({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }));
+    upstream!.end(done);
+    for (const one of [stream, second]) {
+      const rest = await one.rest();
+      t.same([textOf(rest), rest.at(-1)!.event], ['two', 'turn.completed']);
+    }
+    t.same(await ended, { code: 0, signal: null });
+
+    const again = await openHouse(t, { folder: house.folder, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: edge } });
+    t.match(await transcriptOf(again, id), [{}, { content: 'one two', status: 'completed' }]);
+    t.same(await again.stop(), { code: 0, signal: null }, 'with nothing to wait for it ends as well');
+  });
+}
+
+t.test('turns can be aborted while the server drains, and a second signal ends it at once', async (t) => {
+  const house = await openHouse(t);
+  const hanging = await synthetic(house, 'tokens=5,hang_at=1');
+  const one = await begin(house, hanging.id);
+  const two = await begin(house, hanging.id);
+  const ended = house.stop();
+  await until(async () => (await house.ask('/readyz')).status === 503);
+  t.equal((await house.ask(`/sessions/${one.id}/turns/${one.stream.turnId}/abort`, { method: 'POST' })).json.status, 'aborted');
+  t.equal((await house.ask(`/sessions/${two.id}/end`, { method: 'POST' })).json.status, 'ended');
+  t.same(await ended, { code: 0, signal: null });
+
+  const hasty = await openHouse(t);
+  await begin(hasty, (await synthetic(hasty, 'tokens=5,hang_at=1')).id);
+  const cut = hasty.stop();
+  await until(async () => (await hasty.ask('/readyz')).status === 503);
+  t.same(await hasty.stop(), { code: 1, signal: null });
+  t.same(await cut, { code: 1, signal: null });
+});
+
+t.test('a connection that is kept open does not hold the end up', async (t) => {
+  const house = await openHouse(t);
+  const open = request(`${house.url}/healthz`, { headers: { connection: 'keep-alive' } }).end();
+  const [response] = await once(open, 'response');
+  response.resume();
+  await once(response, 'end');
+  const session = await house.session((await synthetic(house, 'tokens=1')).id);
+  await (await say(house, session.id)).rest();
+  t.same(await house.stop(), { code: 0, signal: null });
+});

@@ -1,0 +1,115 @@
+/** `Idempotency-Key` on `POST /sessions` and on chat (contract 6 and 12). */
+import t, { type Test } from 'tap';
+import { openHouse, textOf, type House } from './house.ts';
+import { abort, activeTurn, chatPath, end, onProvider, answered, refused, say, synthetic, transcriptOf } from './talk.ts';
+
+const once = (key: string) => ({ headers: { 'idempotency-key': key } });
+const replayed = 'idempotent-replayed';
+
+t.test('idempotency', async (t) => {
+  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  await t.test('sessions', (t) => sessions(t, house));
+  await t.test('a finished turn is joined from its beginning', (t) => chatAgain(t, house));
+  await t.test('a turn in flight is joined live', (t) => joined(t, house));
+  await t.test('failures are not remembered', (t) => failures(t, house));
+  await t.test('the header has bounds', (t) => bounds(t, house));
+});
+
+async function sessions(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=1');
+  const body = { assistant_id: assistant.id, metadata: { a: '1', b: '2' } };
+  const create = (key: string, given: unknown = body, with_?: string) => house.ask('/sessions', { body: given, ...once(key), ...(with_ ? { key: with_ } : {}) });
+  const first = await create('s-1');
+  t.equal(first.status, 201);
+  t.equal(first.headers.get(replayed), null);
+  const again = await create('s-1');
+  t.same([again.status, again.headers.get(replayed), again.json], [201, 'true', first.json]);
+  t.equal(again.headers.get('location'), `/sessions/${first.json.id}`);
+  const reordered = await create('s-1', `{ "metadata":{"b":"2","a":"1"},\n"assistant_id":"${assistant.id}" }`);
+  t.equal(reordered.json.id, first.json.id, 'bodies are compared as parsed JSON');
+  refused(t, await create('s-1', { ...body, metadata: { a: '1' } }), 422, 'invalid_request');
+  refused(t, await create('s-1', { ...body, extra: 1 }), 422, 'invalid_request');
+  t.not((await create('s-2')).json.id, first.json.id);
+  const other = await house.newKey();
+  t.not((await create('s-1', body, other.key)).json.id, first.json.id, 'another API key, another memory');
+
+  const race = await Promise.all(Array.from({ length: 8 }, () => create('s-3')));
+  t.equal(new Set(race.map(({ json }) => json.id)).size, 1, 'sent at once they make one');
+  t.equal(race.filter(({ headers }) => headers.get(replayed) === 'true').length, 7);
+  const listed = (await house.ask(`/sessions?assistant_id=${assistant.id}&limit=100`)).json.data;
+  t.equal(listed.length, 4);
+
+  await end(house, first.json.id);
+  t.match((await create('s-1')).json, { id: first.json.id, status: 'ended' }, 'the session as it is now');
+  await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/disable`, { method: 'POST' });
+  t.equal((await create('s-1')).status, 201, 'what was made stays made');
+  refused(t, await create('s-4'), 409, 'assistant_disabled');
+}
+
+async function chatAgain(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=5,unicode=1');
+  const { id } = await house.session(assistant.id);
+  const first = await say(house, id, 'Hello', once('c-1'));
+  const events = await first.rest();
+  const again = await say(house, id, 'Hello', once('c-1'));
+  t.equal(again.headers.get(replayed), 'true');
+  t.equal(again.turnId, first.turnId);
+  const replay = await again.rest();
+  t.same([replay[0], textOf(replay), replay.at(-1)], [events[0], textOf(events), events.at(-1)]);
+  refused(t, await house.ask(chatPath(id), { body: { message: 'Bye' }, ...once('c-1') }), 422, 'invalid_request');
+  t.equal((await transcriptOf(house, id)).length, 2, 'the message was sent once');
+
+  const other = await house.session(assistant.id);
+  const elsewhere = await say(house, other.id, 'Bye', once('c-1'));
+  t.equal(elsewhere.headers.get(replayed), null, 'another path, another memory');
+  await elsewhere.rest();
+  await (await say(house, id, 'Hello')).rest();
+  t.equal((await transcriptOf(house, id)).length, 4, 'without the header a retry sends it twice');
+  await end(house, id);
+  t.equal((await say(house, id, 'Hello', once('c-1'))).turnId, first.turnId, 'on an ended session too');
+}
+
+async function joined(t: Test, house: House): Promise<void> {
+  const { id } = await house.session((await synthetic(house, 'tokens=4,hang_at=2,text=so')).id);
+  const streams = await Promise.all([1, 2, 3].map(() => say(house, id, 'Hello', once('j-1'))));
+  t.equal(new Set(streams.map(({ turnId }) => turnId)).size, 1);
+  t.equal(streams.filter(({ headers }) => headers.get(replayed) === 'true').length, 2);
+  for (const stream of streams) {
+    t.equal((await stream.next())!.event, 'turn.started');
+    t.equal((await stream.next())!.data.text, 'so so ');
+  }
+  refused(t, await house.ask(chatPath(id), { body: { message: 'Hello' }, ...once('j-2') }), 409, 'turn_in_progress');
+  await abort(house, id, streams[0]!.turnId);
+  for (const stream of streams) t.same((await stream.rest()).map(({ event }) => event), ['turn.aborted']);
+  t.equal((await transcriptOf(house, id)).length, 2);
+
+  const silent = await house.session((await synthetic(house, 'tokens=4,first_ms=600000')).id);
+  const waiting = [say(house, silent.id, 'Hello', once('j-3')), say(house, silent.id, 'Hello', once('j-3'))];
+  await abort(house, silent.id, await activeTurn(house, silent.id));
+  for (const stream of await Promise.all(waiting)) t.same((await stream.rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
+}
+
+async function failures(t: Test, house: House): Promise<void> {
+  let broken = true;
+  const { assistant, provider } = await onProvider(t, house, (response) => (broken ? response.writeHead(500).end() : answered(response, ['ok'])));
+  const { id } = await house.session(assistant.id);
+  const send = () => house.ask(chatPath(id), { body: { message: 'Hello' }, ...once('f-1') });
+  const both = await Promise.all([send(), send()]);
+  for (const answer of both) refused(t, answer, 503, 'assistant_unavailable');
+  const before = provider.requests.length;
+  broken = false;
+  const stream = await say(house, id, 'Hello', once('f-1'));
+  t.equal(stream.headers.get(replayed), null);
+  t.equal(textOf(await stream.rest()), 'ok');
+  t.equal(provider.requests.length, before + 1);
+  refused(t, await house.ask('/sessions', { body: { assistant_id: 'asst_00000000000000000000000000' }, ...once('f-2') }), 404, 'assistant_not_found');
+  t.equal((await house.ask('/sessions', { body: { assistant_id: assistant.id }, ...once('f-2') })).status, 201);
+}
+
+async function bounds(t: Test, house: House): Promise<void> {
+  const body = { assistant_id: (await synthetic(house, 'tokens=1')).id };
+  for (const key of ['x'.repeat(256), 'é', 'a\tb', '']) {
+    refused(t, await house.ask('/sessions', { body, ...once(key) }), 400, 'invalid_request');
+  }
+  for (const key of ['x'.repeat(255), 'a b', '~!"']) t.equal((await house.ask('/sessions', { body, ...once(key) })).status, 201);
+}

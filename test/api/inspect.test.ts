@@ -1,0 +1,113 @@
+/** `/console/api/inspect`: live actors on a WebSocket (contract 9). */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
+import { edges, openHouse, type House } from './house.ts';
+import { begin, end, say, synthetic } from './talk.ts';
+
+for (const edge of edges) {
+  t.test(edge, async (t) => {
+    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
+    await t.test('only an operator watches', (t) => refusals(t, house));
+    await t.test('actors come, move and go in order', (t) => watching(t, house));
+    await t.test('a watcher sees what it asked for', (t) => filtered(t, house));
+  });
+}
+
+const open = (house: House, path: string, token: string | null): WebSocket =>
+  new WebSocket(house.url.replace('http', 'ws') + path, { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
+
+/** What is answered instead of a socket. */
+async function refusal(house: House, path: string, token: string | null): Promise<{ response: IncomingMessage; json: any }> {
+  const socket = open(house, path, token);
+  socket.on('error', () => {});
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+  let text = '';
+  for await (const piece of response) text += piece;
+  return { response, json: JSON.parse(text) };
+}
+
+async function refusals(t: Test, house: House): Promise<void> {
+  for (const [path, token, status, code] of [
+    ['/console/api/inspect', null, 401, 'missing_api_key'],
+    ['/console/api/inspect', 'not-the-token', 401, 'invalid_api_key'],
+    ['/console/api/inspect', house.key, 401, 'invalid_api_key'],
+    ['/console/api/nowhere', house.operatorToken, 404, 'route_not_found'],
+  ] as const) {
+    const { response, json } = await refusal(house, path, token);
+    t.equal(response.statusCode, status, code);
+    t.match(json.error, { code, type: status === 401 ? 'authentication_error' : 'not_found' });
+    t.match(json.request_id, /^req_/);
+    t.equal(response.headers['x-request-id'], json.request_id);
+    t.equal(response.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined);
+  }
+  const plain = await house.console('/inspect');
+  t.equal(plain.json.error.code, 'route_not_found', 'there is nothing but the socket');
+}
+
+/** A watcher: its messages one at a time. */
+async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promise<any>; until(type: string): Promise<any[]> }> {
+  const socket = open(house, `/console/api/inspect${query}`, house.operatorToken);
+  t.teardown(() => socket.terminate());
+  const messages: any[] = [];
+  let wake = (): void => {};
+  socket.on('message', (text) => {
+    messages.push(JSON.parse(String(text)));
+    wake();
+  });
+  const next = async (): Promise<any> => {
+    while (messages.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    return messages.shift();
+  };
+  await once(socket, 'open');
+  return {
+    next,
+    async until(type) {
+      const seen = [];
+      do seen.push(await next());
+      while (seen.at(-1).event?.type !== type);
+      return seen;
+    },
+  };
+}
+
+async function watching(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=2');
+  const { id } = await house.session(assistant.id);
+  const watcher = await watch(t, house, `?kind=session&id=${id}`);
+  t.match(await watcher.next(), { type: 'actors', actors: [] });
+  const stream = await say(house, id);
+  await stream.rest();
+  const actor = { kind: 'session', id, workspace_id: house.workspaceId };
+  t.match(await watcher.until('finished'), [
+    { type: 'activated', actor, state: 'open' },
+    { type: 'event', actor, event: { type: 'chat', turnId: stream.turnId }, from: 'open', to: 'streaming', context: { activeTurnId: stream.turnId }, outcomes: [{ type: 'turn.begun' }] },
+    { type: 'event', actor, event: { type: 'finished' }, from: 'streaming', to: 'open', context: { activeTurnId: null }, outcomes: [{ type: 'turn.closed' }] },
+  ]);
+  await end(house, id);
+  t.match(await watcher.next(), { type: 'event', event: { type: 'end' }, from: 'open', to: 'ended', outcomes: [{ type: 'session.ended' }], at: Number });
+
+  const later = await watch(t, house, `?kind=session&id=${id}`);
+  t.match(await later.next(), { type: 'actors', actors: [{ kind: 'session', id, workspace_id: house.workspaceId, state: 'ended' }] });
+}
+
+async function filtered(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=2');
+  const { stream } = await begin(house, assistant.id);
+  await stream.rest();
+  const all = (await (await watch(t, house)).next()).actors as { kind: string; workspace_id: string }[];
+  t.same([...new Set(all.map(({ kind }) => kind))].sort(), ['assistant', 'key', 'session', 'workspace']);
+  t.equal((await (await watch(t, house, '?workspace=wks_00000000000000000000000000')).next()).actors.length, 0);
+  const ours = (await (await watch(t, house, `?workspace=${house.workspaceId}&kind=assistant`)).next()).actors as { kind: string }[];
+  t.ok(ours.length > 0 && ours.every(({ kind }) => kind === 'assistant'));
+
+  const assistants = await watch(t, house, `?kind=assistant&id=${assistant.id}`);
+  await assistants.next();
+  await (await begin(house, assistant.id)).stream.rest();
+  await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/disable`, { method: 'POST' });
+  const seen = await assistants.until('disable');
+  t.ok(seen.every(({ actor }) => actor.id === assistant.id), 'no event of another');
+  t.match(seen.at(-1), { from: 'published', to: 'disabled' });
+  t.notMatch(JSON.stringify([all, seen]), new RegExp(`${house.key.slice(-20)}|${house.operatorToken}`));
+}

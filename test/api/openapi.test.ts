@@ -1,0 +1,107 @@
+/** The OpenAPI document: clean under redocly, and of the same paths as the contract and the server. */
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+import { temporaryFolder } from '../folders.ts';
+import { openHouse } from './house.ts';
+
+/** Parts 6 and 9 of the contract, without speech and transcription. */
+const stated = `
+GET /assistants
+GET /assistants/{id}
+POST /sessions
+GET /sessions
+GET /sessions/{id}
+POST /sessions/{id}/end
+POST /sessions/{id}/chat
+POST /sessions/{id}/turns/{turn_id}/abort
+GET /sessions/{id}/turns/{turn_id}/events
+GET /sessions/{id}/transcript
+GET /usage
+GET /openapi.json
+GET /healthz
+GET /readyz
+GET /metrics
+GET /console/api/workspaces
+POST /console/api/workspaces
+GET /console/api/workspaces/{w}
+PATCH /console/api/workspaces/{w}
+DELETE /console/api/workspaces/{w}
+GET /console/api/workspaces/{w}/assistants
+POST /console/api/workspaces/{w}/assistants
+GET /console/api/workspaces/{w}/assistants/{id}
+PATCH /console/api/workspaces/{w}/assistants/{id}
+DELETE /console/api/workspaces/{w}/assistants/{id}
+POST /console/api/workspaces/{w}/assistants/{id}/publish
+POST /console/api/workspaces/{w}/assistants/{id}/unpublish
+POST /console/api/workspaces/{w}/assistants/{id}/disable
+POST /console/api/workspaces/{w}/assistants/{id}/enable
+GET /console/api/workspaces/{w}/keys
+POST /console/api/workspaces/{w}/keys
+GET /console/api/workspaces/{w}/keys/{id}
+PATCH /console/api/workspaces/{w}/keys/{id}
+POST /console/api/workspaces/{w}/keys/{id}/revoke
+GET /console/api/workspaces/{w}/credentials
+POST /console/api/workspaces/{w}/credentials
+PATCH /console/api/workspaces/{w}/credentials/{id}
+DELETE /console/api/workspaces/{w}/credentials/{id}
+GET /console/api/workspaces/{w}/sessions
+GET /console/api/workspaces/{w}/sessions/{id}
+GET /console/api/workspaces/{w}/sessions/{id}/transcript
+GET /console/api/workspaces/{w}/usage
+`.trim().split('\n');
+
+t.test('the document', async (t) => {
+  const house = await openHouse(t);
+  const { status, headers, text, json } = await house.ask('/openapi.json', { key: null });
+  t.same([status, headers.get('content-type'), json.openapi], [200, 'application/json; charset=utf-8', '3.1.0']);
+
+  await t.test('has the paths of the contract', async (t) => {
+    const documented = Object.entries<object>(json.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    t.same(documented.sort(), [...stated].sort());
+  });
+
+  await t.test('is clean under redocly', async (t) => {
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, 'openapi.json'), text);
+    const found = await lint(folder);
+    t.same(found.problems, []);
+    t.same(found.totals, { errors: 0, warnings: 0, ignored: 0 });
+  });
+
+  await t.test('redocly is one that finds faults', async (t) => {
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, 'openapi.json'), JSON.stringify({ ...json, components: {} }));
+    t.ok((await lint(folder)).totals.errors > 0);
+  });
+
+  await t.test('tells of no setting of an assistant to those with a key', async (t) => {
+    t.notOk(['model', 'voice', 'link', 'system_prompt', 'provider', 'credential_id'].some((name) => name in json.components.schemas.Assistant.properties));
+  });
+
+  await t.test('every operation has a name of its own, a summary and its security', async (t) => {
+    const operations = Object.values<any>(json.paths).flatMap((path) => Object.values<any>(path));
+    t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+    t.same(operations.filter(({ summary }) => !/^[A-Z].+\.$/.test(summary)), []);
+    t.same(operations.filter(({ tags, security }) => (tags[0] === 'service') !== (security.length === 0)), []);
+  });
+});
+
+interface Lint {
+  readonly totals: { readonly errors: number; readonly warnings: number; readonly ignored: number };
+  readonly problems: readonly unknown[];
+}
+
+/** What redocly's recommended rules find in the folder's `openapi.json`. */
+function lint(folder: string): Promise<Lint> {
+  const command = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin', 'cli.js');
+  const env = { PATH: process.env['PATH'], HOME: folder, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [command, 'lint', 'openapi.json', '--format=json'], { cwd: folder, env }, (error, stdout) => {
+      if (stdout === '') reject(error);
+      else resolve(JSON.parse(stdout));
+    });
+  });
+}

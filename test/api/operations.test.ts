@@ -1,0 +1,144 @@
+/** Running it: logs, metrics, health, settings (contract 11 and 12). */
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { temporaryFolder } from '../folders.ts';
+import { startServer } from '../process.ts';
+import { edges, openHouse, type House } from './house.ts';
+import { abort, begin, credentialOf, onProvider, say, sayInVain, synthetic } from './talk.ts';
+
+const secrets = ['CANARY-message', 'CANARY-system-prompt', 'canary-secret', 'canary-of-the-provider', 'CANARY-visitor', 'CANARY-metadata'];
+
+for (const edge of edges) {
+  t.test(`${edge}: one line of JSON for every request, and no secret in any`, async (t) => {
+    const house = await openHouse(t, { env: { PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_EDGE: edge } });
+    const ids = await busy(t, house);
+    t.same(await house.stop(), { code: 0, signal: null });
+    const lines = house.stdout().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+    const known = (one: any) => typeof one.status === 'number';
+    for (const [id, { status, route }] of ids) {
+      const own = lines.filter((line) => line.request_id === id && known(line));
+      t.equal(own.length, 1, `one line for ${route} ${status}`);
+      t.match(own[0], { status, route, method: String, duration_ms: Number });
+    }
+    t.equal(new Set(lines.filter(known).map(({ request_id }) => request_id)).size, lines.filter(known).length);
+    const all = house.stdout().split('\n').filter((line) => line.startsWith('{')).join('\n') + house.stderr();
+    for (const secret of [...secrets, house.operatorToken, house.key.slice(-20)]) t.notOk(all.includes(secret), `${secret.slice(0, 8)}… is not in the log`);
+  });
+}
+
+/** Traffic of all kinds: the request ids with what is to be logged of them. */
+async function busy(t: Test, house: House): Promise<Map<string, { status: number; route: string | null }>> {
+  const ids = new Map<string, { status: number; route: string | null }>();
+  const note = (answer: { headers: Headers; status: number }, route: string | null) => ids.set(answer.headers.get('x-request-id')!, { status: answer.status, route });
+  const chat = '/sessions/{id}/chat';
+  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=2', system_prompt: 'CANARY-system-prompt' }, greeting: 'CANARY-message' });
+  const session = await house.session(assistant.id, { visitor: { name: 'CANARY-visitor' }, metadata: { note: 'CANARY-metadata' } });
+  const stream = await say(house, session.id, 'CANARY-message');
+  await stream.rest();
+  note(stream, chat);
+  note(await house.ask(`/sessions/${session.id}/transcript`), '/sessions/{id}/transcript');
+  note(await house.ask('/nowhere/CANARY-message'), null);
+  note(await house.ask('/assistants', { key: 'ak_canary-secret' }), '/assistants');
+  note(await house.ask(`/sessions/${session.id}/chat`, { body: '{"message":"CANARY-message' }), chat);
+  note(await house.ask('/sessions', { body: { assistant_id: assistant.id, metadata: { 'CANARY-metadata': 7 } } }), '/sessions');
+  const failing = { error: { message: 'canary-of-the-provider' } };
+  const { assistant: broken } = await onProvider(t, house, (response) => void response.writeHead(401).end(JSON.stringify(failing)));
+  note(await sayInVain(house, (await house.session(broken.id)).id, 'CANARY-message'), chat);
+  note(await house.console('/workspaces'), '/console/api/workspaces');
+  note(await house.ask('/healthz', { key: null }), '/healthz');
+  const left = await begin(house, (await synthetic(house, 'tokens=3,hang_at=1')).id);
+  note(left.stream, chat);
+  left.stream.leave();
+  note(await abort(house, left.id, left.stream.turnId), '/sessions/{id}/turns/{turn_id}/abort');
+  return ids;
+}
+
+t.test('what needs no key', async (t) => {
+  const house = await openHouse(t);
+  for (const [path, status] of [['/healthz', 200], ['/readyz', 200], ['/metrics', 200], ['/openapi.json', 200]] as const) {
+    const answer = await house.ask(path, { key: null });
+    t.equal(answer.status, status, path);
+    t.notOk(answer.headers.has('x-ratelimit-limit'), 'no budget is charged');
+  }
+  t.same((await house.ask('/healthz', { key: null })).json, { status: 'ok' });
+});
+
+t.test("metrics in Prometheus' format", async (t) => {
+  const house = await openHouse(t);
+  const assistant = await synthetic(house, 'tokens=2');
+  await (await begin(house, assistant.id)).stream.rest();
+  await sayInVain(house, (await house.session((await synthetic(house, 'tokens=2,fail_at=0')).id)).id);
+  const { key } = await house.newKey({ limits: { requests: 1 } });
+  for (let request = 0; request < 3; request++) await house.ask('/assistants', { key });
+  const hanging = await begin(house, (await synthetic(house, 'tokens=3,hang_at=1')).id);
+
+  const { text, headers } = await house.ask('/metrics', { key: null });
+  t.match(headers.get('content-type'), /^text\/plain/);
+  for (const sample of [
+    'parley_http_requests_total{route="/sessions/{id}/chat",status="200"} 1',
+    'parley_http_requests_total{route="/sessions/{id}/chat",status="503"} 1',
+    'parley_http_requests_total{route="/assistants",status="429"} 2',
+    'parley_turns_in_flight 1',
+    'parley_turns_total{outcome="completed"} 1',
+    'parley_limited_total{budget="requests"} 2',
+    'parley_actors{kind="session"} 3',
+    'parley_actors{kind="workspace"} 1',
+    'parley_first_output_seconds_count 2',
+  ]) t.ok(text.includes(`\n${sample}\n`), sample);
+  t.match(text, /^parley_stream_events_total [5-9]$/m);
+  t.match(text, /^parley_store_seconds_count\{step="beginTurn"\} 3$/m);
+  t.match(text, /^# TYPE parley_store_errors_total counter$/m);
+  t.match(text, /^parley_event_loop_lag_seconds \d/m);
+  await abort(house, hanging.id, hanging.stream.turnId);
+  t.ok((await house.ask('/metrics', { key: null })).text.includes('\nparley_turns_in_flight 0\n'));
+});
+
+/** How a server that cannot start says so: its exit code and what it printed. */
+async function failure(t: Test, env: Record<string, string>, options: { args?: string[]; folder?: string } = {}): Promise<string> {
+  return startServer(t, { env, ...options }).then(
+    () => 'it started',
+    (error: Error) => error.message,
+  );
+}
+
+t.test('a wrong setting is one line that names it, and exit 2', async (t) => {
+  const wrong: Record<string, string> = {
+    PORT: 'eighty', PARLEY_STORE: 'sqlite:x', PARLEY_SECRET: 'short-CANARY', PARLEY_OPERATOR_TOKEN: 'spaced CANARY', PARLEY_EDGE: 'nginx',
+    PARLEY_TRUSTED_PROXIES: '10.0.0.0/64', PARLEY_ALLOW_PRIVATE_PROVIDERS: 'perhaps', PARLEY_DURABILITY: 'eternal', PARLEY_LOG: 'loud',
+  };
+  const said = await Promise.all(Object.entries(wrong).map(async ([variable, value]) => [variable, await failure(t, { [variable]: value })] as const));
+  for (const [variable, text] of said) t.match(text, new RegExp(`^The server ended with 2 before it listened\\.\\n[^\\n]*\\b${variable}\\b[^\\n]*\\n$`), variable);
+  t.notOk(said.some(([, text]) => text.includes('CANARY')), 'a secret is not repeated');
+  t.match(await failure(t, {}, { args: ['--port', '99999'] }), /with 2 .*\n[^\n]*PORT[^\n]*\n$/, 'a flag is a setting too');
+  t.match(await failure(t, {}, { args: ['--nonsense', '1'] }), /with 2 /);
+});
+
+t.test('a port or a folder that is taken is one line, and exit 1', async (t) => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => void holder.close());
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  for (const edge of edges) {
+    const text = await failure(t, { PORT: String(port), PARLEY_STORE: 'memory:', PARLEY_EDGE: edge });
+    t.match(text, new RegExp(`with 1 before it listened\\.\\n[^\\n]*${port}[^\\n]*\\n$`), edge);
+  }
+  const folder = await temporaryFolder(t);
+  const first = await startServer(t, { folder });
+  const text = await failure(t, {}, { folder });
+  t.match(text, /with 1 before it listened\.\n[^\n]*in use by another process[^\n]*\n$/);
+  t.equal((await fetch(`${first.url}/healthz`)).status, 200, 'the first one serves on');
+});
+
+t.test('a credential is stored encrypted', async (t) => {
+  const house = await openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  await credentialOf(house, 'openai', 'http://127.0.0.1:9/v1', 'CANARY-credential-secret');
+  await house.stop();
+  const { readFile, readdir } = await import('node:fs/promises');
+  const files = await readdir(`${house.folder}/data`);
+  t.ok(files.length > 0);
+  for (const file of files) {
+    const bytes = await readFile(`${house.folder}/data/${file}`);
+    t.notOk(bytes.includes('CANARY-credential-secret') || bytes.includes(house.key), file);
+  }
+});

@@ -1,0 +1,17 @@
+/** Requests that `fetch` would not send: headers twice, paths as they stand, bodies of any bytes. */
+import { ask as askPort } from '../edge/harness.ts';
+import type { Answer } from './house.ts';
+
+export interface RawAsk {
+  readonly method?: string;
+  /** A name with several values is sent as several lines. */
+  readonly headers?: Record<string, string | string[]>;
+  readonly body?: string | Uint8Array;
+}
+
+export async function rawAsk(url: string, path: string, options: RawAsk = {}): Promise<Answer> {
+  const { status, headers, text } = await askPort(Number(new URL(url).port), { path, ...options });
+  const isJson = headers['content-type']?.startsWith('application/json') === true && text !== '';
+  const pairs = Object.entries(headers).flatMap(([name, values]) => [values ?? []].flat().map((value): [string, string] => [name, value]));
+  return { status, headers: new Headers(pairs), text, json: isJson ? JSON.parse(text) : undefined };
+}

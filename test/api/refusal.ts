@@ -1,0 +1,98 @@
+/** What every failure has to look like (specification 2 and 7, contract 1 to 5). */
+import type { Test } from 'tap';
+import type { Answer } from './house.ts';
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  /** Whether a budget was charged, which the rate headers tell: on the API, whatever comes after authentication. */
+  readonly rated: boolean;
+  /** Whole seconds, for those that tell a wait. */
+  readonly retryAfter?: number;
+}
+
+/** Status → type, from the specification's table. */
+const types: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found',
+  409: 'conflict',
+  422: 'invalid_request',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  503: 'service_unavailable',
+};
+
+export const rateHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
+
+export function isRefused(t: Test, answer: Answer, expected: Refusal, name = expected.code): void {
+  const { status, headers, json } = answer;
+  const { code, message, rated, retryAfter } = expected;
+  const requestId = headers.get('x-request-id');
+  t.same({ status, json }, { status: expected.status, json: { error: { type: types[expected.status], code, message }, request_id: requestId } }, name);
+  t.match(requestId, /^req_[0-9a-z]{26}$/, `${name}: X-Request-Id`);
+  t.equal(headers.get('content-type'), 'application/json; charset=utf-8', `${name}: JSON`);
+  t.equal(headers.get('www-authenticate'), expected.status === 401 ? 'Bearer' : null, `${name}: WWW-Authenticate on a 401 alone`);
+  t.equal(headers.get('retry-after'), retryAfter === undefined ? null : String(retryAfter), `${name}: Retry-After`);
+  isRated(t, answer, rated, name);
+}
+
+/** The three rate headers, all or none of them. */
+export function isRated(t: Test, { headers }: Answer, rated: boolean, name: string): void {
+  const digits = rateHeaders.map((header) => /^\d+$/.test(headers.get(header) ?? ''));
+  t.same(digits, rateHeaders.map(() => rated), `${name}: ${rated ? 'rate headers' : 'no rate headers'}`);
+  if (!rated) t.same(rateHeaders.filter((header) => headers.has(header)), [], `${name}: not even unreadable ones`);
+}
+
+/** A 422 `invalid_request` whose message names the field by its path. */
+export const wrongField = (field: string): Refusal => ({
+  status: 422,
+  code: 'invalid_request',
+  message: `The field \`${field}\` has the wrong type or a value that is not allowed.`,
+  rated: true,
+});
+export const missingField = (field: string): Refusal => ({ ...wrongField(field), message: `The field \`${field}\` is required.` });
+
+const row = (status: number, code: string, message: string, rated = true): Refusal => ({ status, code, message, rated });
+
+/** The fixed sentences of refusals that many tests meet. */
+export const refusals = {
+  missingKey: row(401, 'missing_api_key', 'No API key was sent.', false),
+  invalidKey: row(401, 'invalid_api_key', 'The API key is not valid.', false),
+  revokedKey: row(401, 'revoked_api_key', 'The API key has been revoked.', false),
+  expiredKey: row(401, 'expired_api_key', 'The API key has expired.', false),
+  noRoute: row(404, 'route_not_found', 'No such path, or the path does not have this method.', false),
+  unreadableHeader: row(400, 'invalid_request', 'A header could not be read.'),
+  malformedJson: row(400, 'invalid_request', 'The body is not valid JSON.'),
+  tooLarge: row(400, 'invalid_request', 'The body is larger than 262144 bytes.'),
+  notAnObject: row(422, 'invalid_request', 'The body must be a JSON object.'),
+  messageTooLong: row(422, 'message_too_long', 'The message is longer than 8000 characters.'),
+  invalidRange: row(422, 'invalid_range', 'The window must start before it ends and be at most 90 days long.'),
+  mismatch: row(422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
+  notPermitted: row(403, 'assistant_not_permitted', 'The API key may not use this assistant.'),
+  noAssistant: row(404, 'assistant_not_found', 'No such assistant.'),
+  noSession: row(404, 'session_not_found', 'No such session.'),
+  noTurn: row(404, 'turn_not_found', 'No such turn.'),
+  notPublished: row(409, 'assistant_not_published', 'The assistant is not published.'),
+  disabled: row(409, 'assistant_disabled', 'The assistant is disabled.'),
+  ended: row(409, 'session_ended', 'The session has ended.'),
+  expired: row(409, 'session_expired', 'The session has expired.'),
+  inProgress: row(409, 'turn_in_progress', 'A turn is already in progress on this session.'),
+  unavailable: row(503, 'assistant_unavailable', 'The assistant cannot answer at the moment.'),
+  draining: { ...row(503, 'api_error', 'The service is temporarily unavailable.'), retryAfter: 5 },
+  fault: row(500, 'api_error', 'Something went wrong on our side.'),
+} satisfies Record<string, Refusal>;
+
+/** A 429 as its answer says: the wait stands in the message and in the header alike. */
+export const limitedFor = (seconds: number): Refusal => ({
+  status: 429,
+  code: 'rate_limited',
+  message: `Rate limit exceeded. Retry in ${seconds} seconds.`,
+  rated: true,
+  retryAfter: seconds,
+});
+
+/** The same without rate headers, as the console answers. */
+export const unrated = (refusal: Refusal): Refusal => ({ ...refusal, rated: false });

@@ -1,0 +1,150 @@
+/** Two workspaces on one server: what is another's is as unknown as what is nobody's, on every path (specification 7, contract 4). */
+import t, { type Test } from 'tap';
+import { openHouse, type Answer, type Ask, type House } from './house.ts';
+import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
+
+interface Tenant {
+  readonly workspace: string;
+  readonly assistant: string;
+  readonly session: string;
+  readonly turn: string;
+  readonly keyId: string;
+  readonly key: string;
+  readonly credential: string;
+}
+
+async function tenant(house: House, name: string): Promise<Tenant> {
+  const must = async (path: string, body?: object): Promise<any> => (await house.console(path, { method: 'POST', body: body ?? {} })).json;
+  const workspace = (await must('/workspaces', { name })).id;
+  const inside = `/workspaces/${workspace}`;
+  const assistant = (await must(`${inside}/assistants`, { name })).id;
+  await must(`${inside}/assistants/${assistant}/publish`);
+  const { id: keyId, key } = await must(`${inside}/keys`, { name, limits: { requests: 100_000 } });
+  const credential = (await must(`${inside}/credentials`, { kind: 'model', provider: 'openai', api_key: `secret of ${name}` })).id;
+  const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } })).json.id;
+  const stream = await house.stream(`/sessions/${session}/chat`, { key, body: { message: `I am ${name}` } });
+  await stream.rest();
+  return { workspace, assistant, session, turn: stream.turnId, keyId, key, credential };
+}
+
+/** Ids that look like any other. */
+const nobody = (() => {
+  const id = (prefix: string) => `${prefix}_${'0'.repeat(26)}`;
+  return { workspace: id('wks'), assistant: id('asst'), session: id('ses'), turn: id('turn'), keyId: id('key'), credential: id('crd') };
+})();
+
+type Ids = typeof nobody;
+
+/** All that can be read of a tenant. */
+async function everything(house: House, { workspace, session, key }: Tenant): Promise<unknown[]> {
+  const inside = `/workspaces/${workspace}`;
+  const paths = ['', '/assistants', '/keys', '/credentials', '/sessions', `/sessions/${session}/transcript`, '/usage?start=0&end=0'];
+  const read = await Promise.all(paths.map(async (path) => (await house.console(inside + path)).json));
+  return [...read, (await house.ask('/assistants', { key })).json, (await house.ask('/sessions', { key })).json];
+}
+
+/** What may differ between two answers to the same question. */
+const comparable = ({ status, text, json }: Answer): unknown => [status, text.replace(json?.request_id ?? '', '')];
+
+t.test('tenants', async (t) => {
+  const house = await openHouse(t);
+  const [ours, theirs] = [await tenant(house, 'ours'), await tenant(house, 'theirs')];
+  const before = await everything(house, theirs);
+  await t.test('every path of the API', (t) => everyPath(t, house, ours, theirs));
+  await t.test("every path of the console's API", (t) => everyConsolePath(t, house, ours, theirs));
+  await t.test('bodies and queries that name what is foreign', (t) => named(t, house, ours, theirs));
+  await t.test('lists hold what is ours', (t) => lists(t, house, ours));
+  t.same(await everything(house, theirs), before, 'nothing of theirs has changed');
+});
+
+const bodies: Readonly<Record<string, object>> = {
+  'POST /sessions/{id}/chat': { message: 'Hi' },
+  'PATCH /console/api/workspaces/{w}': { name: 'taken over' },
+  'PATCH /console/api/workspaces/{w}/assistants/{id}': { name: 'taken over' },
+  'PATCH /console/api/workspaces/{w}/keys/{id}': { name: 'taken over' },
+  'PATCH /console/api/workspaces/{w}/credentials/{id}': { api_key: 'taken over' },
+};
+
+/** Method and path of each documented operation that names a thing in its path, and a request of it. */
+async function operations(house: House, prefix: string): Promise<{ name: string; path: string; options: Ask }[]> {
+  const { paths } = (await house.ask('/openapi.json', { key: null })).json;
+  return Object.entries<object>(paths)
+    .filter(([path]) => path.startsWith('/console') === (prefix === '/console') && path.includes('{id}'))
+    .flatMap(([path, methods]) =>
+      Object.keys(methods).map((lower) => {
+        const method = lower.toUpperCase();
+        const name = `${method} ${path}`;
+        return { name, path, options: { method, ...(name in bodies ? { body: bodies[name] } : {}) } };
+      }),
+    );
+}
+
+const filled = (path: string, { workspace, assistant, session, turn, keyId, credential }: Ids): string => {
+  const ids: Record<string, string> = { assistants: assistant, sessions: session, keys: keyId, credentials: credential };
+  return path.replace('{w}', workspace).replace('{turn_id}', turn).replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
+};
+
+async function everyPath(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
+  const all = await operations(house, '');
+  t.equal(all.length, 7);
+  for (const { name, path, options } of all) {
+    const asked = { ...options, key: ours.key };
+    const unknown = await house.ask(filled(path, nobody), asked);
+    isRefused(t, unknown, path.startsWith('/assistants') ? refusals.noAssistant : refusals.noSession, name);
+    t.same(comparable(await house.ask(filled(path, theirs), asked)), comparable(unknown), name);
+    if (!path.includes('{turn_id}')) continue;
+    const mixed = await house.ask(filled(path, { ...ours, turn: theirs.turn }), asked);
+    isRefused(t, mixed, refusals.noTurn, `${name}: their turn on our session`);
+  }
+}
+
+async function everyConsolePath(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
+  const all = await operations(house, '/console');
+  t.equal(all.length, 14);
+  for (const { name, path, options } of all) {
+    const ask = (ids: Ids) => house.console(filled(path, ids).replace('/console/api', ''), options);
+    const unknown = await ask({ ...nobody, workspace: ours.workspace });
+    t.equal(unknown.status, 404, name);
+    t.same(comparable(await ask({ ...theirs, workspace: ours.workspace })), comparable(unknown), `${name}: theirs in our workspace`);
+    isRefused(t, await ask({ ...theirs, workspace: nobody.workspace }), unrated(refusals.noRoute), `${name}: theirs in a workspace of nobody`);
+  }
+}
+
+async function named(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
+  const { key } = ours;
+  for (const path of ['/sessions?assistant_id=', '/usage?assistant_id=']) {
+    const unknown = await house.ask(path + nobody.assistant, { key });
+    isRefused(t, unknown, refusals.noAssistant, path);
+    t.same(comparable(await house.ask(path + theirs.assistant, { key })), comparable(unknown), path);
+    const inConsole = (assistant: string) => house.console(`/workspaces/${ours.workspace}${path}${assistant}`);
+    isRefused(t, await inConsole(nobody.assistant), unrated(refusals.noAssistant), `console's ${path}`);
+    t.same(comparable(await inConsole(theirs.assistant)), comparable(await inConsole(nobody.assistant)), `console's ${path}`);
+  }
+  const create = (assistant_id: string) => house.ask('/sessions', { key, body: { assistant_id } });
+  isRefused(t, await create(nobody.assistant), refusals.noAssistant);
+  t.same(comparable(await create(theirs.assistant)), comparable(await create(nobody.assistant)));
+
+  const inside = `/workspaces/${ours.workspace}`;
+  const withCredential = (credential_id: string) => house.console(`${inside}/assistants`, { body: { name: 'a', model: { provider: 'openai', name: 'm', credential_id } } });
+  isRefused(t, await withCredential(nobody.credential), unrated(wrongField('model.credential_id')));
+  t.same(comparable(await withCredential(theirs.credential)), comparable(await withCredential(nobody.credential)));
+
+  const greedy = (await house.console(`${inside}/keys`, { body: { name: 'greedy', assistant_ids: [theirs.assistant, ours.assistant] } })).json.key;
+  isRefused(t, await house.ask(`/assistants/${theirs.assistant}`, { key: greedy }), refusals.noAssistant, 'a key is of its workspace, whatever it names');
+  t.same((await house.ask('/assistants', { key: greedy })).json.data.map(({ id }: { id: string }) => id), [ours.assistant]);
+
+  const headers = { 'idempotency-key': 'the same for both' };
+  const both = await Promise.all([ours, theirs].map(({ key, assistant }) => house.ask('/sessions', { key, headers, body: { assistant_id: assistant } })));
+  t.same(both.map(({ status, headers }) => [status, headers.has('idempotent-replayed')]), [[201, false], [201, false]], 'memories are kept apart');
+  await house.ask(`/sessions/${both[1]!.json.id}/end`, { key: theirs.key, method: 'POST' });
+}
+
+async function lists(t: Test, house: House, ours: Tenant): Promise<void> {
+  const ids = async (path: string) => (await house.ask(path, { key: ours.key })).json.data.map(({ id }: { id: string }) => id);
+  t.same(await ids('/assistants'), [ours.assistant]);
+  t.ok((await ids('/sessions')).includes(ours.session));
+  const inside = `/workspaces/${ours.workspace}`;
+  for (const list of ['assistants', 'keys', 'credentials', 'sessions']) t.notMatch((await house.console(`${inside}/${list}`)).text, 'theirs', list);
+  t.notMatch((await house.ask(`/sessions/${ours.session}/transcript`, { key: ours.key })).text, 'theirs');
+  t.equal((await house.ask('/usage', { key: ours.key })).json.totals.turns, 1);
+}

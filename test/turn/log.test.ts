@@ -1,0 +1,45 @@
+import t from 'tap';
+import type { Turn } from '../../src/store.ts';
+import { terminalOf, TurnLog } from '../../src/turn.ts';
+
+t.test('text is visible only once it is committed', async (t) => {
+  const log = new TurnLog();
+  const seen: number[] = [];
+  log.follow(() => seen.push(log.stored));
+  log.append('a😀');
+  log.append('b');
+  t.same([log.length, log.stored, log.storedPieces], [3, 0, 0]);
+  const first = log.take()!;
+  t.same(first, { position: 0, text: 'a😀b', pieces: 2 });
+  t.equal(log.take(), null, 'what was taken is not taken again');
+  log.append('c');
+  log.commit(first.pieces);
+  t.same([log.stored, log.storedPieces, seen], [3, 2, [3]]);
+  t.same(log.take(), { position: 3, text: 'c', pieces: 3 });
+  t.same(log.rest(), { position: 3, text: 'c' }, 'taken, but not known to be stored');
+  log.commit(2);
+  t.same(seen, [3], 'a commit that adds nothing wakes nobody');
+});
+
+t.test('a log closes once, and nobody is called after', async (t) => {
+  const log = new TurnLog();
+  let calls = 0;
+  const leave = log.follow(() => calls++);
+  log.follow(() => calls++);
+  leave();
+  log.close({ type: 'aborted' });
+  t.equal(calls, 1, 'one of two had left');
+  log.close({ type: 'failed', errorCode: 'api_error' });
+  t.same([log.terminal, calls], [{ type: 'aborted' }, 1]);
+});
+
+t.test('a stored turn as a log', async (t) => {
+  const log = TurnLog.replay('x😀', { type: 'completed', inputTokens: 1, outputTokens: 2 });
+  t.same([log.stored, log.pieces, log.terminal?.type], [2, ['x😀'], 'completed']);
+  t.same(TurnLog.replay('', null).pieces, []);
+  const turn = (over: Partial<Turn>) => terminalOf({ inputTokens: 3, outputTokens: 4, errorCode: null, ...over } as Turn);
+  t.equal(turn({ status: 'streaming' }), null);
+  t.same(turn({ status: 'completed' }), { type: 'completed', inputTokens: 3, outputTokens: 4 });
+  t.same(turn({ status: 'aborted' }), { type: 'aborted' });
+  t.same(turn({ status: 'failed', errorCode: 'session_expired' }), { type: 'failed', errorCode: 'session_expired' });
+});

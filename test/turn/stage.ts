@@ -1,0 +1,106 @@
+/** A turn in flight whose store answers when the test lets it, and whose model says what the test says. */
+import type { ModelFailure, ModelSink, ModelUsage } from '../../src/model.ts';
+import { TurnRunner, type TurnOutcome } from '../../src/turn/runner.ts';
+import { ManualClock } from '../model/provider.ts';
+
+/** A step of the store that waits for its answer. */
+export class Step<Asked, Answer> {
+  readonly asked: Asked;
+  readonly answer: Promise<Answer>;
+  resolve!: (answer: Answer) => void;
+  reject!: (error: Error) => void;
+
+  constructor(asked: Asked) {
+    this.asked = asked;
+    this.answer = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+}
+
+export interface Finish {
+  readonly outcome: TurnOutcome;
+  readonly tail: { readonly position: number; readonly text: string };
+  readonly usage: ModelUsage | null;
+  readonly length: number;
+}
+
+export const counted: ModelUsage = { inputTokens: 1, outputTokens: 2 };
+export const turnMsMax = 5000;
+
+export class Stage {
+  readonly clock = new ManualClock();
+  readonly appends: Step<{ position: number; text: string }, 'stored' | 'fenced'>[] = [];
+  readonly finishes: Step<Finish, 'fenced' | ModelUsage>[] = [];
+  readonly withdrawals: Step<null, void>[] = [];
+  readonly reasons: ModelFailure[] = [];
+  /** What `over` was told. */
+  readonly statuses: string[] = [];
+  readonly runner: TurnRunner;
+  model!: ModelSink;
+  calls = 0;
+  cancelled = 0;
+  begun: string | null = null;
+  settled: boolean | null = null;
+  over = false;
+
+  constructor() {
+    const step = <Asked, Answer>(steps: Step<Asked, Answer>[], asked: Asked): Promise<Answer> => {
+      const made = new Step<Asked, Answer>(asked);
+      steps.push(made);
+      return made.answer;
+    };
+    this.runner = new TurnRunner(
+      { turnId: 'turn_1', messageId: 'msg_1' },
+      {
+        append: (position, text) => step(this.appends, { position, text }),
+        finish: (outcome, tail, usage, length) => step(this.finishes, { outcome, tail, usage, length }),
+        withdraw: () => step(this.withdrawals, null),
+        providerFailed: (reason) => void this.reasons.push(reason),
+        over: (status) => void this.statuses.push(status),
+      },
+      this.clock,
+      turnMsMax,
+    );
+    void this.runner.begun.then(({ kind }) => (this.begun = kind));
+    void this.runner.settled.then((stored) => (this.settled = stored));
+    void this.runner.over.then(() => (this.over = true));
+  }
+
+  /** Calls the model. */
+  start(): this {
+    this.runner.start((sink) => {
+      this.calls++;
+      this.model = sink;
+      return { cancel: () => this.cancelled++ };
+    });
+    return this;
+  }
+
+  /** The model says something and the store takes it. */
+  async says(text: string): Promise<void> {
+    this.model.text(text);
+    await settle();
+    this.appends.at(-1)!.resolve('stored');
+    await settle();
+  }
+
+  /** What a reader sees. */
+  get seen(): string {
+    const { pieces, storedPieces } = this.runner.log;
+    return pieces.slice(0, storedPieces).join('');
+  }
+
+  /** How readers are told that it ended; null while it runs. */
+  get end(): string | null {
+    const { terminal } = this.runner.log;
+    if (terminal === null) return null;
+    return terminal.type === 'failed' ? terminal.errorCode : terminal.type;
+  }
+}
+
+/** Lets every promise that can go on go on. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await null;
+}
