@@ -43,6 +43,7 @@ const silent: SocketListener = { opened: () => {}, message: () => {}, closed: ()
 export async function socketContract(t: Test, open: OpenEdge): Promise<void> {
   await t.test('the handshake', (t) => handshake(t, open));
   await t.test('odd handshakes', (t) => oddHandshakes(t, open));
+  await t.test('other wishes to upgrade', (t) => otherWishes(t, open));
   await t.test('messages', (t) => messages(t, open));
   await t.test('the ends of sockets', (t) => ends(t, open));
   await t.test('other ends of sockets', (t) => otherEnds(t, open));
@@ -121,6 +122,31 @@ async function oddHandshakes(t: Test, open: OpenEdge): Promise<void> {
     client.destroy();
   });
 
+  await t.test('a client that goes before it is accepted', async (t) => {
+    const came = gate<Upgrade>();
+    const gone = gate();
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) => {
+        upgrade.onGone(() => gone.open());
+        came.open(upgrade);
+      },
+    });
+    const client = new RawClient(port);
+    await client.send(handshakeText());
+    const upgrade = await came.promise;
+    client.socket.end();
+    await gone.promise;
+    t.equal(upgrade.gone, true);
+    upgrade.accept({ ...silent, opened: () => t.fail('opened for nobody') });
+    upgrade.respond(200, {});
+  });
+}
+
+const handshakeText = (lines = ''): string =>
+  'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+  `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${lines}\r\n`;
+
+async function otherWishes(t: Test, open: OpenEdge): Promise<void> {
   await t.test('a wish to upgrade that is no handshake is an ordinary request', async (t) => {
     const { port } = await serve(t, open, {
       exchange: async (exchange) => {
@@ -146,30 +172,7 @@ async function oddHandshakes(t: Test, open: OpenEdge): Promise<void> {
       t.equal(answer.text, `${method} /wish a ${body}`);
     }
   });
-
-  await t.test('a client that goes before it is accepted', async (t) => {
-    const came = gate<Upgrade>();
-    const gone = gate();
-    const { port } = await serve(t, open, {
-      upgrade: (upgrade) => {
-        upgrade.onGone(() => gone.open());
-        came.open(upgrade);
-      },
-    });
-    const client = new RawClient(port);
-    await client.send(handshakeText());
-    const upgrade = await came.promise;
-    client.socket.end();
-    await gone.promise;
-    t.equal(upgrade.gone, true);
-    upgrade.accept({ ...silent, opened: () => t.fail('opened for nobody') });
-    upgrade.respond(200, {});
-  });
 }
-
-const handshakeText = (lines = ''): string =>
-  'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-  `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${lines}\r\n`;
 
 async function messages(t: Test, open: OpenEdge): Promise<void> {
   await t.test('text and bytes, both ways, whole', async (t) => {
