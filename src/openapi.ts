@@ -39,17 +39,22 @@ const securitySchemes = {
 };
 
 const integer = (description: string) => ({ description, schema: { type: 'integer' } });
-const headers = {
-  'X-Request-Id': { description: 'Identifies the request; failures carry it in their body as well.', schema: { type: 'string' } },
+const string = (description: string) => ({ description, schema: { type: 'string' } });
+const headers: Record<string, Json> = {
+  'X-Request-Id': string('Identifies the request; failures carry it in their body as well.'),
   'X-RateLimit-Limit': integer("The budget's ceiling per minute."),
   'X-RateLimit-Remaining': integer('Whole requests left, never below 0.'),
   'X-RateLimit-Reset': integer('The Unix second at which the budget is full again.'),
   'Retry-After': integer('Whole seconds until a retry can pass.'),
-  'WWW-Authenticate': { description: 'Always `Bearer`.', schema: { type: 'string' } },
+  'WWW-Authenticate': string('Always `Bearer`.'),
+  Location: string('The path of what was created.'),
+  ETag: string('Changes when the answer does.'),
+  'Cache-Control': string('How long the answer may be kept.'),
+  'X-Turn-Id': string('The turn that streams.'),
+  'Idempotent-Replayed': string('`true` where the same request was answered before.'),
 };
-type HeaderName = keyof typeof headers;
 
-const referTo = (names: readonly HeaderName[]): Json =>
+const referTo = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], anyone: [] } as const;
@@ -93,8 +98,8 @@ function headerParameters(route: Route): Json[] {
 const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 function success(route: Route, components: Components): Json {
-  const { status, description, content } = route.success;
-  const names: HeaderName[] = ['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : [])];
+  const { status, description, content, headers: own = [] } = route.success;
+  const names = ['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...own];
   const body = content === null ? {} : { content: { [content.type]: { schema: components.reference(content.schema) } } };
   const answers: Json = { [status]: { description, headers: referTo(names), ...body } };
   if (route.path === '/assistants/{id}') answers['304'] = { description: 'The client has it already.', headers: referTo(names) };
@@ -129,7 +134,7 @@ const refusalInFront = (components: Components): Json => ({
 });
 
 function failure(route: Route, status: number, names: readonly ErrorName[], components: Components): Json {
-  const sent: HeaderName[] = ['X-Request-Id'];
+  const sent = ['X-Request-Id'];
   if (status === 401) sent.push('WWW-Authenticate');
   // A 400 of the authentication comes before the budgets, one of the body or of the handler after them.
   else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))) sent.push(...rateHeaders);

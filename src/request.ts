@@ -52,6 +52,8 @@ export interface Success {
   readonly status: number;
   readonly description: string;
   readonly content: { readonly type: string; readonly schema: TSchema } | null;
+  /** Headers that it may carry beyond those of every response. */
+  readonly headers?: readonly string[];
 }
 
 /** A row of the table of routes (contract 6 and 9). */

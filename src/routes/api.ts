@@ -16,6 +16,7 @@ const events: Success = {
   status: 200,
   description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
   content: { type: 'text/event-stream', schema: wire.TurnEvents },
+  headers: ['Cache-Control', 'X-Turn-Id', 'Idempotent-Replayed'],
 };
 
 const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
@@ -29,13 +30,13 @@ export const apiRoutes: readonly Route[] = [
   }),
   api('GET', '/assistants/{id}', getAssistant, {
     summary: 'Fetches an assistant; answers 304 to a matching If-None-Match.',
-    success: json(wire.AssistantView, 'The assistant.'),
+    success: json(wire.AssistantView, 'The assistant.', 200, ['ETag', 'Cache-Control']),
     errors: ['assistant_not_found', 'assistant_not_permitted'],
   }),
   api('POST', '/sessions', createSession, {
     summary: 'Opens a session. Without an Idempotency-Key a retry opens a second one.',
     body: wire.CreateSessionBody,
-    success: json(wire.SessionView, 'The session.', 201),
+    success: json(wire.SessionView, 'The session.', 201, ['Location', 'Idempotent-Replayed']),
     errors: ['assistant_not_found', 'assistant_not_permitted', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled', 'idempotency_mismatch'],
     newWork: true,
   }),

@@ -20,7 +20,7 @@ export const consoleRoutes: readonly Route[] = [
   operator('POST', '/console/api/workspaces', workspaces.createWorkspace, {
     summary: 'Creates a workspace.',
     body: wire.CreateWorkspaceBody,
-    success: json(wire.WorkspaceView, 'The workspace.', 201),
+    success: json(wire.WorkspaceView, 'The workspace.', 201, ['Location']),
   }),
   operator('GET', inWorkspace, workspaces.getWorkspace, {
     summary: 'Fetches a workspace.',
@@ -47,7 +47,7 @@ export const consoleRoutes: readonly Route[] = [
   operator('POST', `${inWorkspace}/assistants`, assistants.createAssistant, {
     summary: 'Creates an assistant as a draft.',
     body: wire.CreateAssistantBody,
-    success: json(wire.ConsoleAssistantView, 'The assistant.', 201),
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 201, ['Location']),
     errors: consoleErrors,
   }),
   operator('GET', `${inWorkspace}/assistants/{id}`, assistants.getAssistant, {
@@ -82,7 +82,7 @@ export const consoleRoutes: readonly Route[] = [
   operator('POST', `${inWorkspace}/keys`, keys.createKey, {
     summary: 'Creates an API key; this answer alone holds it.',
     body: wire.CreateKeyBody,
-    success: json(wire.CreatedKeyView, 'The key.', 201),
+    success: json(wire.CreatedKeyView, 'The key.', 201, ['Location', 'Cache-Control']),
     errors: consoleErrors,
   }),
   operator('GET', `${inWorkspace}/keys/{id}`, keys.getKey, {

@@ -52,10 +52,11 @@ export const open = rowFor<NobodyCaller>('anyone');
 const operationName = (method: string, path: string): string =>
   `${method.toLowerCase()}${path.replace(/[^a-z]+/g, '_')}`.replace(/_$/, '');
 
-export const json = (schema: TSchema, description: string, status = 200): Success => ({
+export const json = (schema: TSchema, description: string, status = 200, headers: readonly string[] = []): Success => ({
   status,
   description,
   content: { type: 'application/json', schema },
+  headers,
 });
 export const text = (type: string, description: string): Success => ({ status: 200, description, content: { type, schema: Type.String() } });
 export const nothingLeft: Success = { status: 204, description: 'It is gone.', content: null };

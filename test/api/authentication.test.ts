@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { WheelClock } from '../../src/clock.ts';
 import { checksum, randomIds } from '../../src/ids.ts';
-import { makeKey } from '../../src/keys.ts';
+import { makeKey, publicIdOf } from '../../src/keys.ts';
 import { edges, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
 import { isRated, isRefused, refusals, type Refusal } from './refusal.ts';
@@ -95,7 +95,7 @@ async function wrongKeys(t: Test, house: House): Promise<void> {
     __proto__: '__proto__',
   };
   for (const [name, text] of Object.entries(wrong)) {
-    for (const headers of [{ Authorization: `Bearer ${text}` }, { 'X-Api-Key': text }]) {
+    for (const headers of [{ Authorization: `Bearer ${text}` }, { 'X-Api-Key': text }] as Headers[]) {
       isRefused(t, await rawAsk(house.url, '/assistants', { headers }), invalidKey, `${name}, ${Object.keys(headers)}`);
     }
   }
@@ -121,6 +121,16 @@ async function operator(t: Test, house: House): Promise<void> {
   };
   for (const [name, [headers, refusal]] of Object.entries(refused)) isRefused(t, await rawAsk(house.url, path, { headers }), refusal, name);
 }
+
+t.test('a copy that is cut or mistyped is refused without a look-up', async (t) => {
+  const { text, publicId } = makeKey(ids);
+  t.equal(publicIdOf(text), publicId);
+  for (let length = 0; length < text.length; length++) t.equal(publicIdOf(text.slice(0, length)), null, `cut to ${length}`);
+  for (let at = 0; at < text.length; at++) {
+    const mistyped = text.slice(0, at) + (text[at] === 'x' ? 'y' : 'x') + text.slice(at + 1);
+    t.equal(publicIdOf(mistyped), null, `mistyped at ${at}`);
+  }
+});
 
 t.test('the life of a key', async (t) => {
   const house = await openHouse(t);

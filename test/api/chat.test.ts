@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { delta, done } from '../model/provider.ts';
 import { edges, openHouse, textOf, type House } from './house.ts';
-import { abort, answered, answering, begin, chatPath, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
+import { abort, answered, answering, begin, chatPath, end, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 const points = (text: string): number => [...text].length;
 
@@ -123,6 +123,13 @@ async function crowded(t: Test, house: House): Promise<void> {
   t.equal((await eleventh.next())!.event, 'turn.started', 'the slot is free again');
   await Promise.all([...others, { id: spare.id, stream: eleventh }].map(({ id, stream }) => abort(house, id, stream.turnId)));
   for (const { stream } of others) t.equal((await stream.rest()).at(-1)!.event, 'turn.aborted');
+
+  const racing = await house.session((await synthetic(house, 'tokens=3,hang_at=1')).id);
+  const raced = await Promise.allSettled(Array.from({ length: 6 }, () => say(house, racing.id)));
+  t.equal(raced.filter(({ status }) => status === 'fulfilled').length, 1, 'of messages sent at once one is taken');
+  t.equal(raced.filter((one) => one.status === 'rejected' && /got 409.*turn_in_progress/.test(String(one.reason))).length, 5);
+  t.equal((await transcriptOf(house, racing.id)).length, 2);
+  await end(house, racing.id);
 }
 
 async function history(t: Test, house: House): Promise<void> {

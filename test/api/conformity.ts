@@ -6,6 +6,12 @@ interface Response {
   readonly content?: Record<string, { readonly schema: object }>;
 }
 
+/** Headers that a client may count on, so that they must be in the document wherever they are sent. */
+const ownHeaders = [
+  ...['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate'],
+  ...['location', 'etag', 'cache-control', 'x-turn-id', 'idempotent-replayed'],
+];
+
 export interface Conformity {
   /** Throws what is wrong with the answer. Paths that the document does not have must answer `route_not_found`. */
   check(method: string, path: string, answer: { status: number; headers: Headers; json: unknown }): void;
@@ -44,7 +50,7 @@ export async function conformity(url: string): Promise<Conformity> {
       const name = `${method} ${known!.path} → ${status}`;
       const response: Response | undefined = operation.responses[status];
       if (response === undefined) throw new Error(`${name}: the document has no such status`);
-      for (const header of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+      for (const header of ownHeaders) {
         const documented = Object.keys(response.headers ?? {}).some((one) => one.toLowerCase() === header);
         if (!documented && headers.has(header)) throw new Error(`${name}: ${header} is not documented`);
       }

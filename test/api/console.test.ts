@@ -415,11 +415,14 @@ async function secrets(t: Test, house: House): Promise<void> {
   for (const path of ['/credentials', '/assistants', '/keys', `/keys/${id}`, '/sessions', '']) await look(house.console(inside + path));
   for (const path of ['/assistants', '/sessions', '/usage', '/metrics']) await look(house.ask(path, { key }));
   await house.console('/workspaces', { key: 'operator-token-that-is-wrong' });
+  const said = 'something between the two of us';
+  const session = await house.session((await house.assistant()).id);
+  await (await house.stream(`/sessions/${session.id}/chat`, { body: { message: said } })).rest();
   const { code } = await house.stop();
   t.equal(code, 0);
   const text = [...seen, house.stdout(), house.stderr()].join('\n');
   t.match(house.stdout(), /"request_id":"req_/, 'requests are logged');
-  for (const word of [secret, later, key, key.slice(-38), 'operator-token-that-is-wrong', 'sk-first', 'I am']) t.notOk(text.includes(word), `${word.slice(0, 12)}…`);
+  for (const word of [secret, later, key, key.slice(-38), 'operator-token-that-is-wrong', 'sk-first', said]) t.notOk(text.includes(word), `${word.slice(0, 12)}…`);
 }
 
 t.test('without the synthetic provider there is none', async (t) => {

@@ -54,6 +54,8 @@ t.test('tenants', async (t) => {
   await t.test("every path of the console's API", (t) => everyConsolePath(t, house, ours, theirs));
   await t.test('bodies and queries that name what is foreign', (t) => named(t, house, ours, theirs));
   await t.test('lists hold what is ours', (t) => lists(t, house, ours));
+  await t.test('what is remembered of a request is kept apart', (t) => memories(t, house, ours));
+  await t.test('a key without permission, on every path', (t) => permissions(t, house, ours));
   t.same(await everything(house, theirs), before, 'nothing of theirs has changed');
 });
 
@@ -132,11 +134,21 @@ async function named(t: Test, house: House, ours: Tenant, theirs: Tenant): Promi
   const greedy = (await house.console(`${inside}/keys`, { body: { name: 'greedy', assistant_ids: [theirs.assistant, ours.assistant] } })).json.key;
   isRefused(t, await house.ask(`/assistants/${theirs.assistant}`, { key: greedy }), refusals.noAssistant, 'a key is of its workspace, whatever it names');
   t.same((await house.ask('/assistants', { key: greedy })).json.data.map(({ id }: { id: string }) => id), [ours.assistant]);
+}
 
+async function memories(t: Test, house: House, ours: Tenant): Promise<void> {
+  const third = await tenant(house, 'third');
   const headers = { 'idempotency-key': 'the same for both' };
-  const both = await Promise.all([ours, theirs].map(({ key, assistant }) => house.ask('/sessions', { key, headers, body: { assistant_id: assistant } })));
-  t.same(both.map(({ status, headers }) => [status, headers.has('idempotent-replayed')]), [[201, false], [201, false]], 'memories are kept apart');
-  await house.ask(`/sessions/${both[1]!.json.id}/end`, { key: theirs.key, method: 'POST' });
+  const both = await Promise.all([ours, third].map(({ key, assistant }) => house.ask('/sessions', { key, headers, body: { assistant_id: assistant } })));
+  t.same(both.map(({ status, headers }) => [status, headers.has('idempotent-replayed')]), [[201, false], [201, false]]);
+}
+
+/** A key that may not use the assistant hears so wherever a path names the assistant or a session of it. */
+async function permissions(t: Test, house: House, ours: Tenant): Promise<void> {
+  const body = { name: 'restricted', assistant_ids: [], limits: { requests: 100_000 } };
+  const { key } = (await house.console(`/workspaces/${ours.workspace}/keys`, { body })).json;
+  for (const { name, path, options } of await operations(house, '')) isRefused(t, await house.ask(filled(path, ours), { ...options, key }), refusals.notPermitted, name);
+  isRefused(t, await house.ask('/sessions', { key, body: { assistant_id: ours.assistant } }), refusals.notPermitted, 'POST /sessions');
 }
 
 async function lists(t: Test, house: House, ours: Tenant): Promise<void> {
