@@ -31,10 +31,12 @@ export interface UsageWindow {
 
 /** The window that a query asks for; throws `invalid_range`. */
 export function usageWindow(query: UsageFields, { clock }: Services): UsageWindow {
-  // The default window ends behind this second, so that what just happened is in it.
-  const end = query.end ?? secondsOf(clock.now()) + 1;
+  const now = secondsOf(clock.now());
+  const longest = limits.usageDaysMax * daySeconds;
+  // The default window ends behind this second, so that what just happened is in it; but one that began 90 days ago ends now.
+  const end = query.end ?? (query.start === now - longest ? now : now + 1);
   const start = query.start ?? Math.max(0, end - limits.usageDaysDefault * daySeconds);
-  if (start > end || end - start > limits.usageDaysMax * daySeconds) throw new Failure('invalid_range', { limit: limits.usageDaysMax });
+  if (start > end || end - start > longest) throw new Failure('invalid_range', { limit: limits.usageDaysMax });
   return { start, end, bucket: query.bucket === 'hour' ? 'hour' : 'day' };
 }
 

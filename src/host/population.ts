@@ -15,7 +15,8 @@ export interface Resident {
 
 export class Population<R extends Resident> {
   readonly #live = new Map<string, R>();
-  readonly #loading = new Map<string, Promise<R | null>>();
+  /** Loads under way, by id and asker. */
+  readonly #loading = new Map<string, Map<string, Promise<R | null>>>();
   readonly #clock: Clock;
   readonly #idleMs: number;
   readonly #liveMax: number;
@@ -42,21 +43,25 @@ export class Population<R extends Resident> {
     return resident;
   }
 
-  /** The live one, or the one that `load` brings; null if there is none. */
-  async activate(id: string, load: () => Promise<R | null>): Promise<R | null> {
+  /**
+   * The live one, or the one that `load` brings; null if there is none. Asks with the same `asker` share one load: who
+   * asks on behalf of another workspace must not be handed its answer.
+   */
+  async activate(id: string, load: () => Promise<R | null>, asker = ''): Promise<R | null> {
     const live = this.peek(id);
     if (live !== undefined) return live;
-    const underWay = this.#loading.get(id);
-    if (underWay !== undefined) return underWay;
-    const loading = load().then((resident) => {
-      if (resident !== null && this.#loading.get(id) === loading) this.#admit(id, resident);
-      return resident;
-    });
-    this.#loading.set(id, loading);
+    const loads = this.#loading.get(id) ?? new Map<string, Promise<R | null>>();
+    this.#loading.set(id, loads);
+    let loading = loads.get(asker);
+    if (loading === undefined) {
+      loading = load().then((resident) => (resident === null || this.#loading.get(id) !== loads ? resident : this.#admit(id, resident)));
+      loads.set(asker, loading);
+    }
     try {
       return await loading;
     } finally {
-      if (this.#loading.get(id) === loading) this.#loading.delete(id);
+      if (loads.get(asker) === loading) loads.delete(asker);
+      if (loads.size === 0 && this.#loading.get(id) === loads) this.#loading.delete(id);
     }
   }
 
@@ -75,10 +80,14 @@ export class Population<R extends Resident> {
     for (const id of [...this.#live.keys()]) this.discard(id);
   }
 
-  #admit(id: string, resident: R): void {
+  /** Of two loads of the same actor the first one counts. */
+  #admit(id: string, resident: R): R {
+    const earlier = this.peek(id);
+    if (earlier !== undefined) return earlier;
     this.#use(id, resident);
     if (this.#live.size > this.#liveMax) this.#evict(this.#live.size - this.#liveMax);
     this.#timer ??= this.#clock.after(this.#idleMs, () => this.#sweep());
+    return resident;
   }
 
   // Re-insertion keeps the map in order of use: its first entry is the longest idle.

@@ -57,7 +57,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
 
   /** The actor with this id in this workspace, or null: an id of another workspace is as unknown as none. */
   async of(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
-    const actor = await this.population.activate(id, () => this.#load(workspaceId, id));
+    const actor = await this.population.activate(id, () => this.#load(workspaceId, id), workspaceId);
     return actor !== null && actor.identity.workspaceId === workspaceId ? actor : null;
   }
 

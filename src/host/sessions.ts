@@ -122,7 +122,7 @@ export class Sessions {
     const actor = await this.population.activate(sessionId, async () => {
       const found = await this.#settled(workspaceId, sessionId);
       return found && new SessionActor(found, this.options.inspector);
-    });
+    }, workspaceId);
     return actor !== null && actor.record.workspaceId === workspaceId ? actor : null;
   }
 

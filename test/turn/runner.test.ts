@@ -255,4 +255,15 @@ t.test('somebody else owns the turn now', async (t) => {
   sealing.finishes[0]!.resolve('fenced');
   await settle();
   t.same([sealing.end, sealing.over, sealing.statuses], ['api_error', true, ['failed']]);
+
+  const both = new Stage().start();
+  await both.says('one ');
+  both.model.text('two');
+  await settle();
+  void both.runner.stop('aborted');
+  both.appends[1]!.resolve('fenced');
+  await settle();
+  both.finishes[0]?.resolve('fenced');
+  await settle();
+  t.same([both.end, both.statuses], ['api_error', ['failed']], 'one end, however often it is told');
 });

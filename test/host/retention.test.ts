@@ -1,0 +1,34 @@
+/** Retention (contract 6): a session past it is unknown, and is deleted with all it holds. */
+import t from 'tap';
+import { Scene } from './scene.ts';
+
+const dayMs = 86_400_000;
+const week = 7 * 86_400;
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 200; turn++) await null;
+};
+
+t.test('the sweep deletes what nobody touched for too long', async (t) => {
+  const scene = await Scene.open({ retentionDays: 2 });
+  await scene.host.start();
+  const [old, touched, running] = [await scene.session({ greeting: 'Hi' }), await scene.session({ maxCallSeconds: week }), await scene.session({ maxCallSeconds: week })];
+  const talk = await scene.streaming(old.id);
+  talk.model.end();
+  await talk.runner.over;
+  scene.clock.advance(dayMs);
+  await settle();
+  await scene.host.sessions.end(await scene.actor(touched.id));
+  scene.clock.advance(dayMs - 10_000);
+  await settle();
+  t.ok(await scene.state(old.id), 'not before its time');
+  await scene.streaming(running.id);
+  scene.clock.advance(61_000);
+  await settle();
+  t.equal(await scene.state(old.id), undefined);
+  t.equal((await scene.transcript(old.id)).length, 0, 'with all that it held');
+  t.equal(await scene.store.turn(scene.workspaceId, old.id, talk.runner.turnId), null);
+  t.same([await scene.state(touched.id), await scene.state(running.id)], ['ended', 'streaming'], 'the last activity counts');
+  t.equal(await scene.host.sessions.of(scene.workspaceId, old.id), null);
+  scene.host.close();
+  t.equal(await scene.host.sessions.read(scene.workspaceId, old.id), null);
+});

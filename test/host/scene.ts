@@ -1,0 +1,128 @@
+/** A host on a store in memory, with time that moves only when it is told to and a model that says what the test says. */
+import { pino } from 'pino';
+import { draftSnapshot } from '../../src/host/assistants.ts';
+import type { SessionActor } from '../../src/host/sessions.ts';
+import type { StartedTurn } from '../../src/host/turns.ts';
+import { Host } from '../../src/host.ts';
+import { randomIds } from '../../src/ids.ts';
+import type { ModelSink } from '../../src/model.ts';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { MemoryEngine } from '../../src/store/memory.ts';
+import type { Message, Remembered, Session, Store } from '../../src/store.ts';
+import type { TurnRunner } from '../../src/turn/runner.ts';
+import { ManualClock } from '../model/provider.ts';
+import * as records from '../store/fixtures.ts';
+
+export const turnMsMax = 100_000;
+
+/** A turn in flight as the test has it. */
+export interface Talk {
+  readonly runner: TurnRunner;
+  readonly model: ModelSink;
+  readonly history: readonly Message[];
+  readonly cancelled: () => boolean;
+}
+
+export class Scene {
+  readonly clock: ManualClock;
+  readonly engine: MemoryEngine;
+  readonly store: Store;
+  readonly host: Host;
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  /** How the turns of this host ended. */
+  readonly overs: string[] = [];
+
+  /** Another process' view of the same rows, or of the same store, is made with `beside`. */
+  private constructor(parts: { clock: ManualClock; engine: MemoryEngine; store: Store; workspaceId: string; assistantId: string }) {
+    this.clock = parts.clock;
+    this.engine = parts.engine;
+    this.store = parts.store;
+    this.workspaceId = parts.workspaceId;
+    this.assistantId = parts.assistantId;
+    this.host = new Host(parts.store, parts.clock, randomIds(parts.clock), pino({ level: 'silent' }), turnMsMax);
+  }
+
+  static async open({ retentionDays = 30, turnsInFlightMax = 10 } = {}): Promise<Scene> {
+    const clock = new ManualClock();
+    const engine = new MemoryEngine();
+    const store = new EmbeddedStore(engine);
+    await store.open(clock.now());
+    const workspace = records.workspace({ retentionDays, turnsInFlightMax });
+    const assistant = records.assistant(workspace.id, { machine: { ...draftSnapshot(false), state: 'published' } });
+    await store.catalog.create('workspace', workspace);
+    await store.catalog.create('assistant', assistant);
+    return new Scene({ clock, engine, store, workspaceId: workspace.id, assistantId: assistant.id });
+  }
+
+  /** A second process on the same store. */
+  beside(store: Store = this.store): Scene {
+    return new Scene({ ...this, store });
+  }
+
+  /** A process that starts on what this one left in its store when it died. */
+  async afterDeath(): Promise<Scene> {
+    this.host.close();
+    const store = new EmbeddedStore(this.engine);
+    await store.open(this.clock.now());
+    return new Scene({ ...this, store });
+  }
+
+  async session({ maxCallSeconds = 3600, greeting = null as string | null } = {}): Promise<Session> {
+    const { workspaceId, assistantId } = this;
+    const wanted = { workspaceId, assistantId, channel: 'api' as const, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null };
+    return (await this.host.sessions.create(wanted)).session;
+  }
+
+  async actor(sessionId: string): Promise<SessionActor> {
+    const actor = await this.host.sessions.of(this.workspaceId, sessionId);
+    if (actor === null) throw new Error('There is no such session.');
+    return actor;
+  }
+
+  /** Begins a turn; throws the refusal. */
+  async begin(sessionId: string, remember: Omit<Remembered, 'resultId' | 'untilMs'> | null = null): Promise<Talk> {
+    let talk: Talk | undefined;
+    const started: StartedTurn = await this.host.turns.begin(await this.actor(sessionId), {
+      message: 'Hello',
+      assistantRefusal: null,
+      remember,
+      act: (runner, history) =>
+        runner.start((model) => {
+          let cancelled = false;
+          talk = { runner, model, history, cancelled: () => cancelled };
+          return { cancel: () => void (cancelled = true) };
+        }),
+      providerFailed: () => {},
+      over: (status) => this.overs.push(status),
+    });
+    if (started.kind !== 'started' || talk === undefined) throw new Error(`The turn is ${started.kind}.`);
+    return talk;
+  }
+
+  /** Begins a turn and has its first words stored. */
+  async streaming(sessionId: string, words = 'one '): Promise<Talk> {
+    const talk = await this.begin(sessionId);
+    talk.model.text(words);
+    await talk.runner.begun;
+    return talk;
+  }
+
+  async transcript(sessionId: string): Promise<Message[]> {
+    return (await this.store.messages(this.workspaceId, sessionId, records.page())).items;
+  }
+
+  async state(sessionId: string): Promise<string | undefined> {
+    return (await this.store.session(this.workspaceId, sessionId))?.record.machine.state;
+  }
+}
+
+/** The store with some of its steps replaced. */
+export function withSteps(store: Store, steps: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = name in steps ? steps[name as keyof Store] : Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(name in steps ? steps : target) : value;
+    },
+  });
+}

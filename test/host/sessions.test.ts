@@ -1,0 +1,201 @@
+/** Decide, commit, act, answer (architecture, idea 2). */
+import t from 'tap';
+import { StoreUnavailable, type Store } from '../../src/store.ts';
+import { Scene, turnMsMax, withSteps } from './scene.ts';
+
+const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
+const unavailable = { message: 'away' };
+
+t.test('a turn from its beginning to its end', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session({ greeting: 'Hi' });
+  const talk = await scene.streaming(id);
+  t.same(talk.history.map(({ role, content }) => [role, content]), [['assistant', 'Hi'], ['user', 'Hello']]);
+  t.equal(scene.host.turns.inFlight, 1);
+  talk.model.text('two');
+  talk.model.end();
+  await talk.runner.over;
+  t.match(await scene.transcript(id), [{ content: 'Hi' }, { content: 'Hello' }, { content: 'one two', status: 'completed', stopReason: 'end' }]);
+  t.same([await scene.state(id), scene.overs, scene.host.turns.inFlight, await scene.store.turnsInFlight(scene.workspaceId)], ['open', ['completed'], 0, 0]);
+});
+
+t.test('whoever moved first decides: the other loads and decides again', async (t) => {
+  const one = await Scene.open();
+  const two = one.beside();
+  const { id } = await one.session();
+  const [stale, fresh] = [await one.actor(id), await two.actor(id)];
+  await two.host.sessions.end(fresh);
+  await t.rejects(one.begin(id), { code: 'session_ended' });
+  t.equal(stale.machine.state, 'ended');
+
+  const other = await one.session();
+  await one.actor(other.id);
+  await two.streaming(other.id);
+  await t.rejects(one.begin(other.id), { code: 'turn_in_progress' });
+  t.equal(await one.store.turnsInFlight(one.workspaceId), 1, 'no slot is lost on the way');
+});
+
+t.test('a lost comparison is no failure', async (t) => {
+  const scene = await Scene.open();
+  const { store } = scene;
+  let lose = 1;
+  const lost = <Answer>(answer: Answer, real: () => Promise<Answer>): Promise<Answer> => (lose-- > 0 ? Promise.resolve(answer) : real());
+  const unlucky = scene.beside(
+    withSteps(store, {
+      beginTurn: (step) => lost<Awaited<ReturnType<Store['beginTurn']>>>({ outcome: 'lost' }, () => store.beginTurn(step)),
+      finishTurn: (step) => lost<Awaited<ReturnType<Store['finishTurn']>>>({ outcome: 'lost' }, () => store.finishTurn(step)),
+      withdrawTurn: (step) => lost<Awaited<ReturnType<Store['withdrawTurn']>>>({ outcome: 'lost' }, () => store.withdrawTurn(step)),
+      saveSession: (session, version) => lost<number | null>(null, () => store.saveSession(session, version)),
+    }),
+  );
+  const { id } = await unlucky.session();
+  const talk = await unlucky.streaming(id);
+  t.equal(lose, -1);
+  lose = 1;
+  talk.model.end();
+  await talk.runner.over;
+  t.match((await unlucky.transcript(id)).at(-1), { content: 'one ', status: 'completed' });
+  const failing = await unlucky.begin(id);
+  lose = 1;
+  failing.model.failed('status');
+  t.same(await failing.runner.begun, { kind: 'withdrawn' });
+  t.equal((await unlucky.transcript(id)).length, 2);
+  lose = 1;
+  await unlucky.host.sessions.end(await unlucky.actor(id));
+  t.equal(await unlucky.state(id), 'ended');
+
+  const other = await unlucky.session();
+  lose = Infinity;
+  await t.rejects(unlucky.begin(other.id), { message: 'a session would not hold still' }, 'but not for ever');
+  lose = 0;
+  t.ok(await unlucky.streaming(other.id));
+  t.equal(await store.turnsInFlight(scene.workspaceId), 1);
+  await unlucky.host.sessions.end(await unlucky.actor(other.id));
+  const census = [...unlucky.host.workspaces.population.residents()].map(({ machine }) => machine.context);
+  t.match(census, [{ inFlight: 0 }], 'nor is a slot');
+});
+
+t.test('a store that is away changes nothing', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  for (const step of ['recentMessages', 'beginTurn'] as const) {
+    let broken = true;
+    const real = scene.store[step].bind(scene.store) as (...given: unknown[]) => Promise<never>;
+    const host = scene.beside(withSteps(scene.store, { [step]: (...given: unknown[]) => (broken ? away() : real(...given)) }));
+    await t.rejects(host.begin(id), unavailable, step);
+    t.equal((await host.actor(id)).machine.state, 'open', 'what was decided is undone');
+    broken = false;
+    const talk = await host.streaming(id);
+    talk.model.end();
+    await talk.runner.over;
+  }
+  t.equal((await scene.transcript(id)).length, 4);
+
+  let broken = true;
+  const host = scene.beside(withSteps(scene.store, { saveSession: (session, version) => (broken ? away() : scene.store.saveSession(session, version)) }));
+  const talk = await host.streaming(id);
+  await t.rejects(host.host.sessions.end(await host.actor(id)), unavailable);
+  t.same([await host.state(id), talk.cancelled(), talk.runner.log.terminal], ['streaming', false, null], 'the turn runs on');
+  broken = false;
+  await host.host.sessions.end(await host.actor(id));
+  t.same([await host.state(id), talk.cancelled()], ['ended', true]);
+});
+
+t.test('a workspace that cannot be read refuses no later turn', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  let broken = true;
+  const host = scene.beside(withSteps(scene.store, { turnsInFlight: (workspaceId) => (broken ? away() : scene.store.turnsInFlight(workspaceId)) }));
+  await t.rejects(host.begin(id), unavailable);
+  t.equal((await host.actor(id)).machine.state, 'open');
+  broken = false;
+  t.ok(await host.streaming(id));
+});
+
+t.test('an abort or an end is answered while the store will not seal', async (t) => {
+  const scene = await Scene.open();
+  let broken = false;
+  const host = scene.beside(withSteps(scene.store, { finishTurn: (step) => (broken ? away() : scene.store.finishTurn(step)) }));
+  const { id } = await host.session();
+  const talk = await host.streaming(id);
+  broken = true;
+  await t.rejects(host.host.sessions.abort(await host.actor(id), talk.runner.turnId), { message: 'an aborted turn could not be sealed' });
+  t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
+  await t.rejects(host.begin(id), { code: 'turn_in_progress' }, 'until it is sealed');
+  broken = false;
+  scene.clock.advance(1000);
+  await talk.runner.over;
+  t.match((await host.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
+  t.ok(await host.streaming(id));
+});
+
+t.test('the slots are the store\'s', async (t) => {
+  const one = await Scene.open({ turnsInFlightMax: 2 });
+  const two = one.beside();
+  const [a, b, c] = [await one.session(), await one.session(), await one.session()];
+  const first = await one.streaming(a.id);
+  await two.streaming(b.id);
+  for (const host of [one, two]) await t.rejects(host.begin(c.id), { code: 'rate_limited', seconds: 1 });
+  t.equal(await one.state(c.id), 'open');
+  await t.rejects(two.begin(a.id), { code: 'turn_in_progress' }, 'a conflict comes before a full workspace');
+  first.model.end();
+  await first.runner.over;
+  t.ok(await two.streaming(c.id), 'a slot that another process freed is free');
+});
+
+t.test('a session expires to the second while its turn runs', async (t) => {
+  const scene = await Scene.open();
+  const session = await scene.session({ maxCallSeconds: 10 });
+  const talk = await scene.streaming(session.id);
+  scene.clock.advance(9999);
+  t.equal(talk.cancelled(), false);
+  scene.clock.advance(1);
+  await talk.runner.over;
+  t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
+  t.match((await scene.store.session(scene.workspaceId, session.id))!.record.machine, { state: 'expired', context: { endedAt: session.expiresAt, activeTurnId: null } });
+  scene.host.close();
+  t.equal(scene.clock.timers, 0, 'nothing is left running');
+});
+
+t.test('a drain waits, then stops, then gives up on a store that seals nothing', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  const talk = await scene.streaming(id);
+  let over = false;
+  const drained = scene.host.turns.drain(30_000, 5000).then(() => (over = true));
+  scene.clock.advance(29_999);
+  for (let turn = 0; turn < 50; turn++) await null;
+  t.same([over, talk.cancelled()], [false, false]);
+  scene.clock.advance(1);
+  await drained;
+  t.match((await scene.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
+  await scene.host.turns.drain(30_000, 5000);
+
+  const stuck = scene.beside(withSteps(scene.store, { finishTurn: () => away() }));
+  const lost = await stuck.streaming((await stuck.session()).id);
+  const given = stuck.host.turns.drain(1000, 5000);
+  for (let second = 0; second < 7; second++) {
+    scene.clock.advance(1000);
+    for (let turn = 0; turn < 50; turn++) await null;
+  }
+  await given;
+  t.equal(lost.cancelled(), true);
+  t.ok(turnMsMax > 7000);
+});
+
+t.test('a workspace that is removed takes its turns along', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  const talk = await scene.streaming(id);
+  t.equal(await scene.host.removeWorkspace(scene.workspaceId), true);
+  await talk.runner.over;
+  t.equal(talk.cancelled(), true);
+  t.equal(await scene.host.sessions.read(scene.workspaceId, id), null);
+
+  const other = await Scene.open();
+  const running = await other.streaming((await other.session()).id);
+  await other.store.catalog.remove('workspace', other.workspaceId, other.workspaceId);
+  running.model.end();
+  await running.runner.over;
+  t.equal(other.host.turns.inFlight, 0, 'a turn whose session is gone is over');
+});
