@@ -1,6 +1,7 @@
 /**
  * What idle sessions cost: opens N sessions on the embedded store, as the API does, and leaves them.
- * Prints the heap after every tenth of them. `node --import=tsx --expose-gc bench/idle-sessions.ts 1000000`
+ * Prints the heap after every tenth of them, and once more when those that were used have gone back to sleep.
+ * `node --import=tsx --expose-gc bench/idle-sessions.ts 1000000`
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,8 @@ const abreast = 200;
 
 export interface HeapAt {
   readonly sessions: number;
+  /** Session actors that are awake: those used within the last minute. */
+  readonly awake: number;
   readonly heapBytes: number;
 }
 
@@ -28,6 +31,10 @@ export async function idleSessions(count: number, report: (at: HeapAt) => void):
   const store = lmdbStore(folder);
   await store.open(clock.now());
   const host = new Host(store, clock, ids, openLog('silent'), limits.turnMsMax);
+  const reportHeap = (sessions: number): void => {
+    globalThis.gc?.();
+    report({ sessions, awake: host.sessions.population.size, heapBytes: process.memoryUsage().heapUsed });
+  };
   try {
     const workspaceId = ids.make('wks');
     const assistantId = ids.make('asst');
@@ -38,10 +45,11 @@ export async function idleSessions(count: number, report: (at: HeapAt) => void):
       const actor = await host.sessions.of(workspaceId, opened[0]!.session.id);
       await host.sessions.end(actor!);
       if ((made + abreast) % (count / 10) < abreast) {
-        globalThis.gc?.();
-        report({ sessions: made + abreast, heapBytes: process.memoryUsage().heapUsed });
+        reportHeap(made + abreast);
       }
     }
+    host.sessions.population.clear();
+    reportHeap(count);
   } finally {
     host.close();
     await store.close();
@@ -52,7 +60,7 @@ export async function idleSessions(count: number, report: (at: HeapAt) => void):
 
 if (import.meta.filename === process.argv[1]) {
   const count = Number(process.argv[2] ?? 1_000_000);
-  await idleSessions(count, ({ sessions, heapBytes }) => {
-    process.stdout.write(`${String(sessions).padStart(9)} sessions  ${(heapBytes / 1e6).toFixed(1)} MB of heap\n`);
+  await idleSessions(count, ({ sessions, awake, heapBytes }) => {
+    process.stdout.write(`${String(sessions).padStart(9)} sessions, ${String(awake).padStart(5)} awake  ${(heapBytes / 1e6).toFixed(1)} MB of heap\n`);
   });
 }

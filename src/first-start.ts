@@ -1,4 +1,5 @@
 /** What a person reads when the server starts; on an empty store, a first workspace, assistant and key to try it with (contract 11). */
+import { freshAssistant } from './console/assistants.ts';
 import { newKey } from './console/keys.ts';
 import { draftSnapshot } from './host/assistants.ts';
 import { secondsOf } from './clock.ts';
@@ -21,38 +22,37 @@ async function firstInstallation(services: Services, url: string): Promise<strin
   const { store, ids, clock } = services;
   const at = secondsOf(clock.now());
   const workspaceId = ids.make('wks');
-  await store.catalog.create('workspace', {
-    id: workspaceId,
-    name: 'default',
-    retentionDays: limits.retentionDaysDefault,
-    turnsInFlightMax: limits.turnsInFlightMax,
-    createdAt: at,
-    updatedAt: at,
-  });
   const assistantId = ids.make('asst');
-  await store.catalog.create('assistant', {
-    id: assistantId,
-    workspaceId,
-    name: 'demo',
-    description: 'The embedded assistant: rule-based, for trying things out.',
-    greeting: null,
-    channels: { voice: false, link: false, widget: false },
-    visitorFields: [],
-    maxCallSeconds: limits.maxCallSecondsDefault,
-    model: { provider: 'scripted', name: 'scripted', credentialId: null, systemPrompt: null, temperature: null, outputTokensMax: null },
-    voice: null,
-    link: null,
-    createdAt: at,
-    updatedAt: at,
-    machine: { ...draftSnapshot(false), state: 'published' },
-  });
-  const { text } = await newKey(workspaceId, { name: 'first' }, at, services);
+  const stamps = { createdAt: at, updatedAt: at };
+  // Asked for in one tick, so that an embedded store keeps all of it or nothing: a start that is cut begins anew.
+  const [, , { text }] = await Promise.all([
+    store.catalog.create('workspace', {
+      id: workspaceId,
+      name: 'default',
+      retentionDays: limits.retentionDaysDefault,
+      turnsInFlightMax: limits.turnsInFlightMax,
+      ...stamps,
+    }),
+    store.catalog.create('assistant', {
+      ...freshAssistant,
+      id: assistantId,
+      workspaceId,
+      name: 'demo',
+      description: 'The embedded assistant: rule-based, for trying things out.',
+      ...stamps,
+      machine: { ...draftSnapshot(false), state: 'published' },
+    }),
+    newKey(workspaceId, { name: 'first' }, at, services),
+  ]);
   const session = `$(curl -s ${url}/sessions -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
   return [
     `  API key         ${text}`,
     '                  It is shown this once; `parley keys create` makes more.',
+    `  Assistant       ${assistantId}`,
     '',
     '  Try it:',
+    '',
+    `  npx parley chat${url.endsWith(':8080') ? '' : ` --url ${url}`}`,
     '',
     `  curl -N "${url}/sessions/${session}/chat" -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"message":"Hello! What can you do?"}'`,
     '',

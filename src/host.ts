@@ -6,6 +6,7 @@ import type { Clock, Timer } from './clock.ts';
 import { Assistants } from './host/assistants.ts';
 import { Inspector, type ActorIdentity } from './host/inspector.ts';
 import { Keys } from './host/keys.ts';
+import { Mailbox } from './host/mailbox.ts';
 import { Sessions } from './host/sessions.ts';
 import { Turns } from './host/turns.ts';
 import { Workspaces } from './host/workspaces.ts';
@@ -21,6 +22,8 @@ export class Host {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly turns: Turns;
+  /** Changes of credentials, which have no actor, one at a time. */
+  readonly credentials = new Mailbox();
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;

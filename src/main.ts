@@ -1,4 +1,5 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { WheelClock } from './clock.ts';
 import { SettingError, type Config } from './config.ts';
@@ -35,6 +36,7 @@ export async function serve(config: Config): Promise<void> {
   const log = openLog(config.log);
   const clock = new WheelClock();
   const ids = randomIds(clock);
+  checkFolder(config);
   const { secret, operatorToken } = readSecrets(config, ids);
 
   const lag = monitorEventLoopDelay({ resolution: 20 });
@@ -75,6 +77,17 @@ export async function serve(config: Config): Promise<void> {
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
 }
 
+/** The data folder is for its owner alone; one that cannot be used is a wrong setting. */
+function checkFolder({ store }: Config): void {
+  if (store.kind !== 'lmdb') return;
+  try {
+    mkdirSync(store.folder, { recursive: true, mode: 0o700 });
+    accessSync(store.folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new SettingError(`PARLEY_STORE names a folder that cannot be used (${(error as NodeJS.ErrnoException).code}): ${store.folder}.`);
+  }
+}
+
 function openStore({ store, durability }: Config): Store {
   return store.kind === 'memory' ? memoryStore() : lmdbStore(store.folder, { durability });
 }
@@ -112,13 +125,18 @@ interface House {
   readonly clock: WheelClock;
 }
 
-/** The first signal drains; a second one ends at once. */
+/**
+ * The first signal drains; one that comes later ends at once. What follows within a second is the same wish again: under
+ * npm a signal to the process group arrives twice, from the terminal and from npm.
+ */
 function endOnSignal(house: House): void {
-  let asked = false;
+  let askedAt: number | null = null;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (asked) process.exit(1);
-      asked = true;
+      const now = house.clock.monotonic();
+      if (askedAt !== null && now - askedAt > sameWishMs) process.exit(1);
+      if (askedAt !== null) return;
+      askedAt = now;
       drain(house).then(
         () => process.exit(0),
         (error) => {
@@ -146,6 +164,8 @@ async function drain({ services, edge, http, log, clock }: House): Promise<void>
 
 /** How long a store may take to seal the turns that were stopped. */
 const sealGraceMs = 5000;
+
+const sameWishMs = 1000;
 
 /** How long answers that are on their way may take once every turn has ended. */
 const closeGraceMs = 2000;

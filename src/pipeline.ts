@@ -45,10 +45,7 @@ async function answer(exchange: Exchange, course: Course, services: Services): P
   if (caller.kind === 'key') {
     const taken = (await services.host.keys.take(caller.actor, route.budgets)).at(-1)!;
     course.rate = { ceiling: caller.actor.record.limits[taken.budget], taken };
-    if (!taken.passed) {
-      services.metrics.limited.inc({ budget: taken.budget });
-      throw new Failure('rate_limited', { seconds: taken.retryAfterSeconds });
-    }
+    if (!taken.passed) throw new Failure('rate_limited', { seconds: taken.retryAfterSeconds });
   }
   if (route.newWork && services.draining) throw new Failure('service_unavailable', { seconds: 5 });
 

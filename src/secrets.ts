@@ -1,5 +1,5 @@
 /** The secrets of an installation: from the settings, else made once and kept in the data folder, for the owner alone. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Ids } from './ids.ts';
@@ -17,7 +17,6 @@ export function readSecrets(config: Config, ids: Ids): Secrets {
 /** The file's content; a file that is not there yet is made with mode 600. */
 function keep(folder: string, name: string, ids: Ids): string {
   const path = join(folder, name);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {
     writeFileSync(path, `${ids.secret()}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {

@@ -101,3 +101,10 @@ t.test('a server whose output nobody reads any more serves on and ends with 0', 
   server.child.kill('SIGTERM');
   t.same(await once(server.child, 'exit'), [0, null]);
 });
+
+t.test('a signal that comes twice at once, as to a process group under npm, is one wish to drain', async (t) => {
+  const server = await startServer(t, { env: { PARLEY_STORE: 'memory:' } });
+  server.child.kill('SIGTERM');
+  server.child.kill('SIGINT');
+  t.same(await server.ended, { code: 0, signal: null });
+});

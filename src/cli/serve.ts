@@ -1,6 +1,6 @@
 /** `parley serve` */
 import { Option, type Command } from 'commander';
-import { readConfig, settings, type Setting } from '../config.ts';
+import { readConfig, SettingError, settings, type Setting } from '../config.ts';
 import { CommandFailure } from './failure.ts';
 
 /** The flags given, by commander's names; true for one without its value. */
@@ -50,11 +50,12 @@ async function run(options: Flags): Promise<void> {
 }
 
 /** What the system says about an address, in words; whatever else failed speaks for itself. */
-export function startFailure(error: unknown, { host, port }: { readonly host: string; readonly port: number }): CommandFailure {
+export function startFailure(error: unknown, { host, port }: { readonly host: string; readonly port: number }): Error {
+  if (error instanceof SettingError) return error;
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   const listening = syscall === 'listen' || syscall === 'bind';
   if (code === 'EADDRINUSE') return new CommandFailure(`Port ${port} on ${host} is in use. Choose another with --port or PORT.`);
   if (code === 'EACCES' && listening) return new CommandFailure(`Port ${port} on ${host} may not be listened on. Choose another with --port or PORT.`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new CommandFailure(`${host} is not an address of this machine. Choose another with --host or HOST.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new SettingError(`HOST must be an address of this machine, not "${host}".`);
   return new CommandFailure(message || String(error));
 }

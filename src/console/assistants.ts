@@ -3,7 +3,8 @@ import { Failure } from '../errors.ts';
 import { draftSnapshot, type AssistantVerb } from '../host/assistants.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
-import type { Assistant, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../store.ts';
+import type { Services } from '../services.ts';
+import type { Assistant, Credential, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../store.ts';
 import { consoleAssistantView } from '../views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../wire.ts';
 import type { PageFields } from '../handlers/common.ts';
@@ -12,7 +13,7 @@ import { listRecords, noContent, nowSeconds, present, reachWorkspace, type Conso
 const unknown = () => new Failure('assistant_not_found');
 
 /** What an assistant is when nothing is said of it: it answers from the embedded model. */
-const fresh = {
+export const freshAssistant = {
   description: null,
   greeting: null,
   channels: { voice: false, link: false, widget: false },
@@ -31,7 +32,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   const { id: workspaceId } = await reachWorkspace(request);
   const at = nowSeconds(request);
   const blank = { id: services.ids.make('asst'), workspaceId, name: body.name, createdAt: at, updatedAt: at };
-  const configured = merged({ ...fresh, ...blank, machine: draftSnapshot(false) }, body, at);
+  const configured = merged({ ...freshAssistant, ...blank, machine: draftSnapshot(false) }, body, at);
   await checkModel(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
   await services.store.catalog.create('assistant', assistant);
@@ -129,13 +130,19 @@ async function checkModel({ workspaceId, model, voice, visitorFields }: Assistan
     const provider = services.models.get(model.provider);
     if (provider === undefined) throw new Failure('invalid_field', { field: 'model.provider' });
     if (provider.accepts !== undefined && !provider.accepts(model.name)) throw new Failure('invalid_field', { field: 'model.name' });
-    await checkCredential(workspaceId, body.model.credential_id, 'model.credential_id', services);
+    await checkCredential(workspaceId, 'model', model, services);
   }
-  if (voice !== null) await checkCredential(workspaceId, body.voice?.credential_id, 'voice.credential_id', services);
+  if (body.voice && voice !== null) await checkCredential(workspaceId, 'voice', voice, services);
 }
 
-async function checkCredential(workspaceId: string, id: string | null | undefined, field: string, services: ConsoleRequest['services']): Promise<void> {
-  if (id === null || id === undefined) return;
-  const found = await services.store.catalog.read('credential', workspaceId, id);
-  if (found === null) throw new Failure('invalid_field', { field });
+/** The credential, if one is named, must be the workspace's, of this kind and for this provider. */
+async function checkCredential(
+  workspaceId: string,
+  kind: Credential['kind'],
+  { provider, credentialId }: ModelSettings | VoiceSettings,
+  services: Services,
+): Promise<void> {
+  if (credentialId === null) return;
+  const found = await services.store.catalog.read('credential', workspaceId, credentialId);
+  if (found?.record.kind !== kind || found.record.provider !== provider) throw new Failure('invalid_field', { field: `${kind}.credential_id` });
 }

@@ -41,20 +41,23 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
   const { body, params, services } = request;
   checkBaseUrl(body.base_url, request);
   const { id: workspaceId } = await reachWorkspace(request);
-  for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-    const found = await services.store.catalog.read('credential', workspaceId, params.id!);
-    if (found === null) throw nowhere();
-    const credential: Credential = {
-      ...found.record,
-      baseUrl: body.base_url === undefined ? found.record.baseUrl : body.base_url,
-      sealed: body.api_key === undefined ? found.record.sealed : services.vault.seal(workspaceId, found.record.id, body.api_key),
-      updatedAt: nowSeconds(request),
-    };
-    if ((await services.store.catalog.replace('credential', credential, found.version)) !== null) {
-      return { status: 200, json: credentialView(credential) };
+  // One at a time here; the comparison is for other processes.
+  return services.host.credentials.post(async () => {
+    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+      const found = await services.store.catalog.read('credential', workspaceId, params.id!);
+      if (found === null) throw nowhere();
+      const credential: Credential = {
+        ...found.record,
+        baseUrl: body.base_url === undefined ? found.record.baseUrl : body.base_url,
+        sealed: body.api_key === undefined ? found.record.sealed : services.vault.seal(workspaceId, found.record.id, body.api_key),
+        updatedAt: nowSeconds(request),
+      };
+      if ((await services.store.catalog.replace('credential', credential, found.version)) !== null) {
+        return { status: 200, json: credentialView(credential) };
+      }
     }
-  }
-  throw new StoreUnavailable('a credential would not hold still');
+    throw new StoreUnavailable('a credential would not hold still');
+  });
 }
 
 export async function deleteCredential(request: ConsoleRequest): Promise<Reply> {

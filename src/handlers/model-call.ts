@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 import type { Assistant, Message } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 
-/** Never throws: what cannot be called refuses the turn, and the client hears `assistant_unavailable`. */
+/** Never throws: a model that cannot be called refuses the turn, and the client hears `assistant_unavailable`. */
 export async function callModel(runner: TurnRunner, assistant: Assistant, history: readonly Message[], services: Services): Promise<void> {
   const { provider, name, systemPrompt, temperature, outputTokensMax } = assistant.model;
   const model = services.models.get(provider);
@@ -17,8 +17,9 @@ export async function callModel(runner: TurnRunner, assistant: Assistant, histor
     const request = { name, systemPrompt, messages, temperature, outputTokensMax, assistantName: assistant.name, ...access };
     runner.start((sink) => model.start(request, sink));
   } catch (error) {
+    // A fault of ours, such as a store that is away, is no verdict on the assistant.
     services.log.error({ err: error, assistant_id: assistant.id }, 'model could not be called');
-    runner.refuse('credential');
+    void runner.stop('ours');
   }
 }
 

@@ -49,10 +49,10 @@ export async function abortTurn(request: Request<KeyCaller>): Promise<Reply> {
 
 export async function turnEvents(request: Request<KeyCaller, { after?: number }>): Promise<Reply> {
   const { params, services } = request;
+  const cursor = cursorOf(request);
   const actor = await reachActor(request);
   const turn = await findTurn(actor, params.turn_id!, services);
   if (turn === null) throw new Failure('turn_not_found');
-  const cursor = cursorOf(request);
   if (cursor.position !== null && cursor.position > turn.log.stored) throw new Failure('invalid_field', { field: cursor.field });
   return streamReply(turn, cursor.position, services);
 }

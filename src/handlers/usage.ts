@@ -16,6 +16,7 @@ export interface UsageFields {
 }
 
 const daySeconds = 86_400;
+const clockToleranceSeconds = 5;
 
 export async function usage({ caller, query, services }: Request<KeyCaller, UsageFields>): Promise<Reply> {
   const window = usageWindow(query, services);
@@ -33,8 +34,10 @@ export interface UsageWindow {
 export function usageWindow(query: UsageFields, { clock }: Services): UsageWindow {
   const now = secondsOf(clock.now());
   const longest = limits.usageDaysMax * daySeconds;
-  // The default window ends behind this second, so that what just happened is in it; but one that began 90 days ago ends now.
-  const end = query.end ?? (query.start === now - longest ? now : now + 1);
+  // The default window ends behind this second, so that what just happened is in it. One that began 90 days ago by the
+  // client's clock is not too long for the moment that it took to arrive.
+  const late = query.start === undefined ? 0 : now + 1 - query.start - longest;
+  const end = query.end ?? now + 1 - (late > 0 && late <= clockToleranceSeconds ? late : 0);
   const start = query.start ?? Math.max(0, end - limits.usageDaysDefault * daySeconds);
   if (start > end || end - start > longest) throw new Failure('invalid_range', { limit: limits.usageDaysMax });
   return { start, end, bucket: query.bucket === 'hour' ? 'hour' : 'day' };

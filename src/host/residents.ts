@@ -84,8 +84,6 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
       if (actor === null) return null;
       const changed = await actor.mailbox.post(() => this.#commit(actor, decide));
       if (changed) return actor;
-      // Somebody else moved: throw the actor away, load, decide again.
-      this.population.discard(id);
     }
     throw new StoreUnavailable(`a ${this.#options.kind} would not hold still`);
   }
@@ -96,19 +94,31 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     return removed;
   }
 
+  /** False if somebody else moved: the actor is then as the store has it, and the decision is to be taken again. */
   async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (actor: CatalogActor<K, Event, Outcome>) => CatalogRecords[K]): Promise<boolean> {
+    const { kind, catalog } = this.#options;
     try {
       const record = decide(actor);
-      const version = await this.#options.catalog.replace(this.#options.kind, record, actor.version);
-      if (version === null) return false;
-      actor.record = record;
-      actor.version = version;
-      return true;
+      const version = await catalog.replace(kind, record, actor.version);
+      if (version !== null) {
+        actor.record = record;
+        actor.version = version;
+        return true;
+      }
     } catch (error) {
-      // What was decided and not committed must not be seen.
-      this.population.discard(actor.identity.id);
+      // What was decided and not committed never happened, for this request and for those that wait behind it.
+      actor.machine = await this.#options.open(actor.record, actor.identity);
       throw error;
     }
+    const found = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
+    if (found === null) {
+      this.population.discard(actor.identity.id);
+      return false;
+    }
+    actor.record = found.record;
+    actor.version = found.version;
+    actor.machine = await this.#options.open(found.record, actor.identity);
+    return false;
   }
 
   async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {

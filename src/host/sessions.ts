@@ -154,8 +154,11 @@ export class Sessions {
 
   /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the decision must be taken again. */
   async settle(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): Promise<boolean> {
-    if (outcomes.some((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired')) {
-      const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, secondsOf(at)), machine: actor.machine.snapshot() };
+    const over = outcomes.find((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired');
+    if (over !== undefined) {
+      // Retention counts from the end itself, not from when somebody noticed.
+      const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
+      const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), machine: actor.machine.snapshot() };
       const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.version));
       if (!committed) return false;
     }

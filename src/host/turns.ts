@@ -53,7 +53,7 @@ export class Turns {
       timer?.cancel();
     };
     await within(graceMs);
-    for (const runner of this.#running) void runner.stop('drain');
+    for (const runner of this.#running) void runner.stop('ours');
     await within(sealMs);
   }
 

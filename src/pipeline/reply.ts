@@ -21,6 +21,8 @@ export interface Course {
 export function refusal(error: unknown, course: Course, services: Services): Extract<Reply, { json: unknown }> {
   const failure = failureOf(error);
   if (failure.cause !== undefined) services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
+  // Where the key's budgets let the request pass, it was the workspace's slots for turns that did not.
+  if (failure.status === 429) services.metrics.limited.inc({ budget: course.rate?.taken.passed === false ? course.rate.taken.budget : 'turns' });
   const headers: Record<string, string> = {};
   if (failure.status === 401) headers['www-authenticate'] = 'Bearer';
   if (failure.seconds !== undefined) headers['retry-after'] = String(failure.seconds);

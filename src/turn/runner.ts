@@ -36,7 +36,8 @@ export interface TurnEffects {
   over(status: TurnOutcome['status'] | 'withdrawn'): void;
 }
 
-export type Stop = 'aborted' | 'expired' | 'time' | 'drain';
+/** Why a turn is stopped. `ours`: its time limit, a drain or a fault of our own; the client hears `api_error`. */
+export type Stop = 'aborted' | 'expired' | 'ours';
 
 /**
  * What a waiting request hears: its turn began (text is stored, or the turn is sealed), it failed before its first
@@ -77,7 +78,7 @@ export class TurnRunner {
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
     this.over = new Promise((resolve) => (this.#announceOver = resolve));
     this.settled = new Promise((resolve) => (this.#announceSettled = resolve));
-    this.#timer = clock.after(turnMsMax, () => void this.stop('time'));
+    this.#timer = clock.after(turnMsMax, () => void this.stop('ours'));
   }
 
   /** Calls the model. */
@@ -100,11 +101,9 @@ export class TurnRunner {
   stop(reason: Stop): Promise<boolean> {
     if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return this.settled;
     this.#call?.cancel();
-    const ours = reason === 'time' || reason === 'drain';
-    if (!ours) this.#seal(outcomes[reason]);
     // Before the first output a failure is a status, so the turn leaves nothing behind.
-    else if (this.#phase === 'waiting') this.#withdraw(reason === 'drain' ? 'unavailable' : 'withdrawn');
-    else this.#seal(outcomes.ours);
+    if (reason === 'ours' && this.#phase === 'waiting') this.#withdraw('unavailable');
+    else this.#seal(outcomes[reason]);
     return this.settled;
   }
 

@@ -294,6 +294,13 @@ async function credentials(t: Test, house: House): Promise<void> {
   const voice = answers(t, await house.console(list, { body: { kind: 'voice', provider: 'some', api_key: 'sk-voice' } }), 201, 'for a voice');
   t.same([voice.kind, voice.base_url], ['voice', null]);
 
+  const atOnce = await Promise.all(Array.from({ length: 12 }, (_, turn) => patch(house, path, { api_key: `sk-${turn}` })));
+  t.ok(atOnce.every(({ status }) => status === 200), 'changes at once wait for each other');
+  for (const [credential, provider] of [[voice.id, 'openai'], [id, 'anthropic']] as const) {
+    const model = { provider, name: 'm', credential_id: credential };
+    isRefused(t, await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'x', model } }), wrong('model.credential_id'), 'of another kind or provider');
+  }
+
   const assistant = await house.assistant({ model: { provider: 'openai', name: 'm', credential_id: id } });
   const session = await house.session(assistant.id);
   answers(t, await remove(house, path), 204, 'deleted');

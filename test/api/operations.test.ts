@@ -71,7 +71,10 @@ t.test("metrics in Prometheus' format", async (t) => {
   await sayInVain(house, (await house.session((await synthetic(house, 'tokens=2,fail_at=0')).id)).id);
   const { key } = await house.newKey({ limits: { requests: 1 } });
   for (let request = 0; request < 3; request++) await house.ask('/assistants', { key });
-  const hanging = await begin(house, (await synthetic(house, 'tokens=3,hang_at=1')).id);
+  const slow = await synthetic(house, 'tokens=3,hang_at=1');
+  const hanging = await begin(house, slow.id);
+  await house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: 1 } });
+  await sayInVain(house, (await house.session(slow.id)).id);
 
   const { text, headers } = await house.ask('/metrics', { key: null });
   t.match(headers.get('content-type'), /^text\/plain/);
@@ -82,7 +85,8 @@ t.test("metrics in Prometheus' format", async (t) => {
     'parley_turns_in_flight 1',
     'parley_turns_total{outcome="completed"} 1',
     'parley_limited_total{budget="requests"} 2',
-    'parley_actors{kind="session"} 3',
+    'parley_limited_total{budget="turns"} 1',
+    'parley_actors{kind="session"} 4',
     'parley_actors{kind="workspace"} 1',
     'parley_first_output_seconds_count 2',
   ]) t.ok(text.includes(`\n${sample}\n`), sample);

@@ -90,6 +90,7 @@ async function thenReading(t: Test, { house }: World): Promise<void> {
 async function readingBeforeResource(t: Test, { house, chat }: World): Promise<void> {
   isRefused(t, await chat('ses_none', { body: '{' }), refusals.malformedJson);
   isRefused(t, await chat('ses_none', { headers: { 'idempotency-key': 'é' } }), refusals.unreadableHeader);
+  isRefused(t, await house.ask('/sessions/ses_none/turns/turn_none/events', { headers: { 'last-event-id': 'abc' } }), refusals.unreadableHeader);
   isRefused(t, await house.console('/workspaces/wks_none/assistants', { body: '{' }), unrated(refusals.malformedJson), 'in the console as well');
 }
 

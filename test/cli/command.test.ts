@@ -31,7 +31,7 @@ t.test('why a start failed is one sentence that says what to change', async (t) 
   const said = (error: object) => startFailure(Object.assign(new Error('listen EADDRINUSE: address already in use'), error), { host: '127.0.0.1', port: 8080 }).message;
   t.equal(said({ code: 'EADDRINUSE', syscall: 'listen' }), 'Port 8080 on 127.0.0.1 is in use. Choose another with --port or PORT.');
   t.equal(said({ code: 'EACCES', syscall: 'listen' }), 'Port 8080 on 127.0.0.1 may not be listened on. Choose another with --port or PORT.');
-  t.equal(said({ code: 'EADDRNOTAVAIL' }), '127.0.0.1 is not an address of this machine. Choose another with --host or HOST.');
+  t.equal(said({ code: 'EADDRNOTAVAIL' }), 'HOST must be an address of this machine, not "127.0.0.1".');
   t.equal(said({ code: 'EACCES', syscall: 'mkdir', message: 'The folder ./data may not be written.' }), 'The folder ./data may not be written.');
 });
 

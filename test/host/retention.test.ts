@@ -32,3 +32,14 @@ t.test('the sweep deletes what nobody touched for too long', async (t) => {
   scene.host.close();
   t.equal(await scene.host.sessions.read(scene.workspaceId, old.id), null);
 });
+
+t.test('a late look at an expired session does not keep it', async (t) => {
+  const scene = await Scene.open({ retentionDays: 2 });
+  const { id } = await scene.session({ maxCallSeconds: 60 });
+  scene.clock.advance(dayMs);
+  await scene.host.sessions.end(await scene.actor(id));
+  t.equal(await scene.state(id), 'expired');
+  scene.clock.advance(dayMs + 120_000);
+  t.equal(await scene.store.sweep(scene.clock.now(), 10), 1);
+  scene.host.close();
+});

@@ -115,8 +115,7 @@ t.test('a failure within the stream keeps what is there', async (t) => {
 const stops: readonly { reason: Stop; errorCode: string | null; end: string; waiting: 'finish' | 'withdrawn' | 'unavailable' }[] = [
   { reason: 'aborted', errorCode: null, end: 'aborted', waiting: 'finish' },
   { reason: 'expired', errorCode: 'session_expired', end: 'session_expired', waiting: 'finish' },
-  { reason: 'time', errorCode: 'api_error', end: 'api_error', waiting: 'withdrawn' },
-  { reason: 'drain', errorCode: 'api_error', end: 'api_error', waiting: 'unavailable' },
+  { reason: 'ours', errorCode: 'api_error', end: 'api_error', waiting: 'unavailable' },
 ];
 
 for (const { reason, errorCode, end, waiting } of stops) {
