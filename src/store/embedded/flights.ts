@@ -11,7 +11,7 @@ export interface FlightRow {
   readonly place: TurnPlace;
   readonly fence: Fence;
   readonly leaseUntilMs: number;
-  /** Until when it holds one of the workspace's slots; 0 for a turn that takes none. A seizure does not prolong it. */
+  /** Until when it holds one of the workspace's slots; 0 for a turn that takes none, as one that was seized. */
   readonly slotUntilMs: number;
   /** The workspace's ceiling when the turn began: a slot that lapsed is taken again only beneath it. */
   readonly slotsMax: number;

@@ -173,7 +173,7 @@ export class Turns {
       if (row.fence.epoch > 1 && row.fence.owner === owner && row.leaseUntilMs === leaseUntilMs) return row.fence;
       if (row.leaseUntilMs > nowMs) return null;
       const fence = { epoch: row.fence.epoch + 1, owner };
-      this.#change(draft, flight, { fence, leaseUntilMs });
+      this.#change(draft, flight, { fence, leaseUntilMs, slotUntilMs: 0 });
       return fence;
     });
   }
