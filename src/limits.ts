@@ -86,6 +86,17 @@ export const limits = {
   scanRowsMax: 256, // rows read before other work gets a turn
   removalRowsMax: 1000, // rows of a removed workspace deleted in one step
 
+  // Redis
+  redisCallMs: 1_900, // a client hears 503 within two seconds
+  redisCallsMax: 10_000, // calls that wait for an answer at a time
+  redisConnectMs: 1_000,
+  redisPingMs: 1_000,
+  redisSilenceMs: 4_000, // without a byte: the connection is closed
+  redisReconnectMsMax: 1_000,
+  redisTopologyMs: 200, // a node away for so long: the cluster is asked who has its slots
+  redisReplicaMs: 1_000, // for a replica to confirm
+  redisRegistryMax: 10_000, // workspaces that a process remembers to have entered for the sweep
+
   // Ending
   drainMs: 30_000, // contract 11
 } as const;

@@ -72,12 +72,19 @@ export async function build() {
   const stamp = (Math.ceil(sources) + 1) / 1000;
   // Written beside and renamed, the map first, so that a process that starts meanwhile reads the old bundle or the new one.
   // Chunks of earlier builds stay for processes that still run them.
-  for (const { path, contents } of outputs.sort((a, b) => Number(a.path === bundle) - Number(b.path === bundle))) {
+  for (const { path, contents } of [...scripts(), ...outputs].sort((a, b) => Number(a.path === bundle) - Number(b.path === bundle))) {
     const unfinished = join(dirname(path), `.${process.pid}.${basename(path)}`);
     writeFileSync(unfinished, contents);
     utimesSync(unfinished, stamp, stamp);
     renameSync(unfinished, path);
   }
+}
+
+/** The store's Lua files, which it reads from beside itself: beside the bundle, then. */
+function scripts() {
+  const folder = inRoot('src', 'store', 'redis');
+  const names = readdirSync(folder).filter((name) => name.endsWith('.lua'));
+  return names.map((name) => ({ path: join(dirname(bundle), name), contents: readFileSync(join(folder, name)) }));
 }
 
 const bundling = {

@@ -279,7 +279,26 @@ export interface AppendOutput {
   /** Code points stored before this piece. A piece at a position that is stored already changes nothing. */
   readonly position: number;
   readonly text: string;
+  /** Given, it renews the lease as `renewTurn` does: until when, and the time now. */
+  readonly leaseUntilMs?: number;
+  readonly nowMs?: number;
 }
+
+/** Why somebody other than the owner wants a turn to stop. */
+export type StopRequest = 'aborted' | 'expired';
+
+/** A text that was stored, in a turn that somebody wants to stop, is answered with the reason. */
+export type Appended = 'stored' | 'fenced' | { readonly stop: StopRequest };
+export type Renewed = 'renewed' | 'fenced' | { readonly stop: StopRequest };
+
+/**
+ * What processes tell each other: a hint, heard at most once, of what the store itself says durably. After `missed`
+ * others may have been lost.
+ */
+export type Notice =
+  | { readonly type: 'turn.stop'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string; readonly reason: StopRequest }
+  | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
+  | { readonly type: 'missed' };
 
 export interface FinishTurn {
   /** The session as it will be. */
@@ -351,7 +370,14 @@ export interface Store {
   /** Session, turn, both messages, the workspace's slot and the memory of the request, at once or not at all. */
   beginTurn(step: BeginTurn): Promise<BegunTurn>;
   /** Resolves once the text is stored: only then may anybody see it. */
-  appendOutput(step: AppendOutput): Promise<'stored' | 'fenced'>;
+  appendOutput(step: AppendOutput): Promise<Appended>;
+  /**
+   * Prolongs the owner's lease on a turn and its slot. A lease that has run out is renewed while nobody has taken the
+   * turn over and its slot is still free; otherwise the owner has lost it.
+   */
+  renewTurn(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed>;
+  /** Asks a turn's owner to stop, whoever it is: told at its next append or renewal, and as a notice. The first reason stands. Whether the turn is in flight. */
+  requestStop(place: TurnPlace, reason: StopRequest): Promise<boolean>;
   /** Seals the output into the transcript, frees the slot, counts the usage and moves the session. */
   finishTurn(step: FinishTurn): Promise<Finished>;
   /** Undoes a turn that failed before its first output: its messages, its slot and the memory of its request go. */
@@ -388,6 +414,9 @@ export interface Store {
 
   /** Deletes at most `limit` sessions past their workspace's retention with all they hold, and memories past their time: how many sessions. */
   sweep(nowMs: number, limit: number): Promise<number>;
+
+  /** Hears the notices of every process on this store, this one's own too, until the function it resolves to is called. */
+  watch(listener: (notice: Notice) => void): Promise<() => Promise<void>>;
 }
 
 /** The store cannot answer: clients hear 503 `api_error`. */

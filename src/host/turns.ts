@@ -162,7 +162,7 @@ export class Turns {
     const runner = new TurnRunner(
       { turnId: turn.id, messageId: turn.messageId },
       {
-        append: (position, text) => store.appendOutput({ ...place, fence, position, text }),
+        append: async (position, text) => ((await store.appendOutput({ ...place, fence, position, text })) === 'fenced' ? 'fenced' : 'stored'),
         finish: (outcome, tail, usage, length) => {
           const counted = usage ?? { inputTokens: estimateInputTokens(history), outputTokens: estimateTokens(length) };
           return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => (answer === 'fenced' ? answer : counted));

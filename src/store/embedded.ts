@@ -1,11 +1,13 @@
 /** A store within the one process that uses it: the verbs, over an ordered key-value engine. */
 import type {
-  AppendOutput, BeginTurn, BudgetName, CreateSession, FinishTurn, PageRequest, Session, SessionFilter, Store, TurnPlace, UsageQuery, WithdrawTurn,
+  AppendOutput, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
+  UsageQuery, WithdrawTurn,
 } from '../store.ts';
 import { Budgets } from './embedded/budgets.ts';
 import { EmbeddedCatalog } from './embedded/catalog.ts';
 import { Flights } from './embedded/flights.ts';
 import { Memories } from './embedded/memories.ts';
+import { Notices } from './embedded/notices.ts';
 import { Sessions } from './embedded/sessions.ts';
 import { Sweep } from './embedded/sweep.ts';
 import { Transcript } from './embedded/transcript.ts';
@@ -26,6 +28,7 @@ export class EmbeddedStore implements Store {
   readonly #budgets: Budgets;
   readonly #usage: UsageBook;
   readonly #sweep: Sweep;
+  readonly #notices = new Notices();
 
   constructor(engine: Engine) {
     this.name = engine.name;
@@ -34,11 +37,11 @@ export class EmbeddedStore implements Store {
     this.#memories = new Memories(this.#ledger);
     this.#usage = new UsageBook(this.#ledger);
     this.#sessions = new Sessions(this.#ledger, this.#memories, this.#usage);
-    this.#turns = new Turns(this.#ledger, this.#flights, this.#memories, this.#usage);
+    this.#turns = new Turns(this.#ledger, this.#flights, this.#memories, this.#usage, this.#notices);
     this.#transcript = new Transcript(this.#ledger);
     this.#budgets = new Budgets(this.#ledger);
     this.#sweep = new Sweep(this.#ledger);
-    this.catalog = new EmbeddedCatalog(this.#ledger, (workspaceId, keyId) => {
+    this.catalog = new EmbeddedCatalog(this.#ledger, this.#notices, (workspaceId, keyId) => {
       this.#budgets.forget(workspaceId, keyId);
       if (keyId === null) this.#flights.forget(workspaceId);
     });
@@ -87,6 +90,14 @@ export class EmbeddedStore implements Store {
 
   appendOutput(step: AppendOutput) {
     return this.#turns.append(step);
+  }
+
+  renewTurn(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number) {
+    return this.#turns.renew(place, fence, leaseUntilMs, nowMs);
+  }
+
+  requestStop(place: TurnPlace, reason: StopRequest) {
+    return this.#turns.requestStop(place, reason);
   }
 
   finishTurn(step: FinishTurn) {
@@ -141,5 +152,9 @@ export class EmbeddedStore implements Store {
     this.#ledger.wake();
     await this.#memories.sweep(nowMs);
     return this.#sweep.sessions(nowMs, limit);
+  }
+
+  async watch(listener: (notice: Notice) => void): Promise<() => Promise<void>> {
+    return this.#notices.watch(listener);
   }
 }

@@ -4,6 +4,7 @@
  */
 import { catalogCases } from './contract/catalog.ts';
 import { countingCases } from './contract/counting.ts';
+import { ownershipCases } from './contract/ownership.ts';
 import { sessionCases } from './contract/sessions.ts';
 import { sweepCases } from './contract/sweep.ts';
 import { turnCases } from './contract/turns.ts';
@@ -19,7 +20,7 @@ export interface Case {
   readonly callersTime?: boolean;
 }
 
-export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...textCases, ...countingCases, ...sweepCases];
+export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...countingCases, ...sweepCases];
 
 /** Opens a store for one case; `dispose` closes it and removes what it left. */
 export type Factory = () => Promise<{ store: Store; dispose(): Promise<void> }>;
@@ -34,9 +35,9 @@ export async function runCase(each: Case, factory: Factory): Promise<void> {
 }
 
 /** The cases that a store fails, with why. */
-export async function verdict(factory: Factory): Promise<{ name: string; error: Error }[]> {
+export async function verdict(factory: Factory, chosen: (each: Case) => boolean = () => true): Promise<{ name: string; error: Error }[]> {
   const failed: { name: string; error: Error }[] = [];
-  for (const each of cases) {
+  for (const each of cases.filter(chosen)) {
     try {
       await runCase(each, factory);
     } catch (error) {

@@ -2,7 +2,7 @@
 import { WheelClock } from '../../src/clock.ts';
 import { randomIds } from '../../src/ids.ts';
 import type {
-  Assistant, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, Remembered, Session, SessionFilter, Snapshot,
+  Appended, Assistant, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, Remembered, Session, SessionFilter, Snapshot,
   Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
 } from '../../src/store.ts';
 
@@ -153,7 +153,7 @@ export class Begun {
     this.place = { workspaceId: scene.workspaceId, sessionId: before.id, turnId: step.turn.id };
   }
 
-  append(position: number, text: string, fence = this.fence): Promise<'stored' | 'fenced'> {
+  append(position: number, text: string, fence = this.fence): Promise<Appended> {
     return this.scene.store.appendOutput({ ...this.place, fence, position, text });
   }
 

@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts';
 import type { Catalog, CatalogKind, CatalogRecords, Key, Page, PageRequest, Remembered, Versioned } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
+import type { Notices } from './notices.ts';
 import { pageOf, span } from './pages.ts';
 
 interface PublicKeyRow {
@@ -14,29 +15,33 @@ type Records = CatalogRecords[CatalogKind];
 
 export class EmbeddedCatalog implements Catalog {
   readonly #ledger: Ledger;
+  readonly #notices: Notices;
   readonly #forgotten: (workspaceId: string, keyId: string | null) => void;
 
   /** `forgotten` is told what is removed: a workspace, or a key of one. */
-  constructor(ledger: Ledger, forgotten: (workspaceId: string, keyId: string | null) => void) {
+  constructor(ledger: Ledger, notices: Notices, forgotten: (workspaceId: string, keyId: string | null) => void) {
     this.#ledger = ledger;
+    this.#notices = notices;
     this.#forgotten = forgotten;
   }
 
-  create<K extends CatalogKind>(kind: K, record: CatalogRecords[K]): Promise<void> {
-    return this.#ledger.step((draft) => {
+  async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K]): Promise<void> {
+    const created = await this.#ledger.step((draft) => {
       const key = rowKey(kind, record);
-      if (this.#ledger.get(key) !== undefined) return;
+      if (this.#ledger.get(key) !== undefined) return false;
       draft.put(key, { record, version: 1 });
       if (kind === 'key') putPublicKey(draft, record as Key);
+      return true;
     });
+    if (created) this.#notices.changed(kind, workspaceOf(record), record.id);
   }
 
   async read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null> {
     return this.#ledger.committed<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId) + keys.part(id)) ?? null;
   }
 
-  replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number): Promise<number | null> {
-    return this.#ledger.step((draft) => {
+  async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number): Promise<number | null> {
+    const moved = await this.#ledger.step((draft) => {
       const key = rowKey(kind, record);
       const stored = this.#ledger.get<Versioned<Records>>(key);
       if (stored?.version !== version) return null;
@@ -47,11 +52,13 @@ export class EmbeddedCatalog implements Catalog {
       }
       return version + 1;
     });
+    if (moved !== null) this.#notices.changed(kind, workspaceOf(record), record.id);
+    return moved;
   }
 
   async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
     if (kind === 'workspace') return this.#removeWorkspace(id);
-    return this.#ledger.step((draft) => {
+    const removed = await this.#ledger.step((draft) => {
       const key = keys.catalog(kind, workspaceId) + keys.part(id);
       const stored = this.#ledger.get<Versioned<Records>>(key);
       if (stored === undefined) return false;
@@ -63,6 +70,8 @@ export class EmbeddedCatalog implements Catalog {
       }
       return true;
     });
+    if (removed) this.#notices.changed(kind, workspaceId, id);
+    return removed;
   }
 
   async list<K extends CatalogKind>(kind: K, workspaceId: string, page: PageRequest): Promise<Page<CatalogRecords[K]>> {
@@ -92,7 +101,10 @@ export class EmbeddedCatalog implements Catalog {
       draft.put(keys.removal(id), id);
       return true;
     });
-    if (found) await this.#removeHoldings(id);
+    if (found) {
+      this.#notices.changed('workspace', id, id);
+      await this.#removeHoldings(id);
+    }
     return found;
   }
 
@@ -123,8 +135,9 @@ export class EmbeddedCatalog implements Catalog {
   }
 }
 
-const rowKey = (kind: CatalogKind, record: Records): string =>
-  keys.catalog(kind, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id);
+const workspaceOf = (record: Records): string => ('workspaceId' in record ? record.workspaceId : record.id);
+
+const rowKey = (kind: CatalogKind, record: Records): string => keys.catalog(kind, workspaceOf(record)) + keys.part(record.id);
 
 const putPublicKey = (draft: Draft, key: Key): void =>
   draft.put(keys.publicKey(key.publicId), { workspaceId: key.workspaceId, id: key.id } satisfies PublicKeyRow);

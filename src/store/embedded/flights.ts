@@ -2,7 +2,7 @@
  * The turns in flight, mirrored in memory so that a step need not count them: one process owns the store. The rows are
  * the authority, and the mirror is built from them again when the store opens and when a batch failed.
  */
-import type { Fence, TurnPlace } from '../../store.ts';
+import type { Fence, StopRequest, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
 import { codePoints } from '../../text.ts';
 import * as keys from './keys.ts';
@@ -11,10 +11,14 @@ export interface FlightRow {
   readonly place: TurnPlace;
   readonly fence: Fence;
   readonly leaseUntilMs: number;
-  /** Until when it holds one of the workspace's slots; 0 for a turn that takes none. A seizure does not prolong it. */
+  /** Until when it holds one of the workspace's slots; 0 for a turn that takes none, as one that was seized. */
   readonly slotUntilMs: number;
+  /** The workspace's ceiling when the turn began: a slot that lapsed is taken again only beneath it. */
+  readonly slotsMax: number;
   /** The key of the memory of the request that began it. */
   readonly memory: string | null;
+  /** Absent in rows of versions that knew no such request. */
+  readonly stop?: StopRequest | null;
 }
 
 export interface Flight {

@@ -1,6 +1,7 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { createHash } from 'node:crypto';
 import type { BudgetName, CatalogKind, TurnPlace } from '../../store.ts';
+import type { Grain } from '../usage.ts';
 
 const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
 
@@ -57,10 +58,9 @@ export const memoryEndsAfter = (nowMs: number): string => `${memoryEnds}${padded
 export const keyBudgets = (workspaceId: string, keyId: string): string => `budget/${part(workspaceId)}/${part(keyId)}/`;
 export const budget = (workspaceId: string, keyId: string, name: BudgetName): string => keyBudgets(workspaceId, keyId) + name;
 
-export type UsageGrain = 'second' | 'hour';
-export const usageOf = (grain: UsageGrain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
+export const usageOf = (grain: Grain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
 /** The counts of one assistant in the second or hour that begins at `at`. */
-export const usageAt = (grain: UsageGrain, workspaceId: string, assistantId: string, at: number): string =>
+export const usageAt = (grain: Grain, workspaceId: string, assistantId: string, at: number): string =>
   `${usageOf(grain, workspaceId)}${part(assistantId)}/${padded(at, 12)}`;
 
 export const removals = 'removal/';

@@ -1,11 +1,14 @@
 /** A turn's steps: begun, appended to, seized, and finished or withdrawn. */
 import { secondsOf } from '../../clock.ts';
-import type { AppendOutput, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Turn, TurnPlace, WithdrawTurn } from '../../store.ts';
+import type {
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Renewed, StopRequest, Turn, TurnPlace, WithdrawTurn,
+} from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
-import type { Flight, Flights } from './flights.ts';
+import type { Flight, FlightRow, Flights } from './flights.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
+import type { Notices } from './notices.ts';
 import type { SessionRow } from './sessions.ts';
 import { putSession } from './sessions.ts';
 import type { UsageBook } from './usage.ts';
@@ -27,14 +30,16 @@ export class Turns {
   readonly #flights: Flights;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
+  readonly #notices: Notices;
   /** The newest time that a step told: a question that comes without one is answered as of it. */
   #nowMs = 0;
 
-  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook) {
+  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook, notices: Notices) {
     this.#ledger = ledger;
     this.#flights = flights;
     this.#memories = memories;
     this.#usage = usage;
+    this.#notices = notices;
   }
 
   /** Of the checks, the session's comes first: a second turn on it is a conflict even when the workspace is full (contract 3). */
@@ -54,7 +59,8 @@ export class Turns {
       const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
       const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
       const slotUntilMs = takesSlot ? step.leaseUntilMs : 0;
-      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs: step.leaseUntilMs, slotUntilMs, memory }, position: 0 };
+      const { leaseUntilMs, turnsInFlightMax: slotsMax } = step;
+      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, slotUntilMs, slotsMax, memory, stop: null }, position: 0 };
       putSession(draft, before, { ...before, session, version: begun.version });
       draft.put(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
@@ -65,16 +71,42 @@ export class Turns {
     });
   }
 
-  append(step: AppendOutput): Promise<'stored' | 'fenced'> {
-    return this.#ledger.step((draft) => {
-      const flight = this.#flights.get(step);
-      if (flight === undefined || !same(flight.row.fence, step.fence)) return 'fenced';
-      const text = unstored(flight, step);
-      if (text === '') return 'stored';
-      draft.put(keys.outputAt(step, flight.position), text);
-      this.#flights.set({ row: flight.row, position: flight.position + codePoints(text) });
-      return 'stored';
+  append(step: AppendOutput): Promise<Appended> {
+    return this.#ledger.step<Appended>((draft) => {
+      const found = this.#flights.get(step);
+      if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
+      const text = unstored(found, step);
+      const flight = step.leaseUntilMs === undefined ? found : this.#renewed(draft, found, step.leaseUntilMs, step.nowMs!);
+      if (flight === null) return 'fenced';
+      if (text !== '') {
+        draft.put(keys.outputAt(step, flight.position), text);
+        this.#flights.set({ row: flight.row, position: flight.position + codePoints(text) });
+      }
+      return stopOf(flight) ?? 'stored';
     });
+  }
+
+  renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
+    return this.#ledger.step<Renewed>((draft) => {
+      this.#told(nowMs);
+      const flight = this.#flights.get(place);
+      if (flight === undefined || !same(flight.row.fence, fence) || this.#renewed(draft, flight, leaseUntilMs, nowMs) === null) return 'fenced';
+      return stopOf(flight) ?? 'renewed';
+    });
+  }
+
+  async requestStop(place: TurnPlace, reason: StopRequest): Promise<boolean> {
+    const stop = await this.#ledger.step((draft) => {
+      const flight = this.#flights.get(place);
+      if (flight === undefined) return null;
+      if (!flight.row.stop) this.#change(draft, flight, { stop: reason });
+      return flight.row.stop ?? reason;
+    });
+    if (stop !== null) {
+      const { workspaceId, sessionId, turnId } = place;
+      this.#notices.tell({ type: 'turn.stop', workspaceId, sessionId, turnId, reason: stop });
+    }
+    return stop !== null;
   }
 
   finish(step: FinishTurn): Promise<Finished> {
@@ -141,9 +173,7 @@ export class Turns {
       if (row.fence.epoch > 1 && row.fence.owner === owner && row.leaseUntilMs === leaseUntilMs) return row.fence;
       if (row.leaseUntilMs > nowMs) return null;
       const fence = { epoch: row.fence.epoch + 1, owner };
-      const seized = { ...row, fence, leaseUntilMs };
-      draft.put(keys.flight(place), seized);
-      this.#flights.set({ row: seized, position: flight.position });
+      this.#change(draft, flight, { fence, leaseUntilMs, slotUntilMs: 0 });
       return fence;
     });
   }
@@ -163,6 +193,21 @@ export class Turns {
     return this.#ledger.step(() => this.#flights.taken(workspaceId, this.#nowMs));
   }
 
+  /** The flight with a longer lease; null if its slot has lapsed and is somebody else's by now. */
+  #renewed(draft: Draft, flight: Flight, leaseUntilMs: number, nowMs: number): Flight | null {
+    const { slotUntilMs, slotsMax, place } = flight.row;
+    const takesSlot = slotUntilMs > 0;
+    if (takesSlot && slotUntilMs <= nowMs && this.#flights.full(place.workspaceId, slotsMax, nowMs)) return null;
+    return this.#change(draft, flight, { leaseUntilMs, slotUntilMs: takesSlot ? leaseUntilMs : 0 });
+  }
+
+  #change(draft: Draft, { row, position }: Flight, change: Partial<FlightRow>): Flight {
+    const flight = { row: { ...row, ...change }, position };
+    draft.put(keys.flight(row.place), flight.row);
+    this.#flights.set(flight);
+    return flight;
+  }
+
   #told(nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
   }
@@ -178,6 +223,8 @@ export class Turns {
     return text;
   }
 }
+
+const stopOf = ({ row }: Flight): { stop: StopRequest } | null => (row.stop ? { stop: row.stop } : null);
 
 const finished = (version: number): Finished => ({ outcome: 'finished', version });
 

@@ -5,28 +5,9 @@
 import { limits } from '../../limits.ts';
 import type { UsageBucket, UsageCounts, UsageQuery } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
+import { fields, floor, hourSeconds, stretches, Sums } from '../usage.ts';
+import type { Stretch } from '../usage.ts';
 import * as keys from './keys.ts';
-
-const hourSeconds = 3600;
-
-/** The order in which a row holds its counts. A new count goes to the end: it is absent in older rows. */
-const fields = [
-  'sessions',
-  'turns',
-  'failedTurns',
-  'inputTokens',
-  'outputTokens',
-  'speechCharacters',
-  'transcriptionSeconds',
-] as const satisfies readonly (keyof UsageCounts)[];
-
-const zeros = (): number[] => fields.map(() => 0);
-
-interface Stretch {
-  readonly grain: keys.UsageGrain;
-  readonly from: number;
-  readonly to: number;
-}
 
 export class UsageBook {
   readonly #ledger: Ledger;
@@ -46,28 +27,22 @@ export class UsageBook {
 
   async query(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
     if (query.end <= query.start) return [];
-    const first = floor(query.start, query.bucketSeconds);
-    const sums: number[][] = [];
-    for (let start = first; start < query.end; start += query.bucketSeconds) sums.push(zeros());
-    const add = (at: number, counts: readonly number[]): void => {
-      const sum = sums[Math.floor((at - first) / query.bucketSeconds)]!;
-      for (let index = 0; index < sum.length; index++) sum[index]! += counts[index] ?? 0;
-    };
+    const sums = new Sums(query);
     const assistants = query.assistantIds === null ? this.#assistants(workspaceId) : new Set(query.assistantIds);
     for (const assistantId of assistants) {
-      for (const stretch of stretches(query.start, query.end)) await this.#sum(workspaceId, assistantId, stretch, add);
+      for (const stretch of stretches(query.start, query.end)) await this.#sum(workspaceId, assistantId, stretch, sums);
     }
-    return sums.map((sum, index) => bucket(first + index * query.bucketSeconds, sum));
+    return sums.buckets;
   }
 
-  async #sum(workspaceId: string, assistantId: string, stretch: Stretch, add: (at: number, counts: number[]) => void): Promise<void> {
+  async #sum(workspaceId: string, assistantId: string, stretch: Stretch, sums: Sums): Promise<void> {
     const to = keys.usageAt(stretch.grain, workspaceId, assistantId, stretch.to);
     let from = keys.usageAt(stretch.grain, workspaceId, assistantId, stretch.from);
     for (let more = stretch.from < stretch.to; more; ) {
       more = false;
       let looked = 0;
       for (const [key, counts] of this.#ledger.scan<number[]>(from, to)) {
-        add(Number(keys.lastPart(key)), counts);
+        sums.add(Number(keys.lastPart(key)), counts);
         if (++looked < limits.scanRowsMax) continue;
         from = keys.justAfter(key);
         more = true;
@@ -89,20 +64,4 @@ export class UsageBook {
       from = keys.endOf(`${prefix}${assistant}/`);
     }
   }
-}
-
-const floor = (at: number, unit: number): number => Math.floor(at / unit) * unit;
-
-const bucket = (start: number, sum: readonly number[]): UsageBucket =>
-  Object.fromEntries([['start', start], ...fields.map((field, index) => [field, sum[index]])]) as unknown as UsageBucket;
-
-function stretches(start: number, end: number): Stretch[] {
-  const firstHour = floor(start + hourSeconds - 1, hourSeconds);
-  const lastHour = floor(end, hourSeconds);
-  if (firstHour >= lastHour) return [{ grain: 'second', from: start, to: end }];
-  return [
-    { grain: 'second', from: start, to: firstHour },
-    { grain: 'hour', from: firstHour, to: lastHour },
-    { grain: 'second', from: lastHour, to: end },
-  ];
 }

@@ -1,0 +1,204 @@
+/** The store of many processes: every verb is one script on the shard of its workspace, and Redis alone tells the time. */
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type {
+  AppendOutput, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
+  UsageQuery, WithdrawTurn,
+} from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
+import { RedisBudgets } from './redis/budgets.ts';
+import { RedisCatalog } from './redis/catalog.ts';
+import { Roots } from './redis/keys.ts';
+import { Link } from './redis/link.ts';
+import { RedisNotices } from './redis/notices.ts';
+import { Registry } from './redis/registry.ts';
+import { textOf } from './redis/reply.ts';
+import type { Reply } from './redis/reply.ts';
+import { loadScripts } from './redis/scripts.ts';
+import type { Scripts } from './redis/scripts.ts';
+import { RedisSessions } from './redis/sessions.ts';
+import { RedisSweep } from './redis/sweep.ts';
+import { RedisTranscript } from './redis/transcript.ts';
+import { RedisTurns } from './redis/turns.ts';
+import { RedisUsage } from './redis/usage.ts';
+
+export interface RedisOptions {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Stands before every key; no brace. `parley:` by default. */
+  readonly prefix?: string;
+  /** Opens even a Redis that writes no append-only file and so loses what it acknowledged when it dies. */
+  readonly allowVolatile?: boolean;
+  /** `replicated`: a session's creation and a turn's begin and end are acknowledged once a replica has them. */
+  readonly durability?: 'local' | 'replicated';
+  /** The steps, where they are not to be the usual ones. */
+  readonly scripts?: Scripts;
+}
+
+export class RedisStore implements Store {
+  readonly name = 'redis';
+  readonly catalog: RedisCatalog;
+  readonly #link: Link;
+  readonly #roots: Roots;
+  readonly #allowVolatile: boolean;
+  readonly #sessions: RedisSessions;
+  readonly #turns: RedisTurns;
+  readonly #transcript: RedisTranscript;
+  readonly #budgets: RedisBudgets;
+  readonly #usage: RedisUsage;
+  readonly #sweep: RedisSweep;
+  readonly #notices: RedisNotices;
+
+  constructor(url: string, { clock, ids, prefix = 'parley:', allowVolatile = false, durability = 'local', scripts = loadScripts() }: RedisOptions) {
+    const link = new Link(url, clock, scripts);
+    const durable = durability === 'replicated' ? link.runReplicated.bind(link) : link.run.bind(link);
+    const roots = new Roots(prefix);
+    const registry = new Registry(link, roots, clock);
+    this.#link = link;
+    this.#roots = roots;
+    this.#allowVolatile = allowVolatile;
+    this.catalog = new RedisCatalog(link, roots, ids);
+    this.#sessions = new RedisSessions(link, durable, roots, registry, ids);
+    this.#turns = new RedisTurns(link, durable, roots, registry, clock);
+    this.#transcript = new RedisTranscript(link, roots);
+    this.#budgets = new RedisBudgets(link, roots);
+    this.#usage = new RedisUsage(link, roots);
+    this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
+    this.#notices = new RedisNotices(link, roots);
+  }
+
+  /** Other processes may be in the midst of anything: leases run out by themselves, and nothing is made void here. */
+  async open(_nowMs: number): Promise<void> {
+    try {
+      await this.#link.open();
+      if (!this.#allowVolatile) await this.#refuseVolatile();
+      await this.ping();
+    } catch (error) {
+      await this.#link.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  /** Writes, because a store that can only be read cannot do its work. */
+  async ping(): Promise<void> {
+    await this.#link.send(this.#roots.registry, 'SET', `${this.#roots.registry}:ping`, '1');
+  }
+
+  createSession(step: CreateSession) {
+    return this.#sessions.create(step);
+  }
+
+  session(workspaceId: string, sessionId: string) {
+    return this.#sessions.read(workspaceId, sessionId);
+  }
+
+  sessions(workspaceId: string, filter: SessionFilter, page: PageRequest) {
+    return this.#sessions.list(workspaceId, filter, page);
+  }
+
+  saveSession(session: Session, version: number) {
+    return this.#sessions.save(session, version);
+  }
+
+  beginTurn(step: BeginTurn) {
+    return this.#turns.begin(step);
+  }
+
+  appendOutput(step: AppendOutput) {
+    return this.#turns.append(step);
+  }
+
+  renewTurn(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number) {
+    return this.#turns.renew(place, fence, leaseUntilMs, nowMs);
+  }
+
+  requestStop(place: TurnPlace, reason: StopRequest) {
+    return this.#turns.requestStop(place, reason);
+  }
+
+  finishTurn(step: FinishTurn) {
+    return this.#turns.finish(step);
+  }
+
+  withdrawTurn(step: WithdrawTurn) {
+    return this.#turns.withdraw(step);
+  }
+
+  seizeTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number) {
+    return this.#turns.seize(place, owner, leaseUntilMs, nowMs);
+  }
+
+  orphans(_nowMs: number, limit: number) {
+    return this.#turns.orphans(limit);
+  }
+
+  turn(workspaceId: string, sessionId: string, turnId: string) {
+    return this.#turns.read(workspaceId, sessionId, turnId);
+  }
+
+  output(place: TurnPlace) {
+    return this.#transcript.output(place);
+  }
+
+  turnsInFlight(workspaceId: string) {
+    return this.#turns.inFlight(workspaceId);
+  }
+
+  messages(workspaceId: string, sessionId: string, page: PageRequest) {
+    return this.#transcript.page(workspaceId, sessionId, page);
+  }
+
+  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number) {
+    return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
+  }
+
+  remembered(workspaceId: string, scope: string, key: string, _nowMs: number) {
+    return this.#sessions.remembered(workspaceId, scope, key);
+  }
+
+  takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], _nowMs: number) {
+    return this.#budgets.take(workspaceId, keyId, budgets);
+  }
+
+  usage(workspaceId: string, query: UsageQuery) {
+    return this.#usage.query(workspaceId, query);
+  }
+
+  sweep(_nowMs: number, limit: number) {
+    return this.#sweep.sessions(limit);
+  }
+
+  watch(listener: (notice: Notice) => void) {
+    return this.#notices.watch(listener);
+  }
+
+  async #refuseVolatile(): Promise<void> {
+    let setting: string;
+    try {
+      const answer = (await this.#link.send(this.#roots.registry, 'CONFIG', 'GET', 'appendonly')) as unknown;
+      setting = configured(answer);
+    } catch (error) {
+      throw new StoreUnavailable(
+        'Redis does not let parley ask whether it keeps an append-only file (CONFIG GET appendonly): allow it, or start with --allow-volatile if the service keeps its data.',
+        { cause: error },
+      );
+    }
+    if (setting === 'yes') return;
+    throw new StoreUnavailable(
+      'Redis keeps no append-only file and would lose what it acknowledged: set appendonly yes and appendfsync everysec, or start with --allow-volatile.',
+    );
+  }
+}
+
+/** The one setting that was asked for: a map of RESP3, as node-redis has it. */
+const configured = (answer: unknown): string => {
+  const reply: Reply[] = Array.isArray(answer) ? answer : answer instanceof Map ? [...answer.entries()].flat() : Object.entries(answer as object).flat();
+  return textOf(reply[1]);
+};
+
+/** `redis://host:port` or `rediss:`; `redis-cluster://host:port,host:port` or `rediss-cluster:`. */
+export const redisStore = (url: string, options: RedisOptions): Store => new RedisStore(url, options);

@@ -1,0 +1,126 @@
+/** node-redis, once for a single Redis and once for a cluster. */
+import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { limits } from '../../limits.ts';
+import type { Reply } from './reply.ts';
+
+type Arguments = readonly (string | Buffer)[];
+
+export interface Connection {
+  open(): Promise<void>;
+  close(): Promise<void>;
+  /** Sends a command to the node that has the key's slot. */
+  send(key: string, args: Arguments): Promise<Reply>;
+  /** A second connection for steps that wait for a replica: the wait holds up all that follows it on the same one. */
+  readonly replicating: Pick<Connection, 'send'>;
+  subscribe(channel: string, heard: (text: string) => void, again: () => void): Promise<() => Promise<void>>;
+}
+
+const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+
+// Nothing waits for a connection that is not there, and a silent one is closed: what was written to it would never settle.
+const clientOptions = {
+  disableOfflineQueue: true,
+  commandsQueueMaxLength: limits.redisCallsMax,
+  pingInterval: limits.redisPingMs,
+  socket: {
+    connectTimeout: limits.redisConnectMs,
+    socketTimeout: limits.redisSilenceMs,
+    reconnectStrategy: (tries: number): number => Math.min(50 * 2 ** tries, limits.redisReconnectMsMax),
+  },
+};
+
+const single = (url: string) => createClient({ ...clientOptions, url, RESP: 3 });
+type Client = ReturnType<typeof single>;
+
+const sendOn = (client: Client, args: Arguments): Promise<Reply> => client.sendCommand([...args], commandOptions) as unknown as Promise<Reply>;
+
+/** Whoever calls learns of a connection's errors from its calls; a client without a listener would end the process. */
+const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
+  client.on('error', () => {});
+  return client;
+};
+
+const ended = (client: { readonly isOpen: boolean; destroy(): void }): void => {
+  if (client.isOpen) client.destroy();
+};
+
+export function connectSingle(url: string): Connection {
+  const client = quiet(single(url));
+  const waiting = quiet(single(url));
+  const listening = quiet(single(url));
+  const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
+  return {
+    open: async () => void (await opened(client)),
+    close: async () => [client, waiting, listening].forEach(ended),
+    send: (_key, args) => sendOn(client, args),
+    replicating: { send: async (_key, args) => opened(waiting).then(() => sendOn(waiting, args)) },
+    async subscribe(channel, heard, again) {
+      await opened(listening);
+      await listening.subscribe(channel, heard);
+      listening.on('ready', again);
+      return async () => {
+        listening.off('ready', again);
+        if (listening.isReady) await listening.unsubscribe(channel, heard);
+      };
+    },
+  };
+}
+
+/** `redis-cluster://[user:password@]host:port,host:port`, or `rediss-cluster:` over TLS. */
+function clusterOf(url: string) {
+  const [, secure, user, hosts] = /^redis(s?)-cluster:\/\/(?:([^@]*)@)?([^/]+)\/?$/.exec(url) ?? [];
+  if (hosts === undefined) throw new Error('The address of a cluster must be redis-cluster://host:port,host:port.');
+  const [username, password] = (user ?? '').split(':').map(decodeURIComponent);
+  const access = user === undefined ? {} : { username: username!, password: password ?? '' };
+  const socket = secure === 's' ? { ...clientOptions.socket, tls: true as const } : clientOptions.socket;
+  return createCluster({
+    rootNodes: hosts.split(',').map((host) => ({ ...clientOptions, ...access, socket, url: `redis${secure}://${host}` })),
+    defaults: { ...clientOptions, ...access, socket },
+    RESP: 3,
+    topologyRefreshOnReconnectionAttemptStrategy: limits.redisTopologyMs,
+  });
+}
+
+type Cluster = ReturnType<typeof clusterOf>;
+
+export function connectCluster(url: string): Connection {
+  const cluster = quiet(clusterOf(url));
+  const waiting = quiet(clusterOf(url));
+  const opened = (each: Cluster): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
+  const sendTo = (each: Cluster, key: string, args: Arguments): Promise<Reply> =>
+    each.sendCommand(key, false, [...args], commandOptions) as unknown as Promise<Reply>;
+  return {
+    open: async () => void (await opened(cluster)),
+    close: async () => [cluster, waiting].forEach(ended),
+    send: (key, args) => sendTo(cluster, key, args),
+    replicating: {
+      async send(key, args) {
+        await opened(waiting);
+        if (args[0] !== 'WAIT') return sendTo(waiting, key, args);
+        // A cluster's client would send it to every shard; the one that was written to is the one to wait for.
+        const { master } = waiting.slots[slotOf(key)]!;
+        return sendOn((await waiting.nodeClient(master)) as unknown as Client, args);
+      },
+    },
+    async subscribe(channel, heard, again) {
+      const listener = (text: unknown): void => heard(String(text));
+      await cluster.subscribe(channel, listener);
+      cluster.on('node-ready', again);
+      return async () => {
+        cluster.off('node-ready', again);
+        if (cluster.isOpen) await cluster.unsubscribe(channel, listener);
+      };
+    },
+  };
+}
+
+/** The hash slot of a key: CRC-16 (XMODEM) of its hash tag. */
+function slotOf(key: string): number {
+  const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key;
+  let sum = 0;
+  for (const byte of Buffer.from(tag)) {
+    sum ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) sum = (sum & 0x8000 ? (sum << 1) ^ 0x1021 : sum << 1) & 0xffff;
+  }
+  return sum % 16384;
+}

@@ -1,0 +1,57 @@
+/** Retention (contract 6), by any process and as many as like: each session goes in one step that looks again. */
+import { limits } from '../../limits.ts';
+import type { RedisCatalog } from './catalog.ts';
+import type { Roots } from './keys.ts';
+import type { Link } from './link.ts';
+import type { Registry } from './registry.ts';
+import { textOf } from './reply.ts';
+import type { Reply } from './reply.ts';
+
+const daySeconds = 86_400;
+
+export class RedisSweep {
+  readonly #link: Link;
+  readonly #roots: Roots;
+  readonly #registry: Registry;
+  readonly #catalog: RedisCatalog;
+
+  constructor(link: Link, roots: Roots, registry: Registry, catalog: RedisCatalog) {
+    this.#link = link;
+    this.#roots = roots;
+    this.#registry = registry;
+    this.#catalog = catalog;
+  }
+
+  /** Deletes at most `limit` sessions, and memories past their time: how many sessions. */
+  async sessions(limit: number): Promise<number> {
+    await this.#catalog.resumeRemovals();
+    let deleted = 0;
+    for (const workspaceId of await this.#registry.all()) {
+      while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), limits.removalRowsMax)) === limits.removalRowsMax);
+      deleted += await this.#workspace(workspaceId, limit - deleted);
+    }
+    return deleted;
+  }
+
+  async #workspace(workspaceId: string, limit: number): Promise<number> {
+    const root = this.#roots.workspace(workspaceId);
+    const retention = await this.#retentionSeconds(workspaceId);
+    let deleted = 0;
+    for (let kept = 0; ; ) {
+      const count = Math.min(limits.scanRowsMax, limit - deleted);
+      const [holds, aged] = (await this.#link.run('aged-sessions', root, retention, kept, count)) as [Reply, Reply[]];
+      if (holds === 0) await this.#registry.unregister(workspaceId);
+      if (aged.length === 0) return deleted;
+      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, textOf(session), retention)));
+      const went = gone.filter((each) => each === 1).length;
+      deleted += went;
+      kept += aged.length - went;
+    }
+  }
+
+  /** A workspace that was removed while a session was being created has no record: what it left is kept no longer than usual. */
+  async #retentionSeconds(workspaceId: string): Promise<number> {
+    const stored = await this.#catalog.read('workspace', workspaceId, workspaceId);
+    return (stored?.record.retentionDays ?? limits.retentionDaysDefault) * daySeconds;
+  }
+}

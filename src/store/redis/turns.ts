@@ -1,0 +1,151 @@
+/** A turn's steps. A lease is given to Redis as a duration: when it ends is for Redis's clock to say. */
+import type {
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Renewed, StopRequest, Turn, TurnPlace, WithdrawTurn,
+} from '../../store.ts';
+import type { Clock } from '../../clock.ts';
+import { codePoints } from '../../text.ts';
+import { packRow, unpackRow } from '../codec.ts';
+import { part } from './keys.ts';
+import type { Roots } from './keys.ts';
+import type { Link } from './link.ts';
+import { memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
+import type { Registry } from './registry.ts';
+import { textOf } from './reply.ts';
+import type { Argument, Reply } from './reply.ts';
+import type { Runner } from './runner.ts';
+
+/** Pauses before a piece is sent again that came before the one it follows: a redirection or a lost script may let pieces overtake. */
+const overtakenMs = [5, 20, 80] as const;
+
+export class RedisTurns {
+  readonly #link: Link;
+  readonly #durable: Runner;
+  readonly #roots: Roots;
+  readonly #registry: Registry;
+  readonly #clock: Clock;
+
+  constructor(link: Link, durable: Runner, roots: Roots, registry: Registry, clock: Clock) {
+    this.#link = link;
+    this.#durable = durable;
+    this.#roots = roots;
+    this.#registry = registry;
+    this.#clock = clock;
+  }
+
+  async begin(step: BeginTurn): Promise<BegunTurn> {
+    const { session, turn, owner, nowMs } = step;
+    await this.#registry.register(session.workspaceId);
+    // The link's and the widget's turns have limits of their own (contract 12).
+    const slotsMax = session.channel !== 'api' ? '' : Number.isFinite(step.turnsInFlightMax) ? step.turnsInFlightMax : Number.MAX_SAFE_INTEGER;
+    const [outcome, version, epoch] = (await this.#durable(
+      'begin-turn',
+      this.#roots.workspace(session.workspaceId),
+      ...[part(session.id), part(turn.id), owner, step.version, step.leaseUntilMs - nowMs, slotsMax],
+      ...sessionFields(session),
+      ...[packRow(turn), turn.messageIndex],
+      ...messageFields(step.userMessage),
+      messageRecord(step.assistantMessage),
+      ...memoryFields(session.workspaceId, step.remember, nowMs),
+    )) as Reply[];
+    const told = textOf(outcome) as BegunTurn['outcome'];
+    return told === 'begun' ? { outcome: told, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: told };
+  }
+
+  async append(step: AppendOutput): Promise<Appended> {
+    const lease = step.leaseUntilMs === undefined ? '' : step.leaseUntilMs - step.nowMs!;
+    const [outcome, stop] = await this.#placed(step.position, () =>
+      this.#link.run('append-output', ...this.#owned(step, step.fence), step.position, codePoints(step.text), step.text, lease),
+    );
+    return stop === undefined || stop === null ? (textOf(outcome) as 'stored' | 'fenced') : { stop: textOf(stop) as StopRequest };
+  }
+
+  async renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
+    const [outcome, stop] = (await this.#link.run('renew-turn', ...this.#owned(place, fence), leaseUntilMs - nowMs)) as Reply[];
+    return stop === undefined || stop === null ? (textOf(outcome) as 'renewed' | 'fenced') : { stop: textOf(stop) as StopRequest };
+  }
+
+  async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest): Promise<boolean> {
+    const ids = [workspaceId, sessionId, turnId];
+    return (await this.#link.run('request-stop', this.#roots.workspace(workspaceId), part(sessionId), part(turnId), reason, ...ids)) === 1;
+  }
+
+  async finish(step: FinishTurn): Promise<Finished> {
+    const { session, turn, tail } = step;
+    const [outcome, version] = await this.#placed(tail.position, () =>
+      this.#durable(
+        'finish-turn',
+        this.#roots.workspace(session.workspaceId),
+        ...[part(session.id), part(turn.id), step.version, step.fence.epoch, step.fence.owner],
+        ...sessionFields(session),
+        ...[packRow(turn), messageRecord(step.message), tail.position, codePoints(tail.text), tail.text],
+        ...[part(session.assistantId), turn.endedAt ?? '', turn.status === 'failed' ? 1 : 0, turn.inputTokens, turn.outputTokens],
+      ),
+    );
+    return finished(outcome, version);
+  }
+
+  async withdraw({ session, version, turn, fence }: WithdrawTurn): Promise<Finished> {
+    const place = [part(session.id), part(turn.id)];
+    const [outcome, moved] = (await this.#link.run(
+      'withdraw-turn',
+      this.#roots.workspace(session.workspaceId),
+      ...[...place, version, fence.epoch, fence.owner, ...sessionFields(session), turn.messageIndex, turn.id],
+    )) as Reply[];
+    return finished(outcome, moved);
+  }
+
+  async seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null> {
+    const root = this.#roots.workspace(place.workspaceId);
+    const epoch = await this.#link.run('seize-turn', root, part(place.sessionId), part(place.turnId), owner, leaseUntilMs - nowMs, leaseUntilMs);
+    return epoch === null ? null : { epoch: epoch as number, owner };
+  }
+
+  /** Asks workspace after workspace, many at once and each on its own shard. */
+  async orphans(limit: number): Promise<TurnPlace[]> {
+    const found: TurnPlace[] = [];
+    const workspaces = await this.#registry.all();
+    for (let at = 0; at < workspaces.length && found.length < limit; at += askedAtOnce) {
+      const asked = workspaces.slice(at, at + askedAtOnce);
+      const lapsed = await Promise.all(asked.map((workspaceId) => this.#link.run('orphans', this.#roots.workspace(workspaceId), limit)));
+      for (const [index, members] of (lapsed as Reply[][]).entries()) {
+        for (const member of members) {
+          const [sessionId, turnId] = textOf(member).split('/') as [string, string];
+          found.push({ workspaceId: asked[index]!, sessionId, turnId });
+        }
+      }
+    }
+    return found.slice(0, limit);
+  }
+
+  async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
+    const root = this.#roots.workspace(workspaceId);
+    const record = await this.#link.send(root, 'HGET', `${root}:turns:${part(sessionId)}`, part(turnId));
+    return record === null ? null : unpackRow<Turn>(record as Buffer);
+  }
+
+  async inFlight(workspaceId: string): Promise<number> {
+    return (await this.#link.run('slots', this.#roots.workspace(workspaceId))) as number;
+  }
+
+  #owned(place: TurnPlace, { epoch, owner }: Fence): [string, ...Argument[]] {
+    return [this.#roots.workspace(place.workspaceId), part(place.sessionId), part(place.turnId), epoch, owner];
+  }
+
+  /** Sends a step with a piece of output. A piece beyond the end would leave a hole that nobody could ever fill. */
+  async #placed(position: number, send: () => Promise<Reply>): Promise<Reply[]> {
+    for (let tries = 0; ; tries++) {
+      const answer = (await send()) as Reply[];
+      if (textOf(answer[0]) !== 'hole') return answer;
+      const pause = overtakenMs[tries];
+      if (pause === undefined) throw new RangeError(`Output at ${position} would leave a hole after ${answer[1] as number}.`);
+      await new Promise<void>((resolve) => void this.#clock.after(pause, resolve));
+    }
+  }
+}
+
+const askedAtOnce = 64;
+
+const finished = (outcome: Reply | undefined, version: Reply | undefined): Finished => {
+  const told = textOf(outcome) as Finished['outcome'];
+  return told === 'finished' ? { outcome: told, version: version as number } : { outcome: told };
+};

@@ -1,0 +1,49 @@
+/** What was used, per assistant: a hash of hours, and for each hour a hash of its seconds. */
+import { limits } from '../../limits.ts';
+import type { UsageBucket, UsageQuery } from '../../store.ts';
+import { floor, hourSeconds, stretches, Sums } from '../usage.ts';
+import type { Stretch } from '../usage.ts';
+import { part } from './keys.ts';
+import type { Roots } from './keys.ts';
+import type { Link } from './link.ts';
+import { textOf } from './reply.ts';
+import type { Reply } from './reply.ts';
+
+export class RedisUsage {
+  readonly #link: Link;
+  readonly #roots: Roots;
+
+  constructor(link: Link, roots: Roots) {
+    this.#link = link;
+    this.#roots = roots;
+  }
+
+  async query(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
+    if (query.end <= query.start) return [];
+    const sums = new Sums(query);
+    const root = this.#roots.workspace(workspaceId);
+    const assistants =
+      query.assistantIds === null ? ((await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[]).map(textOf) : query.assistantIds.map(part);
+    const parts = stretches(query.start, query.end);
+    for (const assistant of new Set(assistants)) {
+      await Promise.all(parts.map((stretch) => this.#sum(`${root}:usage:${assistant}`, stretch, sums)));
+    }
+    return sums.buckets;
+  }
+
+  /** Fields are asked for by name, so that neither the window nor what lies outside of it is read at one go. */
+  async #sum(key: string, { grain, from, to }: Stretch, sums: Sums): Promise<void> {
+    const step = grain === 'hour' ? hourSeconds : 1;
+    for (let start = from; start < to; ) {
+      const hourEnd = floor(start, hourSeconds) + hourSeconds;
+      const end = Math.min(to, start + limits.scanRowsMax * step, grain === 'hour' ? Infinity : hourEnd);
+      const fields = Array.from({ length: Math.ceil((end - start) / step) }, (_, index) => start + index * step);
+      const hash = grain === 'hour' ? key : `${key}:${floor(start, hourSeconds)}`;
+      const found = (await this.#link.send(hash, 'HMGET', hash, ...fields)) as Reply[];
+      for (const [index, counts] of found.entries()) {
+        if (counts !== null) sums.add(fields[index]!, textOf(counts).split(',').map(Number));
+      }
+      start = end;
+    }
+  }
+}

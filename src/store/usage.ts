@@ -1,0 +1,64 @@
+/** What the stores' usage counters share: the order of the counts, and how a window is cut into hours and seconds. */
+import type { UsageBucket, UsageCounts, UsageQuery } from '../store.ts';
+
+export const hourSeconds = 3600;
+
+/** The order in which a row holds its counts. A new count goes to the end: it is absent in older rows. */
+export const fields = [
+  'sessions',
+  'turns',
+  'failedTurns',
+  'inputTokens',
+  'outputTokens',
+  'speechCharacters',
+  'transcriptionSeconds',
+] as const satisfies readonly (keyof UsageCounts)[];
+
+export type Grain = 'second' | 'hour';
+
+/** A part of a window that is read from one grain: its first second and the one after its last. */
+export interface Stretch {
+  readonly grain: Grain;
+  readonly from: number;
+  readonly to: number;
+}
+
+export const floor = (at: number, unit: number): number => Math.floor(at / unit) * unit;
+
+/** A window's whole hours, and its ragged edges by the second. */
+export function stretches(start: number, end: number): Stretch[] {
+  const firstHour = floor(start + hourSeconds - 1, hourSeconds);
+  const lastHour = floor(end, hourSeconds);
+  if (firstHour >= lastHour) return [{ grain: 'second', from: start, to: end }];
+  return [
+    { grain: 'second', from: start, to: firstHour },
+    { grain: 'hour', from: firstHour, to: lastHour },
+    { grain: 'second', from: lastHour, to: end },
+  ];
+}
+
+/** The sums of a window's buckets while its rows are read. */
+export class Sums {
+  readonly #first: number;
+  readonly #seconds: number;
+  readonly #sums: number[][] = [];
+
+  constructor({ start, end, bucketSeconds }: UsageQuery) {
+    this.#first = floor(start, bucketSeconds);
+    this.#seconds = bucketSeconds;
+    for (let at = this.#first; at < end; at += bucketSeconds) this.#sums.push(fields.map(() => 0));
+  }
+
+  /** Adds the counts of the second or hour that begins at `at`. */
+  add(at: number, counts: readonly number[]): void {
+    const sum = this.#sums[Math.floor((at - this.#first) / this.#seconds)]!;
+    for (let index = 0; index < sum.length; index++) sum[index]! += counts[index] ?? 0;
+  }
+
+  get buckets(): UsageBucket[] {
+    return this.#sums.map((sum, index) => bucket(this.#first + index * this.#seconds, sum));
+  }
+}
+
+const bucket = (start: number, sum: readonly number[]): UsageBucket =>
+  Object.fromEntries([['start', start], ...fields.map((field, index) => [field, sum[index]])]) as unknown as UsageBucket;

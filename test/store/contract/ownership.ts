@@ -1,0 +1,121 @@
+/** What several processes need of a turn: leases renewed, stops asked for by others, and notices. */
+import { deepEqual, equal } from 'node:assert/strict';
+import type { Notice, Store } from '../../../src/store.ts';
+import type { Case } from '../contract.ts';
+import { assistant, key } from '../fixtures.ts';
+
+/** The notices of a store, as they come. */
+async function heard(store: Store): Promise<{ next(): Promise<Notice>; stop(): Promise<void> }> {
+  const waiting: Notice[] = [];
+  let wake = (): void => {};
+  const stop = await store.watch((notice) => {
+    waiting.push(notice);
+    wake();
+  });
+  return {
+    stop,
+    async next() {
+      while (waiting.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return waiting.shift()!;
+    },
+  };
+}
+
+export const ownershipCases: readonly Case[] = [
+  {
+    name: 'a lease is renewed by its owner alone, and the slot with it',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
+      equal(await store.turnsInFlight(workspaceId), 0);
+      const until = nowMs + 60_000;
+      equal(await store.renewTurn(turn.place, { ...turn.fence, owner: 'x' }, until, nowMs), 'fenced');
+      equal(await store.renewTurn(turn.place, { ...turn.fence, epoch: 2 }, until, nowMs), 'fenced');
+      equal(await store.turnsInFlight(workspaceId), 0);
+      equal(await store.renewTurn(turn.place, turn.fence, until, nowMs), 'renewed');
+      equal(await store.turnsInFlight(workspaceId), 1);
+      equal(await store.seizeTurn(turn.place, 'reaper', until, nowMs), null);
+      deepEqual((await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
+      await store.finishTurn(turn.finishStep());
+      equal(await store.renewTurn(turn.place, turn.fence, until, nowMs), 'fenced');
+    },
+  },
+  {
+    name: 'a piece of output renews the lease when it is told to',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
+      equal(await turn.append(0, 'a'), 'stored');
+      equal(await store.turnsInFlight(workspaceId), 0, 'of itself it renews nothing');
+      const lease = { leaseUntilMs: nowMs + 60_000, nowMs };
+      const piece = { ...turn.place, fence: turn.fence, position: 1, text: 'b' };
+      equal(await store.appendOutput({ ...piece, ...lease, fence: { ...turn.fence, owner: 'x' } }), 'fenced');
+      equal(await store.appendOutput({ ...piece, ...lease }), 'stored');
+      equal(await store.turnsInFlight(workspaceId), 1);
+      equal(await store.seizeTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), null);
+      equal(await store.output(turn.place), 'ab');
+    },
+  },
+  {
+    name: 'a lease that lapsed is not renewed when the turn was seized or its slot is somebody else\'s',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const one = { turnsInFlightMax: 1 };
+      const until = nowMs + 60_000;
+      const late = await scene.streaming({ ...one, leaseUntilMs: nowMs - 1 });
+      await scene.streaming(one);
+      equal(await store.renewTurn(late.place, late.fence, until, nowMs), 'fenced');
+      const piece = { ...late.place, fence: late.fence, position: 0, text: 'a', leaseUntilMs: until, nowMs };
+      equal(await store.appendOutput(piece), 'fenced');
+      equal(await store.turnsInFlight(workspaceId), 1);
+      equal(await store.output(late.place), '');
+      const fence = await store.seizeTurn(late.place, 'reaper', nowMs - 1, nowMs);
+      equal(await store.renewTurn(late.place, late.fence, until, nowMs), 'fenced');
+      equal(await store.renewTurn(late.place, fence!, until, nowMs), 'renewed', 'a seized turn needs no slot');
+      equal(await store.turnsInFlight(workspaceId), 1);
+    },
+  },
+  {
+    name: 'a stop is kept with the turn and told to its owner, who still owns it',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const turn = await scene.streaming();
+      equal(await turn.append(0, 'a'), 'stored');
+      equal(await store.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted'), false);
+      equal(await store.requestStop(turn.place, 'aborted'), true);
+      equal(await store.requestStop(turn.place, 'expired'), true);
+      deepEqual(await turn.append(1, 'b'), { stop: 'aborted' }, 'the first reason stands');
+      deepEqual(await store.renewTurn(turn.place, turn.fence, nowMs + 60_000, nowMs), { stop: 'aborted' });
+      equal(await turn.append(2, 'c', { ...turn.fence, owner: 'x' }), 'fenced');
+      equal(await store.output(turn.place), 'ab');
+      equal(await store.turnsInFlight(workspaceId), 1);
+      equal((await store.finishTurn(turn.finishStep())).outcome, 'finished');
+      equal(await store.requestStop(turn.place, 'aborted'), false);
+    },
+  },
+  {
+    name: 'who watches hears of stops and of what the console changed, until it stops',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const turn = await scene.streaming();
+      const watch = await heard(store);
+      const short = await heard(store);
+      await short.stop();
+      await store.requestStop(turn.place, 'expired');
+      deepEqual(await watch.next(), { type: 'turn.stop', ...turn.place, reason: 'expired' });
+      const record = key(workspaceId);
+      await store.catalog.create('key', record);
+      await store.catalog.create('key', record);
+      await store.catalog.replace('key', record, 2);
+      await store.catalog.replace('key', { ...record, revokedAt: 1 }, 1);
+      await store.catalog.remove('key', workspaceId, record.id);
+      await store.catalog.remove('key', workspaceId, record.id);
+      const other = assistant(workspaceId);
+      await store.catalog.create('assistant', other);
+      const changed = { type: 'changed', kind: 'key', workspaceId, id: record.id };
+      for (let count = 0; count < 3; count++) deepEqual(await watch.next(), changed);
+      deepEqual(await watch.next(), { ...changed, kind: 'assistant', id: other.id });
+      await watch.stop();
+    },
+  },
+];

@@ -1,0 +1,68 @@
+/** The contract suite must reject steps that are broken: each of these is the Redis store with one script gone wrong. */
+import t from 'tap';
+import { loadScripts } from '../../src/store/redis/scripts.ts';
+import type { ScriptName } from '../../src/store/redis/scripts.ts';
+import { verdict } from './contract.ts';
+import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
+import { storesOn } from './redis-stores.ts';
+
+/** A place in the scripts, which must be there, and what stands there instead. */
+interface Break {
+  readonly of: ScriptName | null;
+  readonly put: readonly (readonly [sound: string, broken: string])[];
+}
+
+const broken: Readonly<Record<string, Break>> = {
+  'a write without the check of its owner': { of: null, put: [['return fence[1] == epoch and fence[2] == owner', 'return fence[1] ~= false']] },
+  'a fence that is the epoch alone': { of: null, put: [['fence[1] == epoch and fence[2] == owner', 'fence[1] == epoch']] },
+  'a slot that is a counter': {
+    of: null,
+    put: [["redis.call('ZCOUNT', at('slots'), '(' .. int(time), '+inf')", "redis.call('ZCARD', at('slots'))"]],
+  },
+  'a slot that is kept when its turn ends': { of: null, put: [["  redis.call('ZREM', at('slots'), member)\n", '']] },
+  'a lost update: a save that does not compare': { of: 'save-session', put: [["~= version then return false", '== false then return false']] },
+  'half a commit: a refused turn has moved the session': {
+    of: 'begin-turn',
+    put: [["then return { 'full' } end", "then put_session(session, version + 1, record, active, expires, state) return { 'full' } end"]],
+  },
+  'half a commit: the request is not remembered with the turn': { of: 'begin-turn', put: [["if memory ~= '' then", 'if false then']] },
+  'an append applied twice': { of: 'append-output', put: [['unstored(text, tonumber(count), stored - position)', 'text, tonumber(count)']] },
+  'text cut within a code point': { of: null, put: [["byte = text:find('[%z\\1-\\127\\192-\\255]', byte + 1)", 'byte = byte + 1']] },
+  'a turn begun twice when it is sent twice': { of: 'begin-turn', put: [['if begun then', 'if false then']] },
+  'a turn finished twice when it is sent twice': { of: 'finish-turn', put: [['if stands[2] then', 'if false then']] },
+  'a session counted twice when it is sent twice': { of: 'create-session', put: [["if redis.call('EXISTS', at('session', session)) == 1", 'if false']] },
+  'a turn seized from its living owner': { of: 'seize-turn', put: [['if tonumber(stands[3]) > time then', 'if false then']] },
+  'a withdrawn turn that leaves its messages': { of: 'withdraw-turn', put: [["redis.call('ZREMRANGEBYSCORE', at('messages', session), index - 1, index)", '']] },
+  'a request charged to the budgets that would have passed it': { of: 'take-budgets', put: [['if not refused or bucket == refused then', 'if true then']] },
+  'a sweep that does not look again': { of: 'sweep-session', put: [["if redis.call('SCARD', at('flights', session)) > 0 then return 0 end", '']] },
+  'a slot taken again that is somebody else\'s': { of: null, put: [['and full(slotsMax, time) then return false end', 'and false then return false end']] },
+  'a stop that is not kept': { of: 'request-stop', put: [["redis.call('HSETNX', flight, 'stop', reason)", '']] },
+  'a listing without the filter of status': { of: 'sessions', put: [["if status == '' then return true end", 'if true then return true end']] },
+};
+
+const scriptsOf = ({ of, put }: Break) =>
+  loadScripts((source, name) => {
+    if (of !== null && name !== of) return source;
+    return put.reduce((text, [sound, wrong]) => {
+      if (!text.includes(sound)) throw new Error(`${name} has no such place: ${sound}`);
+      return text.replace(sound, () => wrong);
+    }, source);
+  });
+
+t.test('the Redis store', { skip: whyNoRedis() ?? false }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  t.teardown(() => server.stop());
+
+  await t.test('passes as it is', async (t) => {
+    t.same(await verdict(storesOn(server.url), ({ callersTime }) => !callersTime), []);
+  });
+
+  for (const [name, each] of Object.entries(broken)) {
+    await t.test(`rejected: ${name}`, async (t) => {
+      const failed = await verdict(storesOn(server.url, { scripts: scriptsOf(each) }), ({ callersTime }) => !callersTime);
+      t.not(failed.length, 0);
+      t.comment(failed.map(({ name: failing }) => failing).join('; '));
+      t.ok(failed.every(({ error }) => !/user_script/.test(String(error.cause ?? error))), 'for what it does, and not for a script that does not run');
+    });
+  }
+});

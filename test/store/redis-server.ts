@@ -1,0 +1,125 @@
+/** Redis servers of the tests' own, on free ports, and what keeps them from leaving anything behind. */
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const found = (): boolean => spawnSync('redis-server', ['--version']).status === 0;
+
+/** Why there is no Redis to test on, or null. Where packages may be installed, it is installed. */
+export function whyNoRedis(): string | null {
+  if (found()) return null;
+  if (process.getuid?.() === 0) spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'redis-server'], { stdio: 'ignore' });
+  return found() ? null : 'redis-server is not installed and cannot be installed here';
+}
+
+/** A port with a free cluster bus port above it. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    if (port < 55_000) return port;
+  }
+}
+
+export class RedisServer {
+  readonly port: number;
+  readonly url: string;
+  readonly #folder: string;
+  readonly #settings: readonly string[];
+  #process!: ChildProcess;
+
+  private constructor(port: number, folder: string, settings: readonly string[]) {
+    this.port = port;
+    this.url = `redis://127.0.0.1:${port}`;
+    this.#folder = folder;
+    this.#settings = settings;
+  }
+
+  static async start(...settings: string[]): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings);
+    await server.run();
+    return server;
+  }
+
+  /** Starts it, again on the same data and port if it ran before; resolves when it answers. */
+  async run(): Promise<void> {
+    const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder, '--save', '', '--daemonize', 'no', '--loglevel', 'warning'];
+    this.#process = spawn('redis-server', [...own, '--enable-debug-command', 'local', ...this.#settings], { stdio: ['ignore', 'ignore', 'inherit'] });
+    while ((await this.command('PING').catch(() => '')) !== 'PONG') if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
+  }
+
+  async command(...words: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)('redis-cli', ['-p', String(this.port), ...words]);
+    return stdout.trim();
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.kill('SIGKILL');
+    await ended;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** With an append-only file, as parley wants it. */
+export const appendOnly = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
+
+/** Three primaries with a replica each. */
+export class RedisCluster {
+  readonly servers: readonly RedisServer[];
+  readonly url: string;
+
+  private constructor(servers: readonly RedisServer[]) {
+    this.servers = servers;
+    this.url = `redis-cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+  }
+
+  static async start(): Promise<RedisCluster> {
+    const settings = [...appendOnly, '--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--cluster-replica-validity-factor', '0'];
+    const servers = await Promise.all(Array.from({ length: 6 }, () => RedisServer.start(...settings, '--repl-diskless-sync-delay', '0')));
+    const nodes = servers.map(({ port }) => `127.0.0.1:${port}`);
+    execFileSync('redis-cli', ['--cluster', 'create', ...nodes, '--cluster-replicas', '1', '--cluster-yes'], { stdio: 'ignore' });
+    const cluster = new RedisCluster(servers);
+    while (!(await cluster.settled()));
+    return cluster;
+  }
+
+  /** Whether every server has heard that all is well, and every replica follows. */
+  async settled(): Promise<boolean> {
+    const states = await Promise.all(this.servers.map((server) => server.command('CLUSTER', 'INFO')));
+    const roles = await Promise.all(this.servers.map((server) => server.command('INFO', 'replication')));
+    return (
+      states.every((state) => state.includes('cluster_state:ok')) &&
+      roles.filter((role) => role.includes('role:master')).length === 3 &&
+      roles.every((role) => role.includes('role:master') || role.includes('master_link_status:up'))
+    );
+  }
+
+  /** Servers that are primaries now. */
+  async primaries(): Promise<RedisServer[]> {
+    const roles = await Promise.all(this.servers.map((server) => server.command('ROLE').catch(() => '')));
+    return this.servers.filter((_, index) => roles[index]!.startsWith('master'));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.stop()));
+  }
+}
