@@ -7,17 +7,19 @@ const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 export interface Config {
   readonly port: number;
   readonly host: string;
-  readonly store: { readonly kind: 'lmdb'; readonly folder: string } | { readonly kind: 'memory' };
-  /** Null: generated into the data folder. */
+  readonly store: { readonly kind: 'lmdb'; readonly folder: string } | { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
+  /** Null: generated into the data folder; with Redis it must be given. */
   readonly secret: string | null;
-  /** Null: generated into the data folder. */
+  /** Null: generated into the data folder; with Redis it must be given. */
   readonly operatorToken: string | null;
   /** Null: uWebSockets.js where it loads, `node:http` elsewhere. */
   readonly edge: 'uws' | 'node' | null;
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
   readonly allowPrivateProviders: boolean;
-  readonly durability: 'committed' | 'flushed';
+  readonly durability: 'committed' | 'flushed' | 'replicated';
+  /** Start even on a Redis that loses what it acknowledged when it dies. */
+  readonly allowVolatile: boolean;
   readonly log: (typeof logLevels)[number];
   readonly synthetic: boolean;
   readonly turnMsMax: number;
@@ -48,13 +50,14 @@ const setting = (variable: string, flag: string, value: string, fallback: string
 export const settings: readonly Setting[] = [
   setting('PORT', '--port', 'number', '8080', 'port to listen on; 0 picks a free one'),
   setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
-  setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'where state lives: lmdb:FOLDER or memory:'),
-  setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset'),
-  setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API; generated into the data folder if unset"),
+  setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'where state lives: lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT'),
+  setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset, required with Redis'),
+  setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API; generated into the data folder if unset, required with Redis"),
   setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws where it loads, else node'),
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed'),
   setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses'),
-  setting('PARLEY_DURABILITY', '--durability', 'committed|flushed', 'committed', 'what a step waits for: survives the process (committed) or a power cut (flushed)'),
+  setting('PARLEY_DURABILITY', '--durability', 'committed|flushed|replicated', 'committed', 'what a step waits for: survives the process (committed), a power cut (flushed, lmdb) or a primary (replicated, Redis)'),
+  setting('PARLEY_ALLOW_VOLATILE', '--allow-volatile', '0|1', '0', 'start on a Redis without an append-only file, which loses what it acknowledged when it dies'),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
   setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic model provider, for load and fault tests'),
   setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
@@ -66,16 +69,18 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const value = environment[variable];
     return value === undefined || value === '' ? settings.find((one) => one.variable === variable)!.fallback : value;
   };
+  const store = storeSetting(read('PARLEY_STORE'));
   return {
     port: integer('PORT', read('PORT'), 0, 65535),
     host: read('HOST'),
-    store: storeSetting(read('PARLEY_STORE')),
+    store,
     secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), 32),
     operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), 1),
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
     allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
-    durability: oneOf('PARLEY_DURABILITY', read('PARLEY_DURABILITY'), ['committed', 'flushed'])!,
+    durability: oneOf('PARLEY_DURABILITY', read('PARLEY_DURABILITY'), durabilities[store.kind])!,
+    allowVolatile: flag('PARLEY_ALLOW_VOLATILE', read('PARLEY_ALLOW_VOLATILE')),
     log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
     synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, 24 * 3600 * 1000),
@@ -109,14 +114,25 @@ function text(variable: string, value: string, charactersMin: number): string | 
   return value;
 }
 
+/** What each store can promise. */
+const durabilities = {
+  memory: ['committed', 'flushed', 'replicated'],
+  lmdb: ['committed', 'flushed'],
+  redis: ['committed', 'replicated'],
+} as const;
+
 function storeSetting(value: string): Config['store'] {
   if (value === 'memory:') return { kind: 'memory' };
   if (value.startsWith('lmdb:') && value.length > 5) return { kind: 'lmdb', folder: value.slice(5) };
-  throw new SettingError(`PARLEY_STORE must be lmdb:FOLDER or memory:, not "${redacted(value)}".`);
+  if (/^rediss?:\/\/\S+$/.test(value) && URL.canParse(value)) return { kind: 'redis', url: value };
+  if (/^rediss?-cluster:\/\/(?:[^@\s]*@)?[^@/\s,]+(?:,[^@/\s,]+)*\/?$/.test(value)) return { kind: 'redis', url: value };
+  throw new SettingError(
+    `PARLEY_STORE must be lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT, not "${redacted(value)}".`,
+  );
 }
 
-/** A store's URL may hold a password. */
-const redacted = (url: string): string => url.replace(/\/\/[^@/]*@/, '//…@');
+/** A store's URL may hold a password, and a mistaken password a slash. */
+const redacted = (url: string): string => url.replace(/^([^/]*\/\/).*@/, '$1…@');
 
 function proxies(value: string): string[] {
   const items = value.split(',').map((item) => item.trim()).filter((item) => item !== '');

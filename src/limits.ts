@@ -97,6 +97,12 @@ export const limits = {
   redisReplicaMs: 1_000, // for a replica to confirm
   redisRegistryMax: 10_000, // workspaces that a process remembers to have entered for the sweep
 
+  // Many processes on one store
+  leaseMs: 5_000, // of a turn's owner; renewed after a third of it
+  foreignStopMs: 2_000, // how long a request waits for another process to stop a turn
+  foreignPollMs: 50, // between looks at a turn that another process runs
+  catalogFreshMs: 800, // how old what the console changes may be without asking the store; a second at most, with the asking
+
   // Ending
   drainMs: 30_000, // contract 11
 } as const;

@@ -8,7 +8,7 @@ import { openUwsEdge } from './edge/uws.ts';
 import type { Edge, EdgeListener } from './edge.ts';
 import { firstStart } from './first-start.ts';
 import { Host } from './host.ts';
-import { randomIds } from './ids.ts';
+import { randomIds, type Ids } from './ids.ts';
 import { limits } from './limits.ts';
 import { openLog, type Log } from './log.ts';
 import { openMetrics } from './metrics.ts';
@@ -27,6 +27,7 @@ import type { Services } from './services.ts';
 import { lmdbStore } from './store/lmdb.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
+import { redisStore } from './store/redis.ts';
 import type { Store } from './store.ts';
 import { openUpgrader } from './upgrade.ts';
 import { openVault } from './vault.ts';
@@ -42,7 +43,7 @@ export async function serve(config: Config): Promise<void> {
   const lag = monitorEventLoopDelay({ resolution: 20 });
   lag.enable();
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag));
-  const store = measured(openStore(config), metrics, clock);
+  const store = measured(openStore(config, clock, ids), metrics, clock);
   await store.open(clock.now());
 
   const host = new Host(store, clock, ids, log, config.turnMsMax);
@@ -88,8 +89,10 @@ function checkFolder({ store }: Config): void {
   }
 }
 
-function openStore({ store, durability }: Config): Store {
-  return store.kind === 'memory' ? memoryStore() : lmdbStore(store.folder, { durability });
+function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids): Store {
+  if (store.kind === 'memory') return memoryStore();
+  if (store.kind === 'lmdb') return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed' });
+  return redisStore(store.url, { clock, ids, allowVolatile, durability: durability === 'replicated' ? 'replicated' : 'local' });
 }
 
 function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp): Models {

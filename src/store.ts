@@ -351,6 +351,8 @@ export interface UsageQuery {
 export interface Store {
   /** `memory`, `lmdb`, `redis`. */
   readonly name: string;
+  /** Other processes use the store as well, and a lease on a turn lasts so many milliseconds; null where one process owns the store. */
+  readonly leaseMs: number | null;
   readonly catalog: Catalog;
   /** Opens it; rejects with one clear sentence if that cannot be. Turns of processes that are surely dead lose their leases here. */
   open(nowMs: number): Promise<void>;

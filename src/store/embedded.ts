@@ -18,6 +18,7 @@ import { Ledger } from './ledger.ts';
 
 export class EmbeddedStore implements Store {
   readonly name: string;
+  readonly leaseMs = null;
   readonly catalog: EmbeddedCatalog;
   readonly #ledger: Ledger;
   readonly #flights: Flights;

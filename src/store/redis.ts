@@ -1,6 +1,7 @@
 /** The store of many processes: every verb is one script on the shard of its workspace, and Redis alone tells the time. */
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
+import { limits } from '../limits.ts';
 import type {
   AppendOutput, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
   UsageQuery, WithdrawTurn,
@@ -37,6 +38,7 @@ export interface RedisOptions {
 
 export class RedisStore implements Store {
   readonly name = 'redis';
+  readonly leaseMs = limits.leaseMs;
   readonly catalog: RedisCatalog;
   readonly #link: Link;
   readonly #roots: Roots;
