@@ -5,34 +5,48 @@ import { draftSnapshot } from './host/assistants.ts';
 import { secondsOf } from './clock.ts';
 import { limits } from './limits.ts';
 import type { Services } from './services.ts';
+import type { Workspace } from './store.ts';
 
 /** The lines to print. */
 export async function firstStart(services: Services, url: string, engine: string): Promise<string> {
   const { store, config } = services;
   const any = await store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' });
   const lines = ['', `  parley listens on ${url}  (${store.name}, ${engine})`, ''];
-  if (any.items.length === 0) lines.push(...(await firstInstallation(services, url)));
+  if (any.items.length === 0) {
+    const workspace = firstWorkspace(services);
+    if (await mayInstall(workspace, services)) lines.push(...(await firstInstallation(workspace, services, url)));
+  }
   const token = config.store.kind === 'lmdb' && config.operatorToken === null ? `in ${config.store.folder}/operator-token` : 'as set';
   if (config.store.kind === 'memory' && config.operatorToken === null) lines.push(`  Operator token  ${services.operatorToken}`, '');
   else lines.push(`  Operator token  ${token}; the console's API is at ${url}/console/api`, '');
   return `${lines.join('\n')}\n`;
 }
 
-async function firstInstallation(services: Services, url: string): Promise<string[]> {
+function firstWorkspace({ store, ids, clock }: Services): Workspace {
+  const at = secondsOf(clock.now());
+  const id = store.leaseMs === null ? ids.make('wks') : sharedWorkspaceId;
+  return { id, name: 'default', retentionDays: limits.retentionDaysDefault, turnsInFlightMax: limits.turnsInFlightMax, createdAt: at, updatedAt: at };
+}
+
+/** Of processes that start at once on one empty store, each makes the same workspace and the one that moves it first goes on. */
+async function mayInstall(workspace: Workspace, { store }: Services): Promise<boolean> {
+  if (store.leaseMs === null) return true;
+  await store.catalog.create('workspace', workspace);
+  return (await store.catalog.replace('workspace', workspace, 1)) !== null;
+}
+
+/** The same for every process. */
+const sharedWorkspaceId = `wks_${'0'.repeat(26)}`;
+
+async function firstInstallation(workspace: Workspace, services: Services, url: string): Promise<string[]> {
   const { store, ids, clock } = services;
   const at = secondsOf(clock.now());
-  const workspaceId = ids.make('wks');
+  const workspaceId = workspace.id;
   const assistantId = ids.make('asst');
   const stamps = { createdAt: at, updatedAt: at };
   // Asked for in one tick, so that an embedded store keeps all of it or nothing: a start that is cut begins anew.
   const [, , { text }] = await Promise.all([
-    store.catalog.create('workspace', {
-      id: workspaceId,
-      name: 'default',
-      retentionDays: limits.retentionDaysDefault,
-      turnsInFlightMax: limits.turnsInFlightMax,
-      ...stamps,
-    }),
+    store.catalog.create('workspace', workspace),
     store.catalog.create('assistant', {
       ...freshAssistant,
       id: assistantId,

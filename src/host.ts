@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from './clock.ts';
 import { Assistants } from './host/assistants.ts';
+import { ForeignTurns } from './host/foreign.ts';
 import { Inspector, type ActorIdentity } from './host/inspector.ts';
 import { Keys } from './host/keys.ts';
 import { Mailbox } from './host/mailbox.ts';
@@ -13,7 +14,7 @@ import { Workspaces } from './host/workspaces.ts';
 import type { Ids } from './ids.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log.ts';
-import type { Store } from './store.ts';
+import type { Notice, Store } from './store.ts';
 
 export class Host {
   readonly inspector = new Inspector();
@@ -22,12 +23,16 @@ export class Host {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly turns: Turns;
+  readonly foreign: ForeignTurns;
   /** Changes of credentials, which have no actor, one at a time. */
   readonly credentials = new Mailbox();
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
   #sweep: Timer | null = null;
+  #orphanage: Timer | null = null;
+  #listening: Timer | null = null;
+  #unwatch: (() => Promise<void>) | null = null;
   #closed = false;
 
   constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number) {
@@ -38,12 +43,48 @@ export class Host {
     this.workspaces = new Workspaces(store, clock, inspector);
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
-    this.sessions = new Sessions({ store, clock, ids, inspector, turnMsMax, owner: ids.secret() });
+    this.foreign = new ForeignTurns(store, clock);
+    this.sessions = new Sessions({ store, clock, ids, inspector, foreign: this.foreign, turnMsMax, owner: ids.secret() });
     this.turns = new Turns(this.sessions, this.workspaces);
   }
 
-  /** Seals what dead processes left behind, and goes on sweeping until `close`. Never rejects. */
+  /** Begins to hear other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
   async start(): Promise<void> {
+    if (this.#store.leaseMs !== null) {
+      this.#listen();
+      this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
+    }
+    await this.#sweepAll();
+  }
+
+  /** Notices make quick what is sure without them: an owner hears of a stop with its next renewal, and nothing stays fresh unasked. */
+  #listen(): void {
+    const watching = this.#store.watch((notice) => this.#hear(notice));
+    watching.then(
+      (unwatch) => (this.#closed ? void unwatch().catch(() => {}) : (this.#unwatch = unwatch)),
+      () => (this.#listening = this.#clock.after(limits.sweepAgainMs, () => this.#listen())),
+    );
+  }
+
+  #hear(notice: Notice): void {
+    if (notice.type === 'turn.stop') {
+      const runner = this.sessions.population.peek(notice.sessionId)?.runner;
+      if (runner?.turnId === notice.turnId) void runner.stop(notice.reason);
+      return;
+    }
+    for (const actors of [this.workspaces, this.assistants, this.keys]) {
+      if (notice.type === 'missed') actors.doubtAll();
+      else if (notice.kind === actors.kind) actors.doubt(notice.id);
+    }
+  }
+
+  /** Turns of processes that died need no wait for the great sweep. */
+  async #sealAgain(): Promise<void> {
+    await this.#sealOrphans().catch((error) => this.#log.error({ err: error }, 'sweep failed'));
+    if (!this.#closed) this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
+  }
+
+  async #sweepAll(): Promise<void> {
     let swept = 0;
     try {
       await this.#sealOrphans();
@@ -53,12 +94,13 @@ export class Host {
     }
     // A sweep that stopped at its bound has more to do.
     const waitMs = swept < limits.sweepSessionsMax ? limits.sweepMs : limits.sweepAgainMs;
-    if (!this.#closed) this.#sweep = this.#clock.after(waitMs, () => void this.start());
+    if (!this.#closed) this.#sweep = this.#clock.after(waitMs, () => void this.#sweepAll());
   }
 
   close(): void {
     this.#closed = true;
-    this.#sweep?.cancel();
+    for (const timer of [this.#sweep, this.#orphanage, this.#listening]) timer?.cancel();
+    this.#unwatch?.().catch(() => {});
     for (const actors of [this.workspaces, this.assistants, this.keys, this.sessions]) actors.population.clear();
   }
 

@@ -59,6 +59,7 @@ export const limits = {
   decisionAttemptsMax: 5,
   sweepMs: 60_000,
   sweepAgainMs: 1000,
+  orphansMs: 500, // between looks for turns of dead processes, where processes share a store
   sweepSessionsMax: 1000,
 
   // The console

@@ -27,6 +27,8 @@ export class TurnLog {
   storedPieces = 0;
   stored = 0;
   terminal: Terminal | null = null;
+  /** The turn left nothing behind: its provider failed before its first output. */
+  withdrawn = false;
   #appended = 0;
   #taken = 0;
   #followers = new Set<() => void>();
@@ -80,6 +82,11 @@ export class TurnLog {
     this.terminal = terminal;
     this.#wake();
     this.#followers.clear();
+  }
+
+  /** Whether anybody waits for more. */
+  get followed(): boolean {
+    return this.#followers.size > 0;
   }
 
   /** Calls back whenever there is more to see; returns how to stop. */

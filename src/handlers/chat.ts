@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts';
 import { refusalOf } from '../host/actor.ts';
 import type { SessionActor } from '../host/sessions.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
+import type { TurnLog } from '../turn.ts';
 import { reachSession } from './common.ts';
 import { idempotencyOf } from './idempotency.ts';
 import { callModel } from './model-call.ts';
@@ -47,8 +48,21 @@ async function join(actor: SessionActor, turnId: string, { services }: Request):
 
 /** A reply is status 200 only once the provider has begun to answer; what fails before is a status of its own (contract 3). */
 async function begun(turn: FoundTurn): Promise<void> {
-  if (turn.runner === null) return;
+  if (turn.runner === null) return begunElsewhere(turn.log);
   const { kind } = await turn.runner.begun;
   if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
   if (kind === 'unavailable') throw new Failure('service_unavailable');
+}
+
+/** As `begun`, of a turn that another process runs, or that is stored. */
+async function begunElsewhere(log: TurnLog): Promise<void> {
+  if (log.stored === 0 && log.terminal === null) {
+    await new Promise<void>((resolve) => {
+      const leave = log.follow(() => {
+        leave();
+        resolve();
+      });
+    });
+  }
+  if (log.withdrawn) throw new Failure('assistant_unavailable');
 }

@@ -14,14 +14,16 @@ export interface FoundTurn extends StreamedTurn {
   readonly runner: TurnRunner | null;
 }
 
-/** The session's turn, live or stored; null if it has none such. */
-export async function findTurn(actor: SessionActor, turnId: string, { store }: Services): Promise<FoundTurn | null> {
+/** The session's turn, live here or elsewhere, or stored; null if it has none such. */
+export async function findTurn(actor: SessionActor, turnId: string, { store, host }: Services): Promise<FoundTurn | null> {
   const { runner } = actor;
   if (runner?.turnId === turnId) return { runner, turnId, messageId: runner.messageId, log: runner.log };
   const { id: sessionId, workspaceId } = actor.record;
   const turn = await store.turn(workspaceId, sessionId, turnId);
   if (turn === null) return null;
-  const text = await store.output({ workspaceId, sessionId, turnId });
+  const place = { workspaceId, sessionId, turnId };
+  if (turn.status === 'streaming' && store.leaseMs !== null) return { runner: null, turnId, messageId: turn.messageId, log: await host.foreign.follow(place) };
+  const text = await store.output(place);
   return { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(text, terminalOf(turn)) };
 }
 

@@ -20,6 +20,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       kind: 'assistant',
       catalog: store.catalog,
       clock,
+      shared: store.leaseMs !== null,
       inspector,
       open: (record, identity) =>
         openActor<AssistantEvent, AssistantOutcome>(assistantMachine, assistantVersion, { snapshot: record.machine }, identity, inspector),

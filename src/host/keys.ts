@@ -13,17 +13,20 @@ export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
 export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #shared: boolean;
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
       kind: 'key',
       catalog: store.catalog,
       clock,
+      shared: store.leaseMs !== null,
       inspector,
       open: (record, identity) => openActor<KeyEvent, KeyOutcome>(keyMachine, keyVersion, { snapshot: record.machine }, identity, inspector),
     });
     this.#store = store;
     this.#clock = clock;
+    this.#shared = store.leaseMs !== null;
   }
 
   /** The key that this text is; throws the 401 that says why it is none. Costs no budget. */
@@ -73,7 +76,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
 
   async #byPublicId(publicId: string): Promise<KeyActor | null> {
     const live = this.population.peek(keyIdOf(publicId));
-    if (live !== undefined) return live;
+    // One that is gone may have left its public id to another.
+    if (live !== undefined && (!this.#shared || (await this.fresh(live)))) return live;
     const found = await this.#store.catalog.keyByPublicId(publicId);
     if (found === null) return null;
     return this.adopt(found, found.record.workspaceId);

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Store } from '../store.ts';
+import type { ForeignTurns } from './foreign.ts';
 import type { Inspector } from './inspector.ts';
 
 /** What the session actors are made with. */
@@ -9,6 +10,7 @@ export interface SessionsOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly inspector: Inspector;
+  readonly foreign: ForeignTurns;
   /** A random name for this process as an owner of turns. */
   readonly owner: string;
   /** How long a turn may run, in milliseconds. */

@@ -21,7 +21,7 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   const { id: sessionId, workspaceId } = found.record;
   const place = { workspaceId, sessionId, turnId };
   const nowMs = clock.now();
-  const fence = await store.seizeTurn(place, owner, nowMs + leaseMs, nowMs);
+  const fence = await store.seizeTurn(place, owner, nowMs + (store.leaseMs ?? leaseMs), nowMs);
   const turn = fence && (await store.turn(workspaceId, sessionId, turnId));
   if (!fence || !turn) return found;
 

@@ -12,6 +12,10 @@ import { Population, type Resident } from './population.ts';
 
 export class CatalogActor<K extends CatalogKind, Event, Outcome> implements Resident {
   usedAt = 0;
+  /** When the store was last asked, in monotonic milliseconds. */
+  checkedAt = -Infinity;
+  /** Asks the store, while it does. */
+  checking: Promise<boolean> | null = null;
   record: CatalogRecords[K];
   version: number;
   machine: Stateful<Event, Outcome>;
@@ -41,6 +45,8 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event, Outcome> {
   readonly kind: K;
   readonly catalog: Catalog;
   readonly clock: Clock;
+  /** Other processes change the records as well. */
+  readonly shared: boolean;
   readonly inspector: Inspector;
   /** Brings the machine of a record to life. */
   open(record: CatalogRecords[K], identity: ActorIdentity): Promise<Stateful<Event, Outcome>> | Stateful<Event, Outcome>;
@@ -58,7 +64,45 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   /** The actor with this id in this workspace, or null: an id of another workspace is as unknown as none. */
   async of(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
     const actor = await this.population.activate(id, () => this.#load(workspaceId, id), workspaceId);
-    return actor !== null && actor.identity.workspaceId === workspaceId ? actor : null;
+    if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
+    return !this.#options.shared || (await this.fresh(actor)) ? actor : null;
+  }
+
+  get kind(): CatalogKind {
+    return this.#options.kind;
+  }
+
+  /** The next ask looks at the store first. */
+  doubt(id: string): void {
+    const actor = this.population.peek(id);
+    if (actor !== undefined) actor.checkedAt = -Infinity;
+  }
+
+  doubtAll(): void {
+    for (const actor of this.population.residents()) actor.checkedAt = -Infinity;
+  }
+
+  /** Sees to it that the actor is no older than `catalogFreshMs`; false if it is gone. */
+  fresh(actor: CatalogActor<K, Event, Outcome>): Promise<boolean> | boolean {
+    const now = this.#options.clock.monotonic();
+    if (now - actor.checkedAt < limits.catalogFreshMs) return true;
+    actor.checking ??= this.#check(actor, now).finally(() => (actor.checking = null));
+    return actor.checking;
+  }
+
+  #check(actor: CatalogActor<K, Event, Outcome>, askedAt: number): Promise<boolean> {
+    return actor.mailbox.post(async () => {
+      const { id, workspaceId } = actor.identity;
+      const found = await this.#options.catalog.read(this.#options.kind, workspaceId, id);
+      if (found === null) this.population.discard(id);
+      else if (found.version !== actor.version) {
+        actor.machine = await this.#options.open(found.record, actor.identity);
+        actor.record = found.record;
+        actor.version = found.version;
+      }
+      actor.checkedAt = askedAt;
+      return found !== null;
+    });
   }
 
   /** Makes a live actor of a record that is at hand already. */
@@ -122,9 +166,12 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   }
 
   async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
+    const askedAt = this.#options.clock.monotonic();
     const found = await this.#options.catalog.read(this.#options.kind, workspaceId, id);
     if (found === null) return null;
     const identity = { kind: this.#options.kind, id, workspaceId };
-    return new CatalogActor(found, await this.#options.open(found.record, identity), identity, this.#options.inspector);
+    const actor = new CatalogActor(found, await this.#options.open(found.record, identity), identity, this.#options.inspector);
+    actor.checkedAt = askedAt;
+    return actor;
   }
 }

@@ -3,7 +3,7 @@ import { openedSession, sessionMachine, sessionVersion, type SessionContext, typ
 import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { StoreUnavailable, type Message, type Remembered, type Session, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Message, type Remembered, type Session, type StopRequest, type Versioned } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { openActor, type Stateful } from './actor.ts';
 import type { ActorIdentity, Inspector } from './inspector.ts';
@@ -110,10 +110,11 @@ export class Sessions {
 
   /** The session as it is. Its actor is woken only where a turn is open in it that this process does not run: that seals a dead process's. */
   async read(workspaceId: string, sessionId: string): Promise<Session | null> {
-    const live = this.population.peek(sessionId);
+    const live = this.#shared ? undefined : this.population.peek(sessionId);
     if (live !== undefined) return live.record.workspaceId === workspaceId ? live.record : null;
     const record = (await this.options.store.session(workspaceId, sessionId))?.record ?? null;
-    if (record === null || (record.machine.context as SessionContext).activeTurnId === null) return record;
+    const turnId = (record?.machine.context as SessionContext | undefined)?.activeTurnId ?? null;
+    if (record === null || turnId === null || this.population.peek(sessionId)?.runner?.turnId === turnId) return record;
     return (await this.of(workspaceId, sessionId))?.record ?? null;
   }
 
@@ -123,20 +124,45 @@ export class Sessions {
       const found = await this.#settled(workspaceId, sessionId);
       return found && new SessionActor(found, this.options.inspector);
     }, workspaceId);
-    return actor !== null && actor.record.workspaceId === workspaceId ? actor : null;
+    if (actor === null || actor.record.workspaceId !== workspaceId) return null;
+    return !this.#shared || (await this.#refreshed(actor)) ? actor : null;
+  }
+
+  /** Takes over what other processes have made of the session since it was last used; false if it is gone. */
+  #refreshed(actor: SessionActor): Promise<boolean> {
+    return actor.mailbox.post(async () => {
+      const { workspaceId, id } = actor.record;
+      const found = await this.#settled(workspaceId, id, actor.runner?.turnId);
+      if (found === null) this.population.discard(id);
+      else if (found.version !== actor.version) adopt(actor, found);
+      return found !== null;
+    });
+  }
+
+  get #shared(): boolean {
+    return this.options.store.leaseMs !== null;
   }
 
   /** Ends the session, and with it the turn in flight; answers once that turn is sealed, or the store would not have it. */
   async end(actor: SessionActor): Promise<void> {
-    await this.tell(actor, (at) => ({ type: 'end', at }));
+    await this.#stopped(actor, await this.tell(actor, (at) => ({ type: 'end', at })));
     await actor.runner?.settled;
   }
 
   /** Aborts the turn if it is the one in flight; answers once it is sealed. */
   async abort(actor: SessionActor, turnId: string): Promise<void> {
     const { runner } = actor;
-    await this.tell(actor, (at) => ({ type: 'abort', at, turnId }));
+    await this.#stopped(actor, await this.tell(actor, (at) => ({ type: 'abort', at, turnId })));
     if (runner?.turnId === turnId && !(await runner.settled)) throw new StoreUnavailable('an aborted turn could not be sealed');
+  }
+
+  /** Waits a while for a turn among the outcomes that another process was asked to stop, and sees what became of it. */
+  async #stopped(actor: SessionActor, outcomes: readonly SessionOutcome[]): Promise<void> {
+    const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
+    if (!this.#shared || stop === undefined || actor.runner?.turnId === stop.turnId) return;
+    const { workspaceId, id: sessionId } = actor.record;
+    await this.options.foreign.stopped({ workspaceId, sessionId, turnId: stop.turnId });
+    await this.#refreshed(actor);
   }
 
   /** Hands the actor an event that stores no output: decides, commits if the machine moved, acts. Returns the outcomes. */
@@ -154,6 +180,8 @@ export class Sessions {
 
   /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the decision must be taken again. */
   async settle(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): Promise<boolean> {
+    const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
+    if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop);
     const over = outcomes.find((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired');
     if (over !== undefined) {
       // Retention counts from the end itself, not from when somebody noticed.
@@ -166,6 +194,17 @@ export class Sessions {
       if (outcome.type === 'turn.stop' && actor.runner?.turnId === outcome.turnId) void actor.runner.stop(outcome.reason);
     }
     return true;
+  }
+
+  /** Asked for before anything is committed: who asks again after a failure must not find the session moved and its turn running on. */
+  async #requestStop(actor: SessionActor, { turnId, reason }: { turnId: string; reason: StopRequest }): Promise<void> {
+    const { workspaceId, id: sessionId } = actor.record;
+    try {
+      await this.options.store.requestStop({ workspaceId, sessionId, turnId }, reason);
+    } catch (error) {
+      actor.machine.restore(actor.record.machine);
+      throw error;
+    }
   }
 
   /**
@@ -198,18 +237,22 @@ export class Sessions {
       this.population.discard(actor.record.id);
       throw new Failure('session_not_found');
     }
-    actor.record = found.record;
-    actor.version = found.version;
-    actor.machine.restore(found.record.machine);
+    adopt(actor, found);
   }
 
   /** The session as stored, with no turn of a dead process left open in it. */
-  async #settled(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
+  async #settled(workspaceId: string, sessionId: string, runningTurnId?: string): Promise<Versioned<Session> | null> {
     const found = await this.options.store.session(workspaceId, sessionId);
     if (found === null) return null;
     const { activeTurnId } = found.record.machine.context as SessionContext;
-    return activeTurnId === null ? found : sealOrphan(this.options, found, activeTurnId);
+    return activeTurnId === null || activeTurnId === runningTurnId ? found : sealOrphan(this.options, found, activeTurnId);
   }
+}
+
+function adopt(actor: SessionActor, found: Versioned<Session>): void {
+  actor.record = found.record;
+  actor.version = found.version;
+  actor.machine.restore(found.record.machine);
 }
 
 const greetingMessage = (id: string, content: string, createdAt: number): Message => ({

@@ -5,6 +5,7 @@ import { limits } from '../limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
 import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn } from '../store.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
+import { Lease, type LeaseEvents } from './lease.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
@@ -22,9 +23,19 @@ export interface WantedTurn {
   over(status: TurnOutcome['status'] | 'withdrawn'): void;
 }
 
+/** A turn that was begun; `before` is its session as it was, `begunAt` the monotonic time from which its lease runs. */
+interface RunningTurn {
+  readonly actor: SessionActor;
+  readonly before: Session;
+  readonly turn: Turn;
+  readonly fence: Fence;
+  readonly history: readonly Message[];
+  readonly begunAt: number;
+}
+
 export type StartedTurn = { kind: 'started'; runner: TurnRunner } | { kind: 'remembered'; remembered: Remembered };
 
-/** Owner and lease outlive the longest turn: one process owns an embedded store, and at its death every lease is void. */
+/** Where nobody renews it, a lease outlives the longest turn: one process owns an embedded store, and at its death every lease is void. */
 const leaseGraceMs = 60_000;
 
 export class Turns {
@@ -85,6 +96,7 @@ export class Turns {
   async #beginOnce(actor: SessionActor, wanted: WantedTurn): Promise<TurnRunner | null> {
     const { ids, clock, store } = this.#options;
     const at = clock.now();
+    const begunAt = clock.monotonic();
     const turnId = ids.make('turn');
     const outcomes = actor.machine.send({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
     if (!(await this.#sessions.settle(actor, outcomes, at))) return null;
@@ -118,7 +130,7 @@ export class Turns {
       this.#workspaces.released(before.workspaceId);
       return null;
     }
-    return this.#run(actor, before, begun.turn, begun.fence, [...history, begun.userMessage], wanted);
+    return this.#run({ actor, before, turn: begun.turn, fence: begun.fence, history: [...history, begun.userMessage], begunAt }, wanted);
   }
 
   async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
@@ -139,7 +151,7 @@ export class Turns {
           assistantMessage: { ...message(turn.messageId, turn, 'assistant', ''), status: 'streaming' },
           turnsInFlightMax,
           owner,
-          leaseUntilMs: at + turnMsMax + leaseGraceMs,
+          leaseUntilMs: at + (store.leaseMs ?? turnMsMax + leaseGraceMs),
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
           nowMs: at,
         });
@@ -156,13 +168,20 @@ export class Turns {
     return held && answer?.outcome === 'begun' ? { turn, fence: answer.fence, userMessage } : null;
   }
 
-  #run(actor: SessionActor, before: Session, turn: Turn, fence: Fence, history: readonly Message[], wanted: WantedTurn): TurnRunner {
+  #run({ actor, before, turn, fence, history, begunAt }: RunningTurn, wanted: WantedTurn): TurnRunner {
     const { store, clock, turnMsMax } = this.#options;
     const place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
+    const events: LeaseEvents = { stop: (reason) => void runner.stop(reason), lost: () => runner.lose() };
+    const lease = store.leaseMs === null ? null : new Lease({ store, clock, place, fence, leaseMs: store.leaseMs, begunAt }, events);
+    const appendPlain = async (position: number, text: string): Promise<'stored' | 'fenced'> => {
+      const answer = await store.appendOutput({ ...place, fence, position, text });
+      if (typeof answer === 'object') events.stop(answer.stop);
+      return answer === 'fenced' ? answer : 'stored';
+    };
     const runner = new TurnRunner(
       { turnId: turn.id, messageId: turn.messageId },
       {
-        append: async (position, text) => ((await store.appendOutput({ ...place, fence, position, text })) === 'fenced' ? 'fenced' : 'stored'),
+        append: (position, text) => (lease === null ? appendPlain(position, text) : lease.append(position, text)),
         finish: (outcome, tail, usage, length) => {
           const counted = usage ?? { inputTokens: estimateInputTokens(history), outputTokens: estimateTokens(length) };
           return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => (answer === 'fenced' ? answer : counted));
@@ -170,6 +189,7 @@ export class Turns {
         withdraw: () => this.#withdraw(actor, before, turn, fence),
         providerFailed: wanted.providerFailed,
         over: (status) => {
+          lease?.end();
           this.#running.delete(runner);
           if (actor.runner === runner) actor.runner = null;
           actor.deadline?.cancel();

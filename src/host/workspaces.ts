@@ -16,6 +16,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       kind: 'workspace',
       catalog: store.catalog,
       clock,
+      shared: store.leaseMs !== null,
       inspector,
       // Its snapshot is derived: the store's slots are the truth.
       open: async (record, identity) => {

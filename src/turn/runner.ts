@@ -107,6 +107,12 @@ export class TurnRunner {
     return this.settled;
   }
 
+  /** Somebody else owns the turn, or may: nothing more is sent or stored, and it is sealed by whoever comes next. */
+  lose(): void {
+    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
+    this.#lost(this.#phase === 'waiting' ? 'unavailable' : 'begun');
+  }
+
   #text(piece: string): void {
     if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
     const whole = this.#wholePoints(piece);
@@ -161,9 +167,9 @@ export class TurnRunner {
   }
 
   /** Somebody else owns the turn now and has sealed it, or will. */
-  #lost(): void {
+  #lost(kind: 'begun' | 'unavailable' = 'begun'): void {
     this.#call?.cancel();
-    this.#close({ type: 'failed', errorCode: 'api_error' }, { kind: 'begun' }, 'failed');
+    this.#close({ type: 'failed', errorCode: 'api_error' }, { kind }, 'failed');
   }
 
   /** The store refused output: the provider stops, readers hear it, and what is stored is sealed once the store is back. */

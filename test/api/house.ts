@@ -1,7 +1,9 @@
 /** A served parley for the API's tests: asks it things, and holds every answer to the OpenAPI document that it serves. */
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { Test } from 'tap';
+import { temporaryFolder } from '../folders.ts';
 import { startServer, type Server, type ServerOptions } from '../process.ts';
+import { appendOnly, RedisServer } from '../store/redis-server.ts';
 import { conformity } from './conformity.ts';
 
 /** Where a suite runs on both engines. */
@@ -66,9 +68,27 @@ export const textOf = (events: readonly StreamEvent[]): string =>
     .map(({ data }) => data.text)
     .join('');
 
+/** A Redis for each house, or for each folder where a test starts again on what is stored. */
+const redisOf = new Map<string, string>();
+
+/** With PARLEY_TEST_STORE=redis every house stands on a Redis of its own, whatever store its test asks for. */
+async function storeOf(t: Test, folder: string): Promise<Record<string, string>> {
+  if (process.env['PARLEY_TEST_STORE'] !== 'redis') return {};
+  let url = redisOf.get(folder);
+  if (url === undefined) {
+    const server = await RedisServer.start(...appendOnly);
+    t.teardown(() => server.stop());
+    url = server.url;
+    redisOf.set(folder, url);
+  }
+  return { PARLEY_STORE: url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+}
+
 /** Starts a server in memory unless told otherwise, with the synthetic provider on. */
 export async function openHouse(t: Test, { env = {}, ...options }: ServerOptions = {}): Promise<House> {
-  const server = await startServer(t, { env: { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env }, ...options });
+  const folder = options.folder ?? (await temporaryFolder(t));
+  const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder)) };
+  const server = await startServer(t, { ...options, env: settings, folder });
   const conforms = await conformity(server.url);
 
   const send = async (path: string, { method, key, headers = {}, body, signal }: Ask): Promise<Response> => {
