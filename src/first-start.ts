@@ -36,7 +36,7 @@ async function mayInstall(workspace: Workspace, { store }: Services): Promise<bo
 }
 
 /** The same for every process. */
-const sharedWorkspaceId = `wks_${'0'.repeat(26)}`;
+const sharedWorkspaceId = `wks_${'1'.padStart(26, '0')}`;
 
 async function firstInstallation(workspace: Workspace, services: Services, url: string): Promise<string[]> {
   const { store, ids, clock } = services;

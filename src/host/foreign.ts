@@ -19,8 +19,8 @@ export class ForeignTurns {
   /** A log that grows as the store has more, for as long as anybody follows it. */
   async follow(place: TurnPlace): Promise<TurnLog> {
     const known = this.#logs.get(place.turnId);
-    if (known !== undefined) return known;
-    const log = new TurnLog();
+    const log = known ?? new TurnLog();
+    // A reader may come with a cursor that another process gave it, from beyond what was read here last.
     await this.#look(place, log);
     const other = this.#logs.get(place.turnId);
     if (other !== undefined) return other;

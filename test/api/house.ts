@@ -71,9 +71,9 @@ export const textOf = (events: readonly StreamEvent[]): string =>
 /** A Redis for each house, or for each folder where a test starts again on what is stored. */
 const redisOf = new Map<string, string>();
 
-/** With PARLEY_TEST_STORE=redis every house stands on a Redis of its own, whatever store its test asks for. */
-async function storeOf(t: Test, folder: string): Promise<Record<string, string>> {
-  if (process.env['PARLEY_TEST_STORE'] !== 'redis') return {};
+/** With PARLEY_TEST_STORE=redis every house stands on a Redis of its own, where its test asks for an embedded store. */
+async function storeOf(t: Test, folder: string, asked = ''): Promise<Record<string, string>> {
+  if (process.env['PARLEY_TEST_STORE'] !== 'redis' || asked.startsWith('redis')) return {};
   let url = redisOf.get(folder);
   if (url === undefined) {
     const server = await RedisServer.start(...appendOnly);
@@ -87,7 +87,7 @@ async function storeOf(t: Test, folder: string): Promise<Record<string, string>>
 /** Starts a server in memory unless told otherwise, with the synthetic provider on. */
 export async function openHouse(t: Test, { env = {}, ...options }: ServerOptions = {}): Promise<House> {
   const folder = options.folder ?? (await temporaryFolder(t));
-  const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder)) };
+  const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, env['PARLEY_STORE'])) };
   const server = await startServer(t, { ...options, env: settings, folder });
   const conforms = await conformity(server.url);
 

@@ -1,0 +1,176 @@
+/** Three processes on one Redis (contract 5, 6 and 12): whichever is asked, the answer is the same. */
+import t, { type Test } from 'tap';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { openHouse, textOf, type House, type StreamEvent } from './house.ts';
+import { abort, activeTurn, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
+
+const lacking = whyNoRedis();
+const options = lacking === null ? {} : { skip: lacking };
+
+async function openHouses(t: Test, redis: RedisServer): Promise<[House, House, House]> {
+  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+  return (await Promise.all([1, 2, 3].map(() => openHouse(t, { env })))) as [House, House, House];
+}
+
+async function openRedis(t: Test): Promise<RedisServer> {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  return redis;
+}
+
+t.test('three processes are one', options, async (t) => {
+  const redis = await openRedis(t);
+  const [one, two, three] = await openHouses(t, redis);
+
+  await t.test('of those that start at once on an empty store one makes the first workspace', async (t) => {
+    t.equal([one, two, three].filter((house) => / ak_/.test(house.stdout())).length, 1);
+    t.equal((await two.console('/workspaces')).json.data.length, 1);
+  });
+
+  await t.test("a session's turns go on in any of them, and all list the same", async (t) => {
+    const assistant = await synthetic(one, 'tokens=3');
+    const { id } = await one.session(assistant.id);
+    for (const house of [two, three, one, two]) {
+      const events = await (await say(house, id)).rest();
+      t.equal(events.at(-1)!.event, 'turn.completed');
+    }
+    const transcripts = await Promise.all([one, two, three].map((house) => transcriptOf(house, id)));
+    t.equal(transcripts[0]!.length, 8);
+    t.same(transcripts[1], transcripts[0]);
+    t.same(transcripts[2], transcripts[0]);
+    t.same((await three.ask('/sessions')).json.data, (await one.ask('/sessions')).json.data);
+    t.same((await three.ask('/usage')).json.totals, (await one.ask('/usage')).json.totals);
+  });
+
+  await t.test('a turn is read, joined, refused and aborted from elsewhere', async (t) => {
+    const assistant = await synthetic(one, 'tokens=100000,delay_ms=5,unicode=1');
+    const { id } = await one.session(assistant.id);
+    const ask = { headers: { 'idempotency-key': 'same' }, key: one.key };
+    const stream = await say(one, id, 'Hello', ask);
+    refused(t, await sayInVain(two, id), 409, 'turn_in_progress');
+    const elsewhere = await two.stream(`${turnPath(id, stream.turnId)}/events`);
+    const joined = await say(three, id, 'Hello', ask);
+    t.equal(joined.turnId, stream.turnId);
+    t.equal(joined.headers.get('idempotent-replayed'), 'true');
+    const seen: StreamEvent[] = [];
+    while (seen.length < 6) seen.push((await elsewhere.next())!);
+    const cursor = seen.at(-1)!.id;
+    const resumed = await three.stream(`${turnPath(id, stream.turnId)}/events?after=${cursor}`);
+    const answer = await abort(two, id, stream.turnId);
+    t.match(answer.json, { status: 'aborted', stop_reason: 'aborted' });
+    const [first, second, third, fourth] = await Promise.all([stream.rest(), elsewhere.rest(), joined.rest(), resumed.rest()]);
+    const [, { content }] = (await transcriptOf(three, id)) as [unknown, { content: string }];
+    t.equal(textOf(first), content);
+    t.equal(textOf(seen) + textOf(second), content);
+    t.equal(textOf(third), content);
+    t.equal(textOf(seen) + textOf(fourth), content);
+    for (const events of [first, second, third, fourth]) t.equal(events.filter(({ event }) => /^(turn\.(completed|aborted)|error)$/.test(event)).length, 1);
+    t.equal((await say(three, id)).status, 200, 'the next turn is anywhere');
+    await end(one, id);
+  });
+
+  await t.test('before its first output a turn is aborted from elsewhere, and a request that joined it there waited', async (t) => {
+    const assistant = await synthetic(one, 'tokens=3,first_ms=600000');
+    const { id } = await one.session(assistant.id);
+    const ask = { headers: { 'idempotency-key': 'silent' }, key: one.key };
+    const waiting = say(one, id, 'Hello', ask);
+    const turnId = await activeTurn(two, id);
+    const joining = say(three, id, 'Hello', ask);
+    t.equal((await abort(two, id, turnId)).json.status, 'aborted');
+    t.match((await (await waiting).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
+    t.match((await (await joining).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
+  });
+
+  await t.test('a session that is ended elsewhere is over everywhere, with its turn', async (t) => {
+    const assistant = await synthetic(one, 'tokens=100000,delay_ms=5');
+    const { id } = await one.session(assistant.id);
+    const stream = await say(one, id);
+    t.match((await end(two, id)).json, { status: 'ended', active_turn_id: null });
+    t.equal((await stream.rest()).at(-1)!.event, 'turn.aborted');
+    for (const house of [one, two, three]) {
+      t.equal((await sessionOf(house, id)).status, 'ended');
+      refused(t, await sayInVain(house, id), 409, 'session_ended');
+    }
+  });
+
+  await t.test('what the console changes holds everywhere', async (t) => {
+    const [mine, other] = [await synthetic(one, 'tokens=1'), await synthetic(one, 'tokens=1')];
+    const { key, id } = await one.newKey({ assistant_ids: [mine.id] });
+    for (const house of [one, two, three]) {
+      t.same((await house.ask('/assistants', { key })).json.data.map((each: any) => each.id), [mine.id]);
+      refused(t, await house.ask(`/assistants/${other.id}`, { key }), 403, 'assistant_not_permitted');
+    }
+    await two.console(`/workspaces/${one.workspaceId}/assistants/${mine.id}/disable`, { method: 'POST' });
+    for (const house of [one, three]) await until(async () => (await house.ask(`/assistants/${mine.id}`, { key })).json.status === 'disabled');
+    await three.console(`/workspaces/${one.workspaceId}/keys/${id}/revoke`, { method: 'POST' });
+    for (const house of [one, two]) refused(t, await until(async () => (await house.ask('/assistants', { key })).status === 401 && house.ask('/assistants', { key })), 401, 'revoked_api_key');
+  });
+
+  await t.test('a budget is one for all', async (t) => {
+    const { key } = await one.newKey({ limits: { requests: 60 } });
+    const before = Date.now();
+    const answers = await Promise.all([one, two, three].flatMap((house) => Array.from({ length: 40 }, () => house.ask('/assistants', { key }))));
+    const refilled = Math.ceil((Date.now() - before) / 1000);
+    const passed = answers.filter(({ status }) => status === 200).length;
+    t.ok(passed >= 60 && passed <= 60 + refilled, `${passed} passed`);
+    t.equal(answers.filter(({ status }) => status === 429).length, 120 - passed);
+  });
+
+  await t.test('so are the slots for turns', async (t) => {
+    const assistant = await synthetic(one, 'tokens=100000,delay_ms=20');
+    const sessions = await Promise.all(Array.from({ length: 24 }, () => one.session(assistant.id)));
+    const houses = [one, two, three] as const;
+    const tries = sessions.map(({ id }, index) => statusOf(houses[index % 3]!, id));
+    const statuses = await Promise.all(tries);
+    t.equal(statuses.filter((status) => status === 200).length, 10);
+    t.equal(statuses.filter((status) => status === 429).length, 14);
+    await Promise.all(sessions.map(({ id }) => end(two, id)));
+  });
+});
+
+t.test('a process that dies leaves its turns to the others', options, async (t) => {
+  const redis = await openRedis(t);
+  const [one, two, three] = await openHouses(t, redis);
+  const assistant = await synthetic(one, 'tokens=100000,delay_ms=2');
+  const { id } = await one.session(assistant.id);
+  const stream = await say(one, id);
+  const elsewhere = await three.stream(`${turnPath(id, stream.turnId)}/events`);
+  const seen: StreamEvent[] = [];
+  while (seen.length < 50) seen.push((await stream.next())!);
+  await one.kill('SIGKILL');
+  const diedAt = Date.now();
+  t.equal(await until(async () => (await statusOf(two, id)) !== 409 && statusOf(three, id)), 409, 'the next turn is there');
+  t.ok(Date.now() - diedAt < 6500, `free after ${Date.now() - diedAt} ms`);
+  const [, partial] = await transcriptOf(three, id);
+  t.ok(partial.content.startsWith(textOf(seen)), 'what was seen is kept');
+  t.match(partial, { status: 'partial', stop_reason: 'error', error_code: 'api_error' });
+  const rest = await elsewhere.rest();
+  t.equal(textOf(rest), partial.content, 'a reader elsewhere has all of it');
+  t.match(rest.at(-1), { event: 'error', data: { code: 'api_error' } });
+});
+
+/** Sends a message and leaves at once: the status. */
+async function statusOf(house: House, id: string): Promise<number> {
+  const leaving = new AbortController();
+  const response = await fetch(house.url + chatPath(id), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' },
+    body: '{"message":"Hello"}',
+    signal: leaving.signal,
+  });
+  leaving.abort();
+  return response.status;
+}
+
+t.test('a Redis that hangs is 503 and comes back', options, async (t) => {
+  const redis = await openRedis(t);
+  const [one] = await openHouses(t, redis);
+  await one.ask('/assistants');
+  redis.signal('SIGSTOP');
+  const askedAt = Date.now();
+  const answer = await one.ask('/assistants');
+  refused(t, answer, 503, 'api_error');
+  t.ok(Date.now() - askedAt < 3000, `${Date.now() - askedAt} ms`);
+  redis.signal('SIGCONT');
+  t.ok(await until(async () => (await one.ask('/assistants')).status === 200));
+});
