@@ -1,7 +1,7 @@
 /** kill -9 in the middle of streams, and a new start on the same folder (contract 6 and 7). */
 import t from 'tap';
-import { openHouse, textOf, type StreamEvent } from './house.ts';
-import { refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
+import { leased, openHouse, textOf, type StreamEvent } from './house.ts';
+import { refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 const lmdb = { PARLEY_STORE: 'lmdb:./data' };
 
@@ -41,6 +41,8 @@ t.test('what a client has seen survives the death of the process', async (t) => 
   const second = await openHouse(t, { folder: first.folder, env: lmdb });
   t.equal((await second.ask('/assistants', { key })).status, 429, "a key's debt survives");
 
+  const sealed = async (id: string): Promise<boolean> => (await sessionOf(second, id)).active_turn_id === null;
+  if (leased) for (const { id } of [...talks, waiting]) await until(() => sealed(id));
   for (const { id, stream, seen } of talks) {
     const [, partial] = await transcriptOf(second, id);
     t.ok(partial.content.startsWith(textOf(seen)) && textOf(seen) !== '', 'what was seen is a prefix of what is kept');

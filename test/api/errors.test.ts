@@ -191,7 +191,7 @@ for (const edge of edges) {
   t.test(`every error over HTTP on ${edge}`, async (t) => {
     const folder = await temporaryFolder(t);
     const stored = await store(folder);
-    const house = await openHouse(t, { folder, env: { PARLEY_EDGE: edge, PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' } });
+    const house = await openHouse(t, { embedded: true, folder, env: { PARLEY_EDGE: edge, PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' } });
     const assistant = await house.assistant();
     const endless = await house.assistant({ model: { provider: 'synthetic', name: 'hang_at=1' } });
     const [session, busy] = await Promise.all([house.session(assistant.id), house.session(endless.id)]);

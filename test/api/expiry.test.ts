@@ -1,8 +1,8 @@
 /** `max_call_seconds` (contract 6): enforced to the second, whether or not the process was restarted. */
 import t from 'tap';
 import { WheelClock } from '../../src/clock.ts';
-import { openHouse, textOf } from './house.ts';
-import { begin, refused, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
+import { leased, openHouse, textOf } from './house.ts';
+import { begin, refused, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 const nowSeconds = (): number => Date.now() / 1000;
 
@@ -43,6 +43,7 @@ t.test('a turn in flight is cut, and the session stays expired', async (t) => {
   const second = await openHouse(t, { folder: first.folder, env: { PARLEY_STORE: 'lmdb:./data' } });
   t.match(await sessionOf(second, idle.id), { status: 'expired', ended_at: idle.expires_at }, 'it expired while nobody ran');
   refused(t, await sayInVain(second, idle.id), 409, 'session_expired');
+  if (leased) await until(async () => (await sessionOf(second, dying.id)).active_turn_id === null);
   const died = await sessionOf(second, dying.id);
   t.match(died, { status: 'expired', ended_at: died.expires_at, active_turn_id: null });
   t.match(await transcriptOf(second, dying.id), [{}, { content: 'word word ', status: 'partial', stop_reason: 'expired', error_code: 'session_expired' }]);

@@ -68,12 +68,17 @@ export const textOf = (events: readonly StreamEvent[]): string =>
     .map(({ data }) => data.text)
     .join('');
 
+export interface HouseOptions extends ServerOptions {
+  /** The test looks into the embedded store's files: it stands on no other. */
+  readonly embedded?: boolean;
+}
+
 /** A Redis for each house, or for each folder where a test starts again on what is stored. */
 const redisOf = new Map<string, string>();
 
 /** With PARLEY_TEST_STORE=redis every house stands on a Redis of its own, where its test asks for an embedded store. */
-async function storeOf(t: Test, folder: string, asked = ''): Promise<Record<string, string>> {
-  if (process.env['PARLEY_TEST_STORE'] !== 'redis' || asked.startsWith('redis')) return {};
+async function storeOf(t: Test, folder: string, { env, embedded }: HouseOptions): Promise<Record<string, string>> {
+  if (!leased || embedded || env?.['PARLEY_STORE']?.startsWith('redis')) return {};
   let url = redisOf.get(folder);
   if (url === undefined) {
     const server = await RedisServer.start(...appendOnly);
@@ -84,10 +89,13 @@ async function storeOf(t: Test, folder: string, asked = ''): Promise<Record<stri
   return { PARLEY_STORE: url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
 }
 
+/** Whether the houses stand on Redis, where a dead process's turns are sealed only once its leases have run out. */
+export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
+
 /** Starts a server in memory unless told otherwise, with the synthetic provider on. */
-export async function openHouse(t: Test, { env = {}, ...options }: ServerOptions = {}): Promise<House> {
+export async function openHouse(t: Test, { env = {}, ...options }: HouseOptions = {}): Promise<House> {
   const folder = options.folder ?? (await temporaryFolder(t));
-  const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, env['PARLEY_STORE'])) };
+  const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, { env, ...options })) };
   const server = await startServer(t, { ...options, env: settings, folder });
   const conforms = await conformity(server.url);
 

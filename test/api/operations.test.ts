@@ -135,7 +135,7 @@ t.test('a port or a folder that is taken is one line, and exit 1', async (t) => 
 });
 
 t.test('a credential is stored encrypted', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openHouse(t, { embedded: true, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   await credentialOf(house, 'openai', 'http://127.0.0.1:9/v1', 'CANARY-credential-secret');
   await house.stop();
   const { readFile, readdir } = await import('node:fs/promises');
