@@ -19,7 +19,7 @@ interface Clone {
 async function cloneWith(t: Owner, command: string): Promise<Clone> {
   const folder = await temporaryFolder(t);
   const path = (name: string): string => join(folder, name);
-  await mkdir(path('src'));
+  await mkdir(path('src/store/redis'), { recursive: true });
   await mkdir(path('machines'));
   for (const name of ['package.json', 'package-lock.json', 'src/start.mjs', 'src/prepare.mjs']) await copyFile(join(root, name), path(name));
   await utimes(path('package-lock.json'), 1, 1);

@@ -7,9 +7,11 @@ import { abort, activeTurn, chatPath, end, refused, say, sayInVain, sessionOf, s
 const lacking = whyNoRedis();
 const options = lacking === null ? {} : { skip: lacking };
 
-async function openHouses(t: Test, redis: RedisServer): Promise<[House, House, House]> {
+type Houses = readonly [House, House, House];
+
+async function openHouses(t: Test, redis: RedisServer): Promise<Houses> {
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
-  return (await Promise.all([1, 2, 3].map(() => openHouse(t, { env })))) as [House, House, House];
+  return (await Promise.all([1, 2, 3].map(() => openHouse(t, { env })))) as unknown as Houses;
 }
 
 async function openRedis(t: Test): Promise<RedisServer> {
@@ -18,16 +20,14 @@ async function openRedis(t: Test): Promise<RedisServer> {
   return redis;
 }
 
-t.test('three processes are one', options, async (t) => {
-  const redis = await openRedis(t);
-  const [one, two, three] = await openHouses(t, redis);
-
-  await t.test('of those that start at once on an empty store one makes the first workspace', async (t) => {
+/** What holds of any three processes on one store. */
+const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
+  'of those that start at once on an empty store one makes the first workspace': async (t, [one, two, three]) => {
     t.equal([one, two, three].filter((house) => / ak_/.test(house.stdout())).length, 1);
     t.equal((await two.console('/workspaces')).json.data.length, 1);
-  });
+  },
 
-  await t.test("a session's turns go on in any of them, and all list the same", async (t) => {
+  "a session's turns go on in any of them, and all list the same": async (t, [one, two, three]) => {
     const assistant = await synthetic(one, 'tokens=3');
     const { id } = await one.session(assistant.id);
     for (const house of [two, three, one, two]) {
@@ -40,9 +40,9 @@ t.test('three processes are one', options, async (t) => {
     t.same(transcripts[2], transcripts[0]);
     t.same((await three.ask('/sessions')).json.data, (await one.ask('/sessions')).json.data);
     t.same((await three.ask('/usage')).json.totals, (await one.ask('/usage')).json.totals);
-  });
+  },
 
-  await t.test('a turn is read, joined, refused and aborted from elsewhere', async (t) => {
+  'a turn is read, joined, refused and aborted from elsewhere': async (t, [one, two, three]) => {
     const assistant = await synthetic(one, 'tokens=100000,delay_ms=5,unicode=1');
     const { id } = await one.session(assistant.id);
     const ask = { headers: { 'idempotency-key': 'same' }, key: one.key };
@@ -67,9 +67,9 @@ t.test('three processes are one', options, async (t) => {
     for (const events of [first, second, third, fourth]) t.equal(events.filter(({ event }) => /^(turn\.(completed|aborted)|error)$/.test(event)).length, 1);
     t.equal((await say(three, id)).status, 200, 'the next turn is anywhere');
     await end(one, id);
-  });
+  },
 
-  await t.test('before its first output a turn is aborted from elsewhere, and a request that joined it there waited', async (t) => {
+  'before its first output a turn is aborted from elsewhere, and a request that joined it there waited': async (t, [one, two, three]) => {
     const assistant = await synthetic(one, 'tokens=3,first_ms=600000');
     const { id } = await one.session(assistant.id);
     const ask = { headers: { 'idempotency-key': 'silent' }, key: one.key };
@@ -79,9 +79,9 @@ t.test('three processes are one', options, async (t) => {
     t.equal((await abort(two, id, turnId)).json.status, 'aborted');
     t.match((await (await waiting).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
     t.match((await (await joining).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
-  });
+  },
 
-  await t.test('a session that is ended elsewhere is over everywhere, with its turn', async (t) => {
+  'a session that is ended elsewhere is over everywhere, with its turn': async (t, [one, two, three]) => {
     const assistant = await synthetic(one, 'tokens=100000,delay_ms=5');
     const { id } = await one.session(assistant.id);
     const stream = await say(one, id);
@@ -91,9 +91,9 @@ t.test('three processes are one', options, async (t) => {
       t.equal((await sessionOf(house, id)).status, 'ended');
       refused(t, await sayInVain(house, id), 409, 'session_ended');
     }
-  });
+  },
 
-  await t.test('what the console changes holds everywhere', async (t) => {
+  'what the console changes holds everywhere': async (t, [one, two, three]) => {
     const [mine, other] = [await synthetic(one, 'tokens=1'), await synthetic(one, 'tokens=1')];
     const { key, id } = await one.newKey({ assistant_ids: [mine.id] });
     for (const house of [one, two, three]) {
@@ -104,9 +104,9 @@ t.test('three processes are one', options, async (t) => {
     for (const house of [one, three]) await until(async () => (await house.ask(`/assistants/${mine.id}`, { key })).json.status === 'disabled');
     await three.console(`/workspaces/${one.workspaceId}/keys/${id}/revoke`, { method: 'POST' });
     for (const house of [one, two]) refused(t, await until(async () => (await house.ask('/assistants', { key })).status === 401 && house.ask('/assistants', { key })), 401, 'revoked_api_key');
-  });
+  },
 
-  await t.test('a budget is one for all', async (t) => {
+  'a budget is one for all': async (t, [one, two, three]) => {
     const { key } = await one.newKey({ limits: { requests: 60 } });
     const before = Date.now();
     const answers = await Promise.all([one, two, three].flatMap((house) => Array.from({ length: 40 }, () => house.ask('/assistants', { key }))));
@@ -114,9 +114,9 @@ t.test('three processes are one', options, async (t) => {
     const passed = answers.filter(({ status }) => status === 200).length;
     t.ok(passed >= 60 && passed <= 60 + refilled, `${passed} passed`);
     t.equal(answers.filter(({ status }) => status === 429).length, 120 - passed);
-  });
+  },
 
-  await t.test('so are the slots for turns', async (t) => {
+  'so are the slots for turns': async (t, [one, two, three]) => {
     const assistant = await synthetic(one, 'tokens=100000,delay_ms=20');
     const sessions = await Promise.all(Array.from({ length: 24 }, () => one.session(assistant.id)));
     const houses = [one, two, three] as const;
@@ -125,7 +125,13 @@ t.test('three processes are one', options, async (t) => {
     t.equal(statuses.filter((status) => status === 200).length, 10);
     t.equal(statuses.filter((status) => status === 429).length, 14);
     await Promise.all(sessions.map(({ id }) => end(two, id)));
-  });
+  },
+};
+
+t.test('three processes are one', options, async (t) => {
+  const redis = await openRedis(t);
+  const houses = await openHouses(t, redis);
+  for (const [name, check] of Object.entries(sharing)) await t.test(name, (t) => check(t, houses));
 });
 
 t.test('a process that dies leaves its turns to the others', options, async (t) => {
