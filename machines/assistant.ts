@@ -1,6 +1,6 @@
 /**
  * An assistant: a draft that is published, taken back, switched off and on again (specification 3, contract 9).
- * Each of the console's verbs names the state that it leads to; only `enable` leaves alone what is not disabled.
+ * Each of the console's verbs leads to one state, wherever it is said (contract 12).
  */
 import { assign, emit, setup } from 'xstate';
 
@@ -57,7 +57,7 @@ export const assistantMachine = setup({
         publish: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
         unpublish: { actions: 'unchanged' },
         disable: { target: 'disabled', actions: { type: 'moved', params: { status: 'disabled' } } },
-        enable: { actions: 'unchanged' },
+        enable: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
         converse: { actions: { type: 'refuse', params: { code: 'assistant_not_published' } } },
         speak: { actions: { type: 'refuse', params: { code: 'assistant_not_published' } } },
       },

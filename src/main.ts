@@ -129,7 +129,7 @@ interface House {
 }
 
 /**
- * The first signal drains; one that comes later ends at once. What follows within a second is the same wish again: under
+ * The first signal drains; one that comes later ends at once. What follows within half a second is the same wish again: under
  * npm a signal to the process group arrives twice, from the terminal and from npm.
  */
 function endOnSignal(house: House): void {
@@ -168,7 +168,7 @@ async function drain({ services, edge, http, log, clock }: House): Promise<void>
 /** How long a store may take to seal the turns that were stopped. */
 const sealGraceMs = 5000;
 
-const sameWishMs = 1000;
+const sameWishMs = 500;
 
 /** How long answers that are on their way may take once every turn has ended. */
 const closeGraceMs = 2000;

@@ -30,8 +30,8 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   /** One of the console's verbs. */
   move(workspaceId: string, id: string, verb: AssistantVerb, at: number): Promise<AssistantActor | null> {
     return this.change(workspaceId, id, (actor) => {
-      actor.machine.send({ type: verb });
-      return { ...actor.record, updatedAt: at, machine: actor.machine.snapshot() };
+      const moved = actor.machine.send({ type: verb }).some(({ type }) => type === 'moved');
+      return moved ? { ...actor.record, updatedAt: at, machine: actor.machine.snapshot() } : actor.record;
     });
   }
 

@@ -169,6 +169,8 @@ async function moves(t: Test, house: House): Promise<void> {
     ['unpublish', 'draft', refusals.notPublished],
     ['disable', 'disabled', refusals.disabled],
     ['publish', 'published', null],
+    ['unpublish', 'draft', refusals.notPublished],
+    ['enable', 'published', null],
   ];
   isRefused(t, await open(), refusals.notPublished, 'a draft');
   for (const [verb, status, refusal] of steps) {

@@ -25,7 +25,7 @@ export const assistantRows: AssistantRow[] = [
   row('draft', 'publish', 'published', moved('published')),
   row('draft', 'unpublish', 'draft', unchanged),
   row('draft', 'disable', 'disabled', moved('disabled')),
-  row('draft', 'enable', 'draft', unchanged),
+  row('draft', 'enable', 'published', moved('published')),
   row('draft', 'converse', 'draft', refused('assistant_not_published')),
   row('draft', 'speak', 'draft', refused('assistant_not_published')),
   row('draft', 'speak', 'draft', refused('assistant_not_published'), mute),
