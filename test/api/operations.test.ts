@@ -109,13 +109,31 @@ async function failure(t: Test, env: Record<string, string>, options: { args?: s
 t.test('a wrong setting is one line that names it, and exit 2', async (t) => {
   const wrong: Record<string, string> = {
     PORT: 'eighty', PARLEY_STORE: 'sqlite:x', PARLEY_SECRET: 'short-CANARY', PARLEY_OPERATOR_TOKEN: 'spaced CANARY', PARLEY_EDGE: 'nginx',
-    PARLEY_TRUSTED_PROXIES: '10.0.0.0/64', PARLEY_ALLOW_PRIVATE_PROVIDERS: 'perhaps', PARLEY_DURABILITY: 'eternal', PARLEY_LOG: 'loud',
+    PARLEY_TRUSTED_PROXIES: '10.0.0.0/64', PARLEY_ALLOW_PRIVATE_PROVIDERS: 'perhaps', PARLEY_DURABILITY: 'eternal', PARLEY_LOG: 'loud', PARLEY_ALLOW_VOLATILE: 'perhaps',
   };
   const said = await Promise.all(Object.entries(wrong).map(async ([variable, value]) => [variable, await failure(t, { [variable]: value })] as const));
   for (const [variable, text] of said) t.match(text, new RegExp(`^The server ended with 2 before it listened\\.\\n[^\\n]*\\b${variable}\\b[^\\n]*\\n$`), variable);
   t.notOk(said.some(([, text]) => text.includes('CANARY')), 'a secret is not repeated');
   t.match(await failure(t, {}, { args: ['--port', '99999'] }), /with 2 .*\n[^\n]*PORT[^\n]*\n$/, 'a flag is a setting too');
   t.match(await failure(t, {}, { args: ['--nonsense', '1'] }), /with 2 /);
+});
+
+t.test('Redis wants the secrets given, a durability that it has, and its password kept', async (t) => {
+  const redis = 'redis://user:CANARY@127.0.0.1:1';
+  const secret = { PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+  const said = await Promise.all([
+    failure(t, { PARLEY_STORE: redis }),
+    failure(t, { PARLEY_STORE: redis, ...secret, PARLEY_OPERATOR_TOKEN: '' }),
+    failure(t, { PARLEY_STORE: redis, ...secret, PARLEY_DURABILITY: 'flushed' }),
+    failure(t, { PARLEY_DURABILITY: 'replicated' }),
+    failure(t, { PARLEY_STORE: 'redis://user:CANARY/x@ 1' }),
+    failure(t, { PARLEY_STORE: redis, ...secret }),
+  ]);
+  for (const [index, variable] of ['PARLEY_SECRET', 'PARLEY_OPERATOR_TOKEN', 'PARLEY_DURABILITY', 'PARLEY_DURABILITY', 'PARLEY_STORE'].entries()) {
+    t.match(said[index], new RegExp(`^The server ended with 2 before it listened\\.\\n[^\\n]*\\b${variable}\\b[^\\n]*\\n$`), variable);
+  }
+  t.match(said[5], /with 1 before it listened\.\n[^\n]*Redis[^\n]*\n$/, 'one that is not there');
+  t.notOk(said.some((text) => text.includes('CANARY')), 'a password is not repeated');
 });
 
 t.test('a port or a folder that is taken is one line, and exit 1', async (t) => {

@@ -1,0 +1,82 @@
+/** The owner's lease on a turn (architecture, idea 4). */
+import t from 'tap';
+import { Lease } from '../../src/host/lease.ts';
+import type { Appended, Renewed, Store } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import { ManualClock } from '../model/provider.ts';
+
+const leaseMs = 6000;
+
+/** A lease on a store that answers as it is told. */
+function open() {
+  const clock = new ManualClock();
+  const told: string[] = [];
+  const asked: string[] = [];
+  const answers: { append: Appended; renew: Renewed | null } = { append: 'stored', renew: 'renewed' };
+  const store = {
+    appendOutput: async ({ leaseUntilMs, nowMs }: { leaseUntilMs: number; nowMs: number }) => {
+      asked.push(`append ${leaseUntilMs - nowMs}`);
+      return answers.append;
+    },
+    renewTurn: async (_place: unknown, _fence: unknown, leaseUntilMs: number, nowMs: number) => {
+      asked.push(`renew ${leaseUntilMs - nowMs}`);
+      if (answers.renew === null) throw new StoreUnavailable('away');
+      return answers.renew;
+    },
+  } as unknown as Store;
+  const place = { workspaceId: 'w', sessionId: 's', turnId: 't' };
+  const parts = { store, clock, place, fence: { epoch: 1, owner: 'me' }, leaseMs, begunAt: clock.monotonic() };
+  const lease: Lease = new Lease(parts, {
+    stop: (reason) => told.push(reason),
+    lost: () => {
+      told.push('lost');
+      lease.end();
+    },
+  });
+  /** Time passes in steps that let what was asked be answered. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= 100) {
+      clock.advance(100);
+      await new Promise((resolve) => process.nextTick(resolve));
+    }
+  };
+  return { clock, lease, told, asked, answers, pass };
+}
+
+t.test('it is renewed after each third, by the heartbeat or by what is stored', async (t) => {
+  const { lease, told, asked, pass, clock } = open();
+  await pass(6000);
+  t.same(asked, ['renew 6000', 'renew 6000', 'renew 6000']);
+  await pass(1000);
+  t.equal(await lease.append(0, 'a'), 'stored');
+  await pass(1900);
+  t.same(asked.slice(3), ['append 6000'], 'the append has renewed it');
+  t.same(told, []);
+  lease.end();
+  t.equal(clock.timers, 0);
+});
+
+t.test('whoever is fenced has lost it, and hears of a stop', async (t) => {
+  const { lease, told, answers, pass } = open();
+  answers.append = { stop: 'expired' };
+  t.equal(await lease.append(0, 'a'), 'stored', 'a text that is stored may be seen, stop or not');
+  answers.renew = { stop: 'aborted' };
+  await pass(2100);
+  t.same(told, ['expired', 'aborted']);
+  answers.append = 'fenced';
+  t.equal(await lease.append(1, 'b'), 'fenced');
+  answers.renew = 'fenced';
+  await pass(4000);
+  t.same(told.at(-1), 'lost');
+});
+
+t.test('a lease that cannot be renewed is given up before it runs out', async (t) => {
+  const { told, answers, pass } = open();
+  answers.renew = null;
+  await pass(4800);
+  t.same(told, []);
+  await pass(1100);
+  t.same(told, ['lost']);
+  await pass(5000);
+  t.same(told, ['lost'], 'once');
+});
