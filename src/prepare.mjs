@@ -83,7 +83,7 @@ export async function build() {
 /** The store's Lua files, which it reads from beside itself: beside the bundle, then. */
 function scripts() {
   const folder = inRoot('src', 'store', 'redis');
-  const names = readdirSync(folder).filter((name) => name.endsWith('.lua'));
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.lua')) : [];
   return names.map((name) => ({ path: join(dirname(bundle), name), contents: readFileSync(join(folder, name)) }));
 }
 

@@ -110,7 +110,8 @@ const plain = (given: readonly Argument[]): (string | Buffer)[] =>
 const asBuffer = (bytes: Uint8Array): Buffer => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 
 /** Redis's own errors begin with a word in capitals; whatever else went wrong, went wrong on the way. */
-const mayPass = ({ message }: Error): boolean => passing.test(message) || !/^[A-Z]{3,} /.test(message);
+const mayPass = (error: Error): boolean =>
+  !(error instanceof StoreUnavailable) && (passing.test(error.message) || !/^[A-Z]{3,} /.test(error.message));
 
 const unavailable = (error: Error): StoreUnavailable =>
   error instanceof StoreUnavailable ? error : new StoreUnavailable(`Redis could not answer: ${error.message}`, { cause: error });

@@ -1,0 +1,205 @@
+/** What Redis may do to its clients: forget scripts, lose replies, hang, die. */
+import { createConnection, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { once } from 'node:events';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import t from 'tap';
+import type { Store } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import { assistant, ids, remembered, Scene, snapshot } from './fixtures.ts';
+import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
+import { openStore } from './redis-stores.ts';
+
+const skip = whyNoRedis() ?? false;
+
+/** A way to a server on which replies can be lost: the connection is cut when the next one comes. */
+async function lossyWay(port: number) {
+  const sockets = new Set<Socket>();
+  let losing = false;
+  const server = createServer((near) => {
+    const far = createConnection(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.on('data', (bytes) => far.write(bytes));
+    far.on('data', (bytes) => {
+      if (!losing) return void near.write(bytes);
+      losing = false;
+      near.destroy();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    loseNext: (): void => void (losing = true),
+    lost: (): boolean => !losing,
+    close(): void {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+const unavailable = (call: Promise<unknown>): Promise<boolean> => call.then(() => false, (error) => error instanceof StoreUnavailable);
+
+/** Bytes that are in use once the garbage is gone, buffers included. */
+function held(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** Calls until one is answered. */
+async function answers(store: Store): Promise<void> {
+  // A call may be refused at once: what it waits for must get its turn.
+  while (!(await store.ping().then(() => true, () => false))) await turnOfTheLoop();
+}
+
+t.test('steps go on when Redis has forgotten the scripts', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  const { store, dispose } = await openStore(server.url);
+  t.teardown(() => dispose().then(() => server.stop()));
+  const scene = new Scene(store, Date.now());
+  const turn = await scene.streaming();
+  await server.command('SCRIPT', 'FLUSH');
+  t.same(await Promise.all(['a', 'b', 'c'].map((text, position) => turn.append(position, text))), ['stored', 'stored', 'stored']);
+  await server.command('SCRIPT', 'FLUSH');
+  t.same(await store.finishTurn(turn.finishStep()), { outcome: 'finished', version: 3 });
+  t.equal(await store.output(turn.place), 'abc');
+});
+
+t.test('a step whose reply was lost is sent again, answers as the first time and applies once', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  const way = await lossyWay(server.port);
+  const { store, dispose } = await openStore(way.url);
+  t.teardown(async () => {
+    await dispose();
+    way.close();
+    await server.stop();
+  });
+  const scene = new Scene(store, Date.now());
+  const { workspaceId, nowMs } = scene;
+  const lost = async <T>(step: () => T | Promise<T>): Promise<T> => {
+    way.loseNext();
+    const answer = await step();
+    t.ok(way.lost());
+    return answer;
+  };
+  const record = assistant(workspaceId);
+  await lost(() => store.catalog.create('assistant', record));
+  t.equal(await lost(() => store.catalog.replace('assistant', { ...record, name: 'B' }, 1)), 2);
+  t.equal(await store.catalog.replace('assistant', { ...record, name: 'C' }, 1), null);
+  t.equal(await lost(() => store.catalog.remove('assistant', workspaceId, record.id)), true);
+
+  const session = scene.session();
+  const memory = remembered(session.id, nowMs + 60_000);
+  await scene.created();
+  t.same(await lost(() => store.createSession(scene.createStep({ session, remember: memory }))), { outcome: 'created', version: 1 });
+  t.equal(await lost(() => store.saveSession({ ...session, machine: snapshot('open', { turns: 1 }) }, 1)), 2);
+  const step = scene.beginStep(session, 2);
+  const begun = await lost(() => store.beginTurn(step));
+  t.match(begun, { outcome: 'begun', version: 3 });
+  if (begun.outcome !== 'begun') return;
+  const place = { workspaceId, sessionId: session.id, turnId: step.turn.id };
+  t.equal(await lost(() => store.appendOutput({ ...place, fence: begun.fence, position: 0, text: 'abc' })), 'stored');
+  t.equal(await store.turnsInFlight(workspaceId), 1);
+  const finish = {
+    session: { ...step.session, machine: snapshot('open') }, version: 3, turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
+    message: { ...step.assistantMessage, status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
+  };
+  t.same(await lost(() => store.finishTurn(finish)), { outcome: 'finished', version: 4 });
+  t.equal(await store.output(place), 'abcd');
+  const [usage] = await store.usage(workspaceId, { assistantIds: null, start: scene.now, end: scene.now + 1, bucketSeconds: 3600 });
+  t.match(usage, { sessions: 2, turns: 1 });
+
+  const orphan = await scene.streaming({ leaseUntilMs: nowMs - 1 });
+  t.match(await lost(() => store.seizeTurn(orphan.place, 'reaper', nowMs + 60_000, nowMs)), { epoch: 2, owner: 'reaper' });
+});
+
+t.test('a Redis that hangs is unavailable, costs bounded memory and is back when it is', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  const { store, dispose } = await openStore(server.url);
+  t.teardown(() => dispose().then(() => server.stop()));
+  const scene = new Scene(store, Date.now());
+  const turn = await scene.streaming();
+  server.signal('SIGSTOP');
+  const text = 'x'.repeat(1000);
+  const burst = (): Promise<boolean[]> => Promise.all(Array.from({ length: 20_000 }, () => unavailable(turn.append(0, text))));
+  const asked = performance.now();
+  t.ok((await burst()).every(Boolean));
+  t.comment(`refused after ${Math.round(performance.now() - asked)} ms`);
+  const before = held();
+  for (let count = 0; count < 10; count++) t.ok((await burst()).every(Boolean));
+  const grown = held() - before;
+  t.comment(`200,000 further calls cost ${Math.round(grown / 1e6)} MB`);
+  t.ok(grown < 50e6);
+  t.ok(await unavailable(store.session(scene.workspaceId, turn.before.id)));
+  server.signal('SIGCONT');
+  const returned = performance.now();
+  await answers(store);
+  t.comment(`back after ${Math.round(performance.now() - returned)} ms`);
+  t.equal(await turn.append(0, text), 'stored');
+  t.equal(await store.output(turn.place), text);
+});
+
+t.test('a Redis that is away is unavailable, and its data is there when it is back', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  const { store, dispose } = await openStore(server.url);
+  t.teardown(() => dispose().then(() => server.stop()));
+  const scene = new Scene(store, Date.now());
+  const acknowledged = new Map<string, string>();
+  let killed = false;
+  const converse = async (): Promise<void> => {
+    const turn = await scene.streaming({ turnsInFlightMax: 1000 });
+    const { sessionId, turnId } = turn.place;
+    for (let position = 0; position < 6; position += 2) {
+      await turn.append(position, '👋x');
+      acknowledged.set(`${sessionId} ${turnId}`, '👋x'.repeat(position / 2 + 1));
+    }
+    await store.finishTurn(turn.finishStep());
+  };
+  const speakers = Array.from({ length: 8 }, async () => {
+    while (!killed) await converse();
+  });
+  while (acknowledged.size < 200) await store.ping();
+  await server.kill();
+  killed = true;
+  const ended = await Promise.allSettled(speakers);
+  t.ok(ended.every((each) => each.status === 'fulfilled' || each.reason instanceof StoreUnavailable));
+  t.ok(await unavailable(store.ping()));
+  await server.run();
+  await answers(store);
+  for (const [place, text] of acknowledged) {
+    const [sessionId, turnId] = place.split(' ') as [string, string];
+    const stored = await store.output({ workspaceId: scene.workspaceId, sessionId, turnId });
+    if (!stored.startsWith(text)) t.fail(`${place}: ${stored} of ${text}`);
+  }
+  t.comment(`${acknowledged.size} turns, every acknowledged piece there`);
+});
+
+t.test('a Redis that forgets is refused unless it is allowed', { skip }, async (t) => {
+  const volatile = await RedisServer.start();
+  const silent = await RedisServer.start(...appendOnly, '--rename-command', 'CONFIG', '');
+  t.teardown(() => Promise.all([volatile.stop(), silent.stop()]));
+  await t.rejects(openStore(volatile.url), { message: /append-only file/ });
+  await t.rejects(openStore(silent.url), { message: /CONFIG GET appendonly/ });
+  for (const { url } of [volatile, silent]) await (await openStore(url, { allowVolatile: true })).dispose();
+  t.ok(await unavailable(openStore('redis://127.0.0.1:1')));
+});
+
+t.test('a replicated step without a replica is not acknowledged', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  const { store, dispose } = await openStore(server.url, { durability: 'replicated' });
+  t.teardown(() => dispose().then(() => server.stop()));
+  await t.rejects(new Scene(store, Date.now()).created(), { message: /replica/ });
+  t.equal(await store.session(ids.make('wks'), ids.make('ses')), null);
+});
