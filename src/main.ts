@@ -27,7 +27,6 @@ import type { Services } from './services.ts';
 import { lmdbStore } from './store/lmdb.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
-import { redisStore } from './store/redis.ts';
 import type { Store } from './store.ts';
 import { openUpgrader } from './upgrade.ts';
 import { openVault } from './vault.ts';
@@ -43,7 +42,7 @@ export async function serve(config: Config): Promise<void> {
   const lag = monitorEventLoopDelay({ resolution: 20 });
   lag.enable();
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag));
-  const store = measured(openStore(config, clock, ids), metrics, clock);
+  const store = measured(await openStore(config, clock, ids), metrics, clock);
   await store.open(clock.now());
 
   const host = new Host(store, clock, ids, log, config.turnMsMax);
@@ -89,9 +88,11 @@ function checkFolder({ store }: Config): void {
   }
 }
 
-function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids): Store {
+/** The client of Redis is loaded only where it is used: it would slow every other start. */
+async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids): Promise<Store> {
   if (store.kind === 'memory') return memoryStore();
   if (store.kind === 'lmdb') return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed' });
+  const { redisStore } = await import('./store/redis.ts');
   return redisStore(store.url, { clock, ids, allowVolatile, durability: durability === 'replicated' ? 'replicated' : 'local' });
 }
 
