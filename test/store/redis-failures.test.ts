@@ -31,7 +31,8 @@ async function lossyWay(port: number) {
     }
     near.on('data', (bytes) => far.write(bytes));
     far.on('data', (bytes) => {
-      if (!losing) return void near.write(bytes);
+      // The answer of a step, and neither an error (a script that is not known yet) nor that of a ping.
+      if (!losing || /^[-+]/.test(bytes.toString('latin1', 0, 1))) return void near.write(bytes);
       losing = false;
       near.destroy();
     });

@@ -42,6 +42,8 @@ export class RedisServer {
     this.url = `redis://127.0.0.1:${port}`;
     this.#folder = folder;
     this.#settings = settings;
+    // A test that ends before its teardown leaves no server behind.
+    process.once('exit', () => this.#process.kill('SIGKILL'));
   }
 
   static async start(...settings: string[]): Promise<RedisServer> {
