@@ -62,7 +62,6 @@ export const errors = {
 } satisfies Record<string, ErrorRow>;
 
 export type ErrorName = keyof typeof errors;
-export type ErrorCode = (typeof errors)[ErrorName]['code'];
 
 export interface FailureDetail {
   /** The path of the offending field, as in `visitor.email`. */

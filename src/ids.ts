@@ -8,7 +8,6 @@ export type IdPrefix = 'wks' | 'asst' | 'key' | 'crd' | 'ses' | 'turn' | 'msg' |
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const timeLength = 10;
 const randomLength = 16;
-const idLength = timeLength + randomLength;
 
 export interface Ids {
   /** A new id: the prefix, 50 bits of time and 80 random bits, in an order that follows creation. */
@@ -17,15 +16,7 @@ export interface Ids {
   secret(): string;
   /** Random bytes, for nonces. */
   bytes(length: number): Uint8Array;
-  /** A random fraction in [0, 1), for jitter. */
-  fraction(): number;
 }
-
-/** Whether `value` has the shape of an id with this prefix. */
-export const isId = (prefix: IdPrefix, value: string): boolean =>
-  value.length === prefix.length + 1 + idLength && value.startsWith(`${prefix}_`) && idBody.test(value.slice(prefix.length + 1));
-
-const idBody = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
 export function randomIds(clock: Clock): Ids {
   // Randomness is drawn a page at a time: one call into the kernel serves hundreds of ids.
@@ -55,7 +46,6 @@ export function randomIds(clock: Clock): Ids {
     },
     secret: () => random(32),
     bytes: (length) => randomBytes(length),
-    fraction: () => (byte() * 256 + byte()) / 65536,
   };
 }
 

@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts';
 import { listedSessions, type SessionsQuery } from '../handlers/sessions.ts';
 import { usageReply, usageWindow, type UsageFields } from '../handlers/usage.ts';
-import { list, pageRequest, retainedSince, type PageFields } from '../handlers/common.ts';
+import { list, pageRequest, retainedSession, type PageFields } from '../handlers/common.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Session, Workspace } from '../store.ts';
@@ -65,10 +65,7 @@ export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuer
 
 async function reachSession(request: ConsoleRequest): Promise<Session> {
   const { id: workspaceId } = await reachWorkspace(request);
-  const { params, services } = request;
-  const session = await services.host.sessions.read(workspaceId, params.id!);
-  if (session === null || session.lastActivityAt < (await retainedSince(workspaceId, services))) throw new Failure('session_not_found');
-  return session;
+  return retainedSession(workspaceId, request.params.id!, request.services);
 }
 
 export async function getWorkspaceSession(request: ConsoleRequest): Promise<Reply> {

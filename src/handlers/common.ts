@@ -53,13 +53,17 @@ export async function retainedSince(workspaceId: string, services: Services): Pr
   return Math.floor(services.clock.now() / 1000) - days * 86_400;
 }
 
-/** The session of the path: 404 if it is unknown, another workspace's or past retention, then 403. */
+/** The workspace's session: 404 if it is unknown, another workspace's or past retention. */
+export async function retainedSession(workspaceId: string, id: string, services: Services): Promise<Session> {
+  const session = await services.host.sessions.read(workspaceId, id);
+  if (session === null || session.lastActivityAt < (await retainedSince(workspaceId, services))) throw new Failure('session_not_found');
+  return session;
+}
+
+/** The session of the path: 404 as above, then 403. */
 export async function reachSession(request: Request<KeyCaller>): Promise<Session> {
   const { caller, params, services } = request;
-  const session = await services.host.sessions.read(caller.workspaceId, params.id!);
-  if (session === null || session.lastActivityAt < (await retainedSince(caller.workspaceId, services))) {
-    throw new Failure('session_not_found');
-  }
+  const session = await retainedSession(caller.workspaceId, params.id!, services);
   if (!mayUse(caller, session.assistantId)) throw new Failure('assistant_not_permitted');
   return session;
 }
