@@ -85,6 +85,10 @@ export const limits = {
 
   // The store
   scanRowsMax: 256, // rows read before other work gets a turn
+  outputRowCharactersMax: 4096, // output of a turn in flight that is kept in one row
+  journalRowsMax: 8192, // rows that wait in a journal before the database takes them
+  journalBytesMax: 8 * 1024 * 1024,
+  journalChunkRows: 256, // rows that the database takes in one transaction
   removalRowsMax: 1000, // rows of a removed workspace deleted in one step
 
   // Redis

@@ -1,7 +1,17 @@
 /** An ordered key-value engine: all that an embedded store needs of what lies beneath it. */
 
-/** A row to write: its bytes, or null to remove it. */
-export type Write = readonly [key: string, value: Uint8Array | null];
+/** Bytes that go behind those that a row has, or begin it. */
+export class Appended {
+  readonly pieces: Uint8Array[];
+
+  constructor(pieces: Uint8Array[]) {
+    this.pieces = pieces;
+  }
+}
+
+/** What becomes of a row: these are its bytes, these go behind those that it has, or it is removed. */
+export type Change = Uint8Array | Appended | null;
+export type Write = readonly [key: string, change: Change];
 export type Row = readonly [key: string, value: Uint8Array];
 
 /**
@@ -22,3 +32,18 @@ export interface Engine {
   /** Lets other work run during a long scan. */
   pause(): Promise<void>;
 }
+
+/** One change after another, as one; `before` is what came earlier, undefined where nothing did. */
+export function followed(before: Change | undefined, change: Change): Change {
+  if (!(change instanceof Appended) || before === undefined) return change;
+  if (before instanceof Appended) return new Appended([...before.pieces, ...change.pieces]);
+  return joined(before === null ? change.pieces : [before, ...change.pieces]);
+}
+
+/** The bytes of a row after a change; null where it is gone. */
+export function changed(before: Uint8Array | null | undefined, change: Change): Uint8Array | null {
+  if (!(change instanceof Appended)) return change;
+  return joined(before === null || before === undefined ? change.pieces : [before, ...change.pieces]);
+}
+
+const joined = (pieces: readonly Uint8Array[]): Uint8Array => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));

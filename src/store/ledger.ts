@@ -4,9 +4,9 @@
  * that is decided while a batch commits, goes to the engine as one batch; a decision is answered once it is committed.
  */
 import { StoreUnavailable } from '../store.ts';
-import { packRow, unpackRow } from './codec.ts';
-import type { Engine, Row, Write } from './engine.ts';
-import { SortedMap } from './sorted.ts';
+import { packRow, textBegun, textMore, unpackRow } from './codec.ts';
+import { Appended, changed, followed, type Change, type Engine, type Row, type Write } from './engine.ts';
+import { overlaid, SortedMap } from './sorted.ts';
 
 /** What a decision writes. It is applied whole when the decision is made, and not at all if the decision throws. */
 export class Draft {
@@ -16,13 +16,22 @@ export class Draft {
     this.rows.push([key, packRow(record)]);
   }
 
+  /** Begins a row of text, which `append` makes longer. */
+  begin(key: string, text: string): void {
+    this.rows.push([key, textBegun(text)]);
+  }
+
+  append(key: string, text: string): void {
+    this.rows.push([key, new Appended([textMore(text)])]);
+  }
+
   remove(key: string): void {
     this.rows.push([key, null]);
   }
 }
 
 class Batch {
-  readonly rows = new SortedMap<Uint8Array | null>();
+  readonly rows = new SortedMap<Change>();
   readonly done: Promise<void>;
   resolve!: () => void;
   reject!: (error: StoreUnavailable) => void;
@@ -84,46 +93,33 @@ export class Ledger {
 
   /** The newest state of a row, for decisions. */
   get<T>(key: string): T | undefined {
-    let value = this.#collecting?.rows.get(key);
-    if (value === undefined) value = this.#inFlight?.rows.get(key);
-    if (value === undefined) return this.committed(key);
+    const earlier = this.#inFlight?.rows.get(key);
+    const later = this.#collecting?.rows.get(key);
+    const change = later === undefined ? earlier : followed(earlier, later);
+    if (change === undefined) return this.committed(key);
+    const value = change instanceof Appended ? changed(this.#committed(key), change) : change;
     return value === null ? undefined : unpackRow<T>(value);
   }
 
   /** The newest state of the first `limit` rows in order, for decisions. */
   range<T>(from: string, to: string, limit = Infinity): [string, T][] {
-    const pending = new SortedMap<Uint8Array | null>();
+    const pending = new SortedMap<Change>();
     for (const batch of [this.#inFlight, this.#collecting]) {
-      if (batch !== null) for (const [key, value] of batch.rows.range(from, to)) pending.set(key, value);
+      if (batch !== null) for (const [key, change] of batch.rows.range(from, to)) pending.set(key, followed(pending.get(key), change));
     }
     const rows: [string, T][] = [];
-    const overlay = pending[Symbol.iterator]();
-    let next = overlay.next();
-    const passed = (key: string): boolean => next.done === true || next.value[0] > key;
-    const takePending = (): void => {
-      const [key, value] = next.value as [string, Uint8Array | null];
+    if (limit === 0) return rows;
+    for (const [key, row, newer] of overlaid(this.#rows(from, to, false), pending, false)) {
+      const value = newer === undefined ? row! : changed(row, newer);
       if (value !== null) rows.push([key, unpackRow<T>(value)]);
-      next = overlay.next();
-    };
-    for (const [key, value] of this.#rows(from, to, false)) {
-      while (!passed(key) && next.value![0] !== key && rows.length < limit) takePending();
-      if (rows.length >= limit) return rows;
-      if (!passed(key)) takePending();
-      else rows.push([key, unpackRow<T>(value)]);
+      if (rows.length === limit) break;
     }
-    while (next.done !== true && rows.length < limit) takePending();
-    return rows.slice(0, limit);
+    return rows;
   }
 
   /** The committed state of a row, for readers: nobody may see what could still fail. */
   committed<T>(key: string): T | undefined {
-    this.#usable();
-    let value: Uint8Array | undefined;
-    try {
-      value = this.#engine.get(key);
-    } catch (error) {
-      throw unreadable(error);
-    }
+    const value = this.#committed(key);
     return value === undefined ? undefined : unpackRow<T>(value);
   }
 
@@ -155,6 +151,15 @@ export class Ledger {
     if (!this.#open) throw new StoreUnavailable('The store is not open.');
   }
 
+  #committed(key: string): Uint8Array | undefined {
+    this.#usable();
+    try {
+      return this.#engine.get(key);
+    } catch (error) {
+      throw unreadable(error);
+    }
+  }
+
   *#rows(from: string, to: string, reverse: boolean): Generator<Row> {
     this.#usable();
     try {
@@ -184,7 +189,7 @@ export class Ledger {
     apply(batch, draft);
     this.#collecting = null;
     this.#inFlight = batch;
-    const written = batch.rows.empty ? Promise.resolve() : this.#engine.write(batch.rows);
+    const written = batch.rows.size === 0 ? Promise.resolve() : this.#engine.write(batch.rows);
     written.then(
       () => {
         this.#inFlight = null;
@@ -217,5 +222,5 @@ export class Ledger {
 const unreadable = (cause: unknown): StoreUnavailable => new StoreUnavailable('The store could not be read.', { cause });
 
 function apply(batch: Batch, draft: Draft): void {
-  for (const [key, value] of draft.rows) batch.rows.set(key, value);
+  for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof Appended ? followed(batch.rows.get(key), change) : change);
 }

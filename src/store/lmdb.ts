@@ -1,5 +1,5 @@
 /**
- * The embedded default: an LMDB environment in a folder. It belongs to one process at a time. The owner stands in a
+ * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one process at a time. The owner stands in a
  * row that is compared and set in one LMDB write transaction (LMDB's own lock, which the system frees when its holder
  * dies, keeps two openers apart), and it counts for as long as the process it names is alive: see `lmdb/owner.ts`.
  *
@@ -12,7 +12,8 @@ import type { RootDatabase } from 'lmdb';
 import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
 import { EmbeddedStore } from './embedded.ts';
-import type { Engine, Row, Write } from './engine.ts';
+import { Appended, changed, type Row, type Write } from './engine.ts';
+import { JournaledEngine, type Base } from './journal.ts';
 import { isAlive, thisProcess } from './lmdb/owner.ts';
 import type { Owner } from './lmdb/owner.ts';
 
@@ -23,15 +24,13 @@ export interface LmdbOptions {
   readonly durability?: 'committed' | 'flushed';
 }
 
-export class LmdbEngine implements Engine {
+export class LmdbEngine implements Base {
   readonly name = 'lmdb';
   readonly #folder: string;
-  readonly #flushed: boolean;
   #opened: RootDatabase<Buffer, string> | null = null;
 
-  constructor(folder: string, options: LmdbOptions = {}) {
+  constructor(folder: string) {
     this.#folder = folder;
-    this.#flushed = options.durability === 'flushed';
   }
 
   async open(): Promise<void> {
@@ -45,7 +44,7 @@ export class LmdbEngine implements Engine {
         // Batches are ours. Without this lmdb would wait for the event loop's next turn, and leave a promise of its own
         // rejected with nobody to hear it when a commit fails.
         eventTurnBatching: false,
-        overlappingSync: !this.#flushed,
+        overlappingSync: true,
       });
       holder = claim(database);
     } catch (error) {
@@ -86,7 +85,10 @@ export class LmdbEngine implements Engine {
     const database = this.#database;
     const inner = new Set<Promise<boolean>>();
     const done = database.batch(() => {
-      for (const [key, value] of rows) inner.add(value === null ? database.remove(key) : database.put(key, value as Buffer));
+      for (const [key, change] of rows) {
+        const value = change instanceof Appended ? changed(database.get(key), change) : change;
+        inner.add(value === null ? database.remove(key) : database.put(key, value as Buffer));
+      }
     });
     // The batch tells how it went; the promises of its rows would only tell it again.
     for (const promise of inner) promise.then(undefined, () => {});
@@ -96,6 +98,10 @@ export class LmdbEngine implements Engine {
       // lmdb rejects with a promise of the cause; unheard, it would end the process.
       throw await reasonOf(error as { commitError?: Promise<unknown> });
     }
+  }
+
+  async flushed(): Promise<void> {
+    await this.#database.flushed;
   }
 
   /** Resolves from lmdb's reading thread, and so in a later turn of the event loop. */
@@ -126,4 +132,5 @@ const reasonOf = (error: { commitError?: Promise<unknown> }): Promise<unknown> =
     (cause: unknown) => cause,
   );
 
-export const lmdbStore = (folder: string, options: LmdbOptions = {}): Store => new EmbeddedStore(new LmdbEngine(folder, options));
+export const lmdbStore = (folder: string, { durability = 'committed' }: LmdbOptions = {}): Store =>
+  new EmbeddedStore(new JournaledEngine(new LmdbEngine(folder), folder, { flushes: durability === 'flushed' }));

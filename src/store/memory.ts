@@ -1,7 +1,7 @@
 /** The store of tests and of the simulation: it lasts as long as the process. */
 import type { Store } from '../store.ts';
 import { EmbeddedStore } from './embedded.ts';
-import type { Engine, Row, Write } from './engine.ts';
+import { changed, type Engine, type Row, type Write } from './engine.ts';
 import { SortedMap } from './sorted.ts';
 
 /** Rows in memory. They outlive `close`, so that one engine can be opened again as a later process would. */
@@ -22,7 +22,8 @@ export class MemoryEngine implements Engine {
   }
 
   async write(rows: Iterable<Write>): Promise<void> {
-    for (const [key, value] of rows) {
+    for (const [key, change] of rows) {
+      const value = changed(this.#rows.get(key), change);
       if (value === null) this.#rows.delete(key);
       else this.#rows.set(key, value);
     }

@@ -9,8 +9,10 @@ interface Piece<V> {
 export class SortedMap<V> {
   #pieces: Piece<V>[] = [];
 
-  get empty(): boolean {
-    return this.#pieces.length === 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
   }
 
   get(key: string): V | undefined {
@@ -25,6 +27,7 @@ export class SortedMap<V> {
     const piece = this.#pieces[index];
     if (piece === undefined) {
       this.#pieces.push({ keys: [key], values: [value] });
+      this.#size++;
       return;
     }
     const at = lowerBound(piece.keys, key);
@@ -34,6 +37,7 @@ export class SortedMap<V> {
     }
     piece.keys.splice(at, 0, key);
     piece.values.splice(at, 0, value);
+    this.#size++;
     if (piece.keys.length > pieceMax) this.#split(index, piece);
   }
 
@@ -45,6 +49,7 @@ export class SortedMap<V> {
     if (piece.keys[at] !== key) return;
     piece.keys.splice(at, 1);
     piece.values.splice(at, 1);
+    this.#size--;
     if (piece.keys.length === 0) this.#pieces.splice(index, 1);
   }
 
@@ -91,6 +96,28 @@ export class SortedMap<V> {
     const at = index === this.#pieces.length - 1 ? piece.keys.length - 1 : piece.keys.length >>> 1;
     this.#pieces.splice(index + 1, 0, { keys: piece.keys.splice(at), values: piece.values.splice(at) });
   }
+}
+
+/** Rows with what a newer layer says of them: its entry stands in place of the row, or among the rows where there is none. Both in the same order. */
+export function* overlaid<Under, Over>(
+  rows: Iterable<readonly [string, Under]>,
+  newer: Iterable<readonly [string, Over]>,
+  reverse: boolean,
+): Generator<readonly [key: string, row: Under | undefined, newer: Over | undefined]> {
+  const above = newer[Symbol.iterator]();
+  let next = above.next();
+  for (const [key, row] of rows) {
+    while (next.done !== true && (reverse ? next.value[0] > key : next.value[0] < key)) {
+      yield [next.value[0], undefined, next.value[1]];
+      next = above.next();
+    }
+    if (next.done === true || next.value[0] !== key) yield [key, row, undefined];
+    else {
+      yield [key, row, next.value[1]];
+      next = above.next();
+    }
+  }
+  for (; next.done !== true; next = above.next()) yield [next.value[0], undefined, next.value[1]];
 }
 
 function lowerBound(keys: readonly string[], key: string): number {

@@ -25,6 +25,8 @@ export interface Flight {
   readonly row: FlightRow;
   /** Code points of output stored so far. */
   readonly position: number;
+  /** The row of output that grows: the position that it begins at and its length; null if the next piece begins one. */
+  readonly tail: { readonly position: number; readonly length: number } | null;
 }
 
 export class Flights {
@@ -98,7 +100,7 @@ export class Flights {
     this.#byKey.clear();
     this.#slots.clear();
     for (const [, row] of [...this.#ledger.scan<FlightRow>(keys.flights, keys.endOf(keys.flights))]) {
-      this.set({ row, position: this.#stored(row.place) });
+      this.set({ row, position: this.#stored(row.place), tail: null });
     }
   }
 

@@ -1,5 +1,6 @@
 /** A turn's steps: begun, appended to, seized, and finished or withdrawn. */
 import { secondsOf } from '../../clock.ts';
+import { limits } from '../../limits.ts';
 import type {
   AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Renewed, StopRequest, Turn, TurnPlace, WithdrawTurn,
 } from '../../store.ts';
@@ -60,7 +61,7 @@ export class Turns {
       const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
       const slotUntilMs = takesSlot ? step.leaseUntilMs : 0;
       const { leaseUntilMs, turnsInFlightMax: slotsMax } = step;
-      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, slotUntilMs, slotsMax, memory, stop: null }, position: 0 };
+      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, slotUntilMs, slotsMax, memory, stop: null }, position: 0, tail: null };
       putSession(draft, before, { ...before, session, version: begun.version });
       draft.put(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
@@ -79,8 +80,12 @@ export class Turns {
       const flight = step.leaseUntilMs === undefined ? found : this.#renewed(draft, found, step.leaseUntilMs, step.nowMs!);
       if (flight === null) return 'fenced';
       if (text !== '') {
-        draft.put(keys.outputAt(step, flight.position), text);
-        this.#flights.set({ row: flight.row, position: flight.position + codePoints(text) });
+        const fresh = flight.tail === null || flight.tail.length >= limits.outputRowCharactersMax;
+        const tail = fresh ? { position: flight.position, length: 0 } : flight.tail!;
+        const key = keys.outputAt(step, tail.position);
+        if (fresh) draft.begin(key, text);
+        else draft.append(key, text);
+        this.#flights.set({ row: flight.row, position: flight.position + codePoints(text), tail: { ...tail, length: tail.length + text.length } });
       }
       return stopOf(flight) ?? 'stored';
     });
@@ -201,8 +206,8 @@ export class Turns {
     return this.#change(draft, flight, { leaseUntilMs, slotUntilMs: takesSlot ? leaseUntilMs : 0 });
   }
 
-  #change(draft: Draft, { row, position }: Flight, change: Partial<FlightRow>): Flight {
-    const flight = { row: { ...row, ...change }, position };
+  #change(draft: Draft, { row, ...output }: Flight, change: Partial<FlightRow>): Flight {
+    const flight = { row: { ...row, ...change }, ...output };
     draft.put(keys.flight(row.place), flight.row);
     this.#flights.set(flight);
     return flight;

@@ -1,0 +1,220 @@
+/**
+ * A journal before a database. A batch is one record at the end of a file and counts from then on; the database gets
+ * the rows later, thousands at a time, and then only what is left of them: most rows of a turn were replaced or removed
+ * by then. What waits is held in memory, over what the database has. After a crash the files are read again.
+ *
+ * Records are numbered without a gap, across files, and the database knows the number up to which it has everything. So
+ * a loss of power costs the newest records and never one in the middle: reading stops at the first that is missing.
+ */
+import { closeSync, fsyncSync, openSync, readdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { limits } from '../limits.ts';
+import { Appended, type Engine, type Row, type Write } from './engine.ts';
+import { records, Segment, type Entry } from './journal/segment.ts';
+import { Waiting } from './journal/waiting.ts';
+
+/** The database beneath: when `flushed` resolves, all that it has taken is on the disk. */
+export interface Base extends Engine {
+  flushed(): Promise<void>;
+}
+
+/** Where the database keeps the number of the first record that it may not have. */
+const nextKey = 'journal-next';
+const fileName = /^journal-(\d{15})$/;
+/** Writes between two attempts to have a database that failed take its rows. */
+const retryEvery = 64;
+/** How many times the bounds may wait while the database does not take them. */
+const backlogMax = 8;
+
+export interface JournalOptions {
+  /** A batch counts once it is on the disk. */
+  readonly flushes: boolean;
+  /** When the database gets what waits, and in transactions of how many rows. */
+  readonly bounds?: Readonly<Record<'journalRowsMax' | 'journalBytesMax' | 'journalChunkRows', number>>;
+}
+
+/** Rows put aside with the files that they are in, and the number of the first record after them. */
+interface Sealed {
+  readonly rows: Waiting;
+  readonly files: readonly string[];
+  readonly next: number;
+}
+
+export class JournaledEngine implements Engine {
+  readonly name: string;
+  readonly #base: Base;
+  readonly #folder: string;
+  readonly #flushes: boolean;
+  readonly #bounds: NonNullable<JournalOptions['bounds']>;
+  #segment: Segment | null = null;
+  /** The files before it, by path, whose rows wait. */
+  #files: string[] = [];
+  #waiting = new Waiting();
+  /** What the database is taking now. */
+  #sealed: Sealed | null = null;
+  /** The number of the next record. */
+  #next = 0;
+  #taking: Promise<boolean> | null = null;
+  #writesSinceFailure = 0;
+
+  constructor(base: Base, folder: string, { flushes, bounds = limits }: JournalOptions) {
+    this.name = base.name;
+    this.#base = base;
+    this.#folder = folder;
+    this.#flushes = flushes;
+    this.#bounds = bounds;
+  }
+
+  async open(): Promise<void> {
+    await this.#base.open();
+    try {
+      await this.#recover();
+      this.#begin();
+    } catch (error) {
+      await this.#base.close();
+      throw error;
+    }
+  }
+
+  /** What the database does not take stays in the files, for the next to open it. */
+  async close(): Promise<void> {
+    await this.#taking;
+    while ((this.#sealed !== null || this.#waiting.size > 0) && (await this.#relieve()));
+    const empty = this.#sealed === null && this.#waiting.size === 0;
+    this.#segment?.close();
+    if (empty && this.#segment !== null) unlinkSync(this.#segment.path);
+    this.#segment = null;
+    await this.#base.close();
+  }
+
+  get(key: string): Uint8Array | undefined {
+    let value = this.#waiting.get(key);
+    if (value === undefined) value = this.#sealed?.rows.get(key);
+    return value === undefined ? this.#base.get(key) : (value ?? undefined);
+  }
+
+  range(from: string, to: string, reverse: boolean): Iterable<Row> {
+    let rows: Iterable<Row> = this.#base.range(from, to, reverse);
+    for (const newer of [this.#sealed?.rows, this.#waiting]) if (newer !== undefined) rows = newer.over(rows, from, to, reverse);
+    return rows;
+  }
+
+  async write(rows: Iterable<Write>): Promise<void> {
+    if (this.#full(backlogMax)) {
+      this.#oftenRelieve();
+      throw new Error('The database does not take what waits in the journal.');
+    }
+    if (this.#segment === null || this.#segment.torn) this.#begin();
+    const segment = this.#segment!;
+    const entries = Array.from(rows, (write) => this.#entry(write));
+    segment.append(this.#next, entries);
+    if (this.#flushes) await segment.flushed();
+    this.#next++;
+    for (const entry of entries) this.#apply(entry);
+    if (this.#full(1)) this.#oftenRelieve();
+  }
+
+  pause(): Promise<void> {
+    return this.#base.pause();
+  }
+
+  #entry([key, change]: Write): Entry {
+    if (change instanceof Appended) return { key, offset: this.#waiting.lengthOf(key) ?? this.get(key)?.length ?? 0, pieces: change.pieces };
+    return { key, offset: 0, pieces: change === null ? null : [change] };
+  }
+
+  #apply(entry: Entry): void {
+    // A row that grows begins with what the layers beneath have of it.
+    if (entry.offset > 0 && !this.#waiting.has(entry.key)) this.#waiting.put(entry.key, this.get(entry.key) ?? new Uint8Array());
+    this.#waiting.apply(entry);
+  }
+
+  #full(times: number): boolean {
+    const { journalRowsMax, journalBytesMax } = this.#bounds;
+    return this.#waiting.size >= times * journalRowsMax || (this.#segment?.bytes ?? 0) >= times * journalBytesMax;
+  }
+
+  /** After a failure the database is asked again now and then only: each time costs it all of the rows. */
+  #oftenRelieve(): void {
+    if (this.#taking !== null || this.#writesSinceFailure++ % retryEvery !== 0) return;
+    void this.#relieve();
+  }
+
+  /** Has the database take what is sealed, or else what waits: whether it did. */
+  #relieve(): Promise<boolean> {
+    this.#taking = this.#take().then(
+      () => {
+        this.#writesSinceFailure = 0;
+        return true;
+      },
+      () => false,
+    );
+    return this.#taking.finally(() => (this.#taking = null));
+  }
+
+  async #take(): Promise<void> {
+    this.#sealed ??= this.#seal();
+    const { rows, files, next } = this.#sealed;
+    for (const chunk of rows.chunks(this.#bounds.journalChunkRows)) await this.#base.write(chunk);
+    await this.#base.write([[nextKey, Buffer.from(String(next))]]);
+    await this.#base.flushed();
+    this.#sealed = null;
+    for (const file of files) unlinkSync(file);
+  }
+
+  /** Puts what waits aside; what comes from now on goes to another file. */
+  #seal(): Sealed {
+    if (this.#segment !== null) this.#begin();
+    const rows = this.#waiting;
+    this.#waiting = new Waiting();
+    return { rows, files: this.#files.splice(0), next: this.#next };
+  }
+
+  #begin(): void {
+    const before = this.#segment;
+    // A file that never took a record has the name of the one to come.
+    if (before !== null && before.first === this.#next) {
+      before.close();
+      this.#segment = null;
+      unlinkSync(before.path);
+    }
+    const path = join(this.#folder, `journal-${String(this.#next).padStart(15, '0')}`);
+    const segment = new Segment(path, this.#next);
+    if (this.#flushes) this.#flushFolder();
+    if (this.#segment !== null) {
+      this.#segment.close();
+      this.#files.push(this.#segment.path);
+    }
+    this.#segment = segment;
+  }
+
+  /** A file must be found after a loss of power, not only what is in it. */
+  #flushFolder(): void {
+    const folder = openSync(this.#folder, 'r');
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  }
+
+  /** Has the database take what an earlier process left. */
+  async #recover(): Promise<void> {
+    const stored = this.#base.get(nextKey);
+    this.#next = stored === undefined ? 0 : Number(Buffer.from(stored).toString());
+    const names = readdirSync(this.#folder).filter((name) => fileName.test(name)).sort();
+    if (names.length === 0) return;
+    this.#files = names.map((name) => join(this.#folder, name));
+    const firsts = names.map((name) => Number(fileName.exec(name)![1]));
+    for (const [index, file] of this.#files.entries()) {
+      for (const { number, entries } of records(file)) {
+        // A record at or beyond the next file's first was refused when it was written.
+        if (number > this.#next || number >= (firsts[index + 1] ?? Infinity)) break;
+        if (number < this.#next) continue;
+        this.#next++;
+        for (const entry of entries) this.#apply(entry);
+      }
+    }
+    await this.#take();
+  }
+}

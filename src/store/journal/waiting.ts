@@ -1,0 +1,90 @@
+/** Rows that a database has not taken yet, over those that it has. */
+import type { Row, Write } from '../engine.ts';
+import { overlaid, SortedMap } from '../sorted.ts';
+import type { Entry } from './segment.ts';
+
+/** The bytes of a row that grows, joined when somebody reads them. */
+class Growing {
+  #pieces: Uint8Array[];
+  length: number;
+
+  constructor(bytes: Uint8Array) {
+    this.#pieces = [bytes];
+    this.length = bytes.length;
+  }
+
+  get bytes(): Uint8Array {
+    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.#pieces[0]!;
+  }
+
+  set(offset: number, pieces: readonly Uint8Array[]): void {
+    if (offset < this.length) {
+      this.#pieces = [this.bytes.subarray(0, offset)];
+      this.length = offset;
+    }
+    for (const piece of pieces) {
+      this.#pieces.push(piece);
+      this.length += piece.length;
+    }
+  }
+}
+
+type Value = Uint8Array | Growing | null;
+
+export class Waiting {
+  readonly #rows = new SortedMap<Value>();
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  has(key: string): boolean {
+    return this.#rows.get(key) !== undefined;
+  }
+
+  /** The row's bytes; null if it was removed, undefined if nothing is said of it here. */
+  get(key: string): Uint8Array | null | undefined {
+    const value = this.#rows.get(key);
+    return value instanceof Growing ? value.bytes : value;
+  }
+
+  lengthOf(key: string): number | undefined {
+    const value = this.#rows.get(key);
+    return value === null ? 0 : value?.length;
+  }
+
+  put(key: string, bytes: Uint8Array): void {
+    this.#rows.set(key, bytes);
+  }
+
+  apply({ key, offset, pieces }: Entry): void {
+    if (pieces === null) this.#rows.set(key, null);
+    else if (offset === 0 && pieces.length === 1) this.#rows.set(key, pieces[0]!);
+    else {
+      const value = this.#rows.get(key);
+      const growing = value instanceof Growing ? value : new Growing(value ?? new Uint8Array());
+      growing.set(offset, pieces);
+      if (growing !== value) this.#rows.set(key, growing);
+    }
+  }
+
+  /** The rows of a range as they are with these over them. */
+  *over(rows: Iterable<Row>, from: string, to: string, reverse: boolean): Generator<Row> {
+    for (const [key, row, newer] of overlaid(rows, this.#rows.range(from, to, reverse), reverse)) {
+      const value = newer === undefined ? row : newer instanceof Growing ? newer.bytes : newer;
+      if (value !== null && value !== undefined) yield [key, value];
+    }
+  }
+
+  *chunks(size: number): Generator<Write[]> {
+    let chunk: Write[] = [];
+    for (const [key, value] of this.#rows) {
+      chunk.push([key, value instanceof Growing ? value.bytes : value]);
+      if (chunk.length < size) continue;
+      yield chunk;
+      chunk = [];
+    }
+    if (chunk.length > 0) yield chunk;
+  }
+}

@@ -1,0 +1,320 @@
+/** What a journal before a database promises, whatever fails, crashes or loses power. */
+import fs from 'node:fs';
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import t from 'tap';
+import type { Test } from 'tap';
+import { Appended, type Engine, type Write } from '../../src/store/engine.ts';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { JournaledEngine, type Base } from '../../src/store/journal.ts';
+import { MemoryEngine } from '../../src/store/memory.ts';
+import { temporaryFolder } from '../folders.ts';
+import { cases, runCase } from './contract.ts';
+
+const bounds = { journalRowsMax: 4, journalBytesMax: 1 << 20, journalChunkRows: 2 };
+
+/** A database that fails on demand, and that a loss of power takes back to what it flushed. */
+class Database extends MemoryEngine implements Base {
+  /** How many more writes succeed. */
+  writesLeft = Infinity;
+  #flushed: Write[] = [];
+
+  override async write(rows: Iterable<Write>): Promise<void> {
+    if (this.writesLeft-- <= 0) throw new Error('database full');
+    await super.write(rows);
+  }
+
+  async flushed(): Promise<void> {
+    this.#flushed = [...this.range('', '\uffff', false)];
+  }
+
+  async losePower(): Promise<void> {
+    for (const [key] of [...this.range('', '\uffff', false)]) await super.write([[key, null]]);
+    await super.write(this.#flushed);
+  }
+}
+
+/** The database as one process has it: when that has crashed, nothing more of it arrives, and it hears nothing more. */
+class Connection implements Base {
+  readonly name = 'memory';
+  readonly #database: Database;
+  crashed = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async open(): Promise<void> {}
+  async close(): Promise<void> {}
+  get = (key: string) => this.#database.get(key);
+  range = (from: string, to: string, reverse: boolean) => this.#database.range(from, to, reverse);
+  pause = () => this.#database.pause();
+  write = (rows: Iterable<Write>): Promise<void> => (this.crashed ? never() : this.#database.write(rows).then(() => this.#lives()));
+  flushed = (): Promise<void> => (this.crashed ? never() : this.#database.flushed().then(() => this.#lives()));
+
+  #lives(): Promise<void> | undefined {
+    return this.crashed ? never() : undefined;
+  }
+}
+
+const never = (): Promise<void> => new Promise(() => {});
+
+const keyOf = (index: number): string => `row/${index}`;
+const readAll = (engine: Engine, reverse = false): [string, string][] =>
+  [...engine.range('row/', 'row0', reverse)].map(([key, value]) => [key, Buffer.from(value).toString()]);
+const journals = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('journal-')).sort().map((name) => join(folder, name));
+
+type Step =
+  | { kind: 'write'; changes: { key: number; change: string | null; append: boolean }[] }
+  | { kind: 'crash' }
+  | { kind: 'power'; file: number; cut: number }
+  | { kind: 'close' }
+  | { kind: 'failing'; after: number }
+  | { kind: 'working' };
+
+const change = fc.record({ key: fc.nat(5), change: fc.option(fc.string({ maxLength: 3 })), append: fc.boolean() });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 12, arbitrary: fc.record({ kind: fc.constant('write' as const), changes: fc.array(change, { minLength: 1, maxLength: 4 }) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'crash' as const }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('power' as const), file: fc.nat(2), cut: fc.nat(200) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'close' as const }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('failing' as const), after: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'working' as const }) },
+);
+
+function writesOf(changes: { key: number; change: string | null; append: boolean }[]): Write[] {
+  const rows = new Map<string, Write>();
+  for (const { key, change, append } of changes) {
+    const bytes = change === null ? null : Buffer.from(change);
+    rows.set(keyOf(key), [keyOf(key), bytes !== null && append ? new Appended([bytes]) : bytes]);
+  }
+  return [...rows.values()];
+}
+
+function modelled(before: Map<string, string>, writes: Write[]): Map<string, string> {
+  const after = new Map(before);
+  for (const [key, change] of writes) {
+    if (change === null) after.delete(key);
+    else if (change instanceof Appended) after.set(key, (after.get(key) ?? '') + Buffer.concat(change.pieces).toString());
+    else after.set(key, Buffer.from(change).toString());
+  }
+  return after;
+}
+
+const sorted = (rows: Map<string, string>): [string, string][] => [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
+
+class Run {
+  readonly base = new Database();
+  readonly folder: string;
+  readonly flushes: boolean;
+  /** What was there after each batch that was acknowledged. */
+  states: Map<string, string>[] = [new Map()];
+  engine: JournaledEngine;
+  #connection!: Connection;
+
+  constructor(folder: string, flushes: boolean) {
+    this.folder = folder;
+    this.flushes = flushes;
+    this.engine = this.#next();
+  }
+
+  async apply(t: Test, step: Step): Promise<void> {
+    if (step.kind === 'write') return this.#write(step);
+    if (step.kind === 'failing') this.base.writesLeft = step.after;
+    else if (step.kind === 'working') this.base.writesLeft = Infinity;
+    else if (step.kind === 'close') {
+      await this.engine.close();
+      await this.reopen();
+    } else if (step.kind === 'crash') await this.reopen();
+    else return this.#losePower(t, step);
+    this.check(t);
+  }
+
+  check(t: Test): void {
+    const expected = sorted(this.states.at(-1)!);
+    t.strictSame(readAll(this.engine), expected);
+    t.strictSame(readAll(this.engine, true), expected.reverse());
+    for (let key = 0; key <= 5; key++) {
+      const value = this.engine.get(keyOf(key));
+      t.equal(value && Buffer.from(value).toString(), this.states.at(-1)!.get(keyOf(key)));
+    }
+  }
+
+  async reopen(): Promise<void> {
+    this.#connection.crashed = true;
+    this.base.writesLeft = Infinity;
+    this.engine = this.#next();
+    await this.engine.open();
+  }
+
+  async #write(step: Extract<Step, { kind: 'write' }>): Promise<void> {
+    const writes = writesOf(step.changes);
+    try {
+      await this.engine.write(writes);
+      this.states.push(modelled(this.states.at(-1)!, writes));
+    } catch {
+      // A database that takes nothing makes the journal refuse in the end.
+    }
+  }
+
+  /** The database falls back to what it flushed; of what is not flushed the end of any file may go. */
+  async #losePower(t: Test, { file, cut }: { file: number; cut: number }): Promise<void> {
+    this.#connection.crashed = true;
+    await this.base.losePower();
+    const files = journals(this.folder);
+    const hit = files[file % files.length]!;
+    if (!this.flushes) truncateSync(hit, Math.max(0, statSync(hit).size - cut));
+    await this.reopen();
+    const now = JSON.stringify(readAll(this.engine));
+    const at = this.states.findLastIndex((state) => JSON.stringify(sorted(state)) === now);
+    t.ok(this.flushes ? at === this.states.length - 1 : at >= 0, 'nothing in the middle is missing');
+    this.states = this.states.slice(0, at + 1);
+  }
+
+  #next(): JournaledEngine {
+    this.#connection = new Connection(this.base);
+    return new JournaledEngine(this.#connection, this.folder, { flushes: this.flushes, bounds });
+  }
+}
+
+for (const flushes of [false, true]) {
+  t.test(`whatever happens, what was acknowledged is there (${flushes ? 'flushed' : 'committed'})`, async (t) => {
+    const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const run = new Run(await temporaryFolder(t), flushes);
+        await run.engine.open();
+        for (const each of steps) await run.apply(t, each);
+        run.check(t);
+        await run.engine.close();
+        return t.passing();
+      }),
+      { numRuns: flushes ? 30 : 150, seed },
+    );
+  });
+}
+
+async function opened(t: Test, flushes = false): Promise<Run> {
+  const run = new Run(await temporaryFolder(t), flushes);
+  await run.engine.open();
+  return run;
+}
+
+const put = (key: number, text: string): Write[] => [[keyOf(key), Buffer.from(text)]];
+
+t.test('the database gets only what is left of the rows, and the files go', async (t) => {
+  const run = await opened(t);
+  const written: string[] = [];
+  const write = run.base.write.bind(run.base);
+  run.base.write = (rows) => {
+    const all = [...rows];
+    written.push(...all.map(([key]) => key));
+    return write(all);
+  };
+  for (let turn = 0; turn < 3; turn++) await run.engine.write(put(1, `text ${turn}`));
+  await run.engine.write([[keyOf(1), new Appended([Buffer.from('!')])]]);
+  t.strictSame(written, [], 'nothing yet');
+  await run.engine.close();
+  t.strictSame(written, [keyOf(1), 'journal-next']);
+  t.equal(Buffer.from(run.base.get(keyOf(1))!).toString(), 'text 2!');
+  t.strictSame(journals(run.folder), []);
+});
+
+t.test('records after a missing one are not applied', async (t) => {
+  const run = await opened(t);
+  for (let turn = 0; turn < 3; turn++) await run.engine.write(put(turn, 'text'));
+  const [file] = journals(run.folder);
+  const bytes = readFileSync(file!);
+  const second = 8 + bytes.readUInt32LE(4);
+  bytes[second + 20]! ^= 1;
+  writeFileSync(file!, bytes);
+  await run.reopen();
+  t.strictSame(readAll(run.engine), [[keyOf(0), 'text']]);
+  await run.engine.close();
+});
+
+/** Has calls of `node:fs` fail as on a full or broken disk. */
+function failing<Name extends 'writeSync' | 'ftruncateSync' | 'fdatasync'>(t: Test, name: Name, fail: () => boolean): void {
+  const real = fs[name] as (...given: unknown[]) => unknown;
+  const error = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  Object.assign(fs, {
+    [name]: (...given: unknown[]) => {
+      if (!fail()) return real(...given);
+      if (name === 'fdatasync') return (given.at(-1) as (error: Error) => void)(error);
+      if (name === 'writeSync') real(given[0], given[1], given[2], 3, given[4]);
+      throw error;
+    },
+  });
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    Object.assign(fs, { [name]: real });
+    syncBuiltinESMExports();
+  });
+}
+
+for (const torn of [false, true]) {
+  t.test(`a full disk refuses the batch and no other${torn ? ', even where half of it cannot be taken back' : ''}`, async (t) => {
+    let full = false;
+    failing(t, 'writeSync', () => full);
+    failing(t, 'ftruncateSync', () => torn);
+    const run = await opened(t);
+    await run.engine.write(put(0, 'before'));
+    full = true;
+    await t.rejects(run.engine.write(put(1, 'refused')), { code: 'ENOSPC' });
+    await t.rejects(run.engine.write(put(1, 'refused too')), { code: 'ENOSPC' });
+    t.equal(run.engine.get(keyOf(1)), undefined);
+    full = false;
+    await run.engine.write(put(2, 'after'));
+    await run.reopen();
+    t.strictSame(readAll(run.engine), [[keyOf(0), 'before'], [keyOf(2), 'after']]);
+    await run.engine.close();
+  });
+}
+
+t.test('a batch that could not be flushed is not there after a crash', async (t) => {
+  let broken = false;
+  failing(t, 'fdatasync', () => broken);
+  const run = await opened(t, true);
+  await run.engine.write(put(0, 'before'));
+  broken = true;
+  await t.rejects(run.engine.write(put(1, 'refused')), { code: 'ENOSPC' });
+  broken = false;
+  await run.engine.write(put(2, 'after'));
+  await run.reopen();
+  t.strictSame(readAll(run.engine), [[keyOf(0), 'before'], [keyOf(2), 'after']]);
+  await run.engine.close();
+});
+
+t.test('a database that takes nothing makes it refuse in the end, and no longer once it takes', async (t) => {
+  const run = await opened(t);
+  run.base.writesLeft = 0;
+  let taken = 0;
+  const all = async (count: number) => {
+    for (let index = 0; index < count; index++) {
+      await run.engine.write([[`row/${taken}`, Buffer.from('text')]]);
+      taken++;
+    }
+  };
+  await t.rejects(all(1000), { message: 'The database does not take what waits in the journal.' });
+  t.equal(readAll(run.engine).length, taken, 'what it acknowledged is there');
+  run.base.writesLeft = Infinity;
+  for (let attempt = 0; attempt < 200; attempt++) await all(1).catch(() => {});
+  await all(1);
+  t.equal(readAll(run.engine).length, taken);
+  await run.engine.close();
+});
+
+t.test('the contract holds over a journal that hands over all the time', async (t) => {
+  for (const each of cases) {
+    await t.test(each.name, async (t) => {
+      await runCase(each, async () => {
+        const engine = new JournaledEngine(new Database(), await temporaryFolder(t), { flushes: false, bounds });
+        const store = new EmbeddedStore(engine);
+        await store.open(Date.now());
+        return { store, dispose: () => store.close() };
+      });
+    });
+  }
+});
