@@ -44,6 +44,7 @@ export const limits = {
   deltaCharactersMax: 16 * 1024,
   historyTokensMax: 8_000,
   historyMessagesMax: 100,
+  historiesCharactersMax: 16 * 1024 * 1024, // of all sessions in use, held ready
   outputTokensDefault: 4_096,
 
   // Model providers

@@ -5,6 +5,7 @@ import { limits } from '../limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
 import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn } from '../store.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
+import { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
@@ -30,6 +31,8 @@ interface RunningTurn {
   readonly turn: Turn;
   readonly fence: Fence;
   readonly history: readonly Message[];
+  /** The user's message that began it. */
+  readonly said: Message;
   readonly begunAt: number;
 }
 
@@ -42,12 +45,14 @@ export class Turns {
   readonly #sessions: Sessions;
   readonly #workspaces: Workspaces;
   readonly #options: SessionsOptions;
+  readonly #histories: Histories;
   readonly #running = new Set<TurnRunner>();
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
     this.#sessions = sessions;
     this.#workspaces = workspaces;
     this.#options = sessions.options;
+    this.#histories = new Histories(sessions.options.store);
   }
 
   get inFlight(): number {
@@ -94,7 +99,7 @@ export class Turns {
 
   /** The running turn, or null if somebody else moved and the decision must be taken again. */
   async #beginOnce(actor: SessionActor, wanted: WantedTurn): Promise<TurnRunner | null> {
-    const { ids, clock, store } = this.#options;
+    const { ids, clock } = this.#options;
     const at = clock.now();
     const begunAt = clock.monotonic();
     const turnId = ids.make('turn');
@@ -108,7 +113,7 @@ export class Turns {
       actor.machine.restore(before.machine);
       throw error;
     };
-    const history = await store.recentMessages(before.workspaceId, before.id, before.messageCount, limits.historyTokensMax * 4, limits.historyMessagesMax).catch(undo);
+    const history = await this.#histories.of(before, actor.version).catch(undo);
     const workspace = await this.#workspaces.of(before.workspaceId).catch(undo);
     if (workspace === null) return undo(new Failure('session_not_found'));
     if (!(await this.#workspaces.acquired(workspace).catch(undo))) return undo(workspaceFull());
@@ -130,7 +135,7 @@ export class Turns {
       this.#workspaces.released(before.workspaceId);
       return null;
     }
-    return this.#run({ actor, before, turn: begun.turn, fence: begun.fence, history: [...history, begun.userMessage], begunAt }, wanted);
+    return this.#run({ actor, before, turn: begun.turn, fence: begun.fence, history, said: begun.userMessage, begunAt }, wanted);
   }
 
   async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
@@ -168,9 +173,10 @@ export class Turns {
     return held && answer?.outcome === 'begun' ? { turn, fence: answer.fence, userMessage } : null;
   }
 
-  #run({ actor, before, turn, fence, history, begunAt }: RunningTurn, wanted: WantedTurn): TurnRunner {
+  #run({ actor, before, turn, fence, history, said, begunAt }: RunningTurn, wanted: WantedTurn): TurnRunner {
     const { store, clock, turnMsMax } = this.#options;
     const place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
+    const conversation = [...history, said];
     const events: LeaseEvents = { stop: (reason) => void runner.stop(reason), lost: () => runner.lose() };
     const lease = store.leaseMs === null ? null : new Lease({ store, clock, place, fence, leaseMs: store.leaseMs, begunAt }, events);
     const appendPlain = async (position: number, text: string): Promise<'stored' | 'fenced'> => {
@@ -183,8 +189,14 @@ export class Turns {
       {
         append: (position, text) => (lease === null ? appendPlain(position, text) : lease.append(position, text)),
         finish: (outcome, tail, usage, length) => {
-          const counted = usage ?? { inputTokens: estimateInputTokens(history), outputTokens: estimateTokens(length) };
-          return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => (answer === 'fenced' ? answer : counted));
+          const counted = usage ?? { inputTokens: estimateInputTokens(conversation), outputTokens: estimateTokens(length) };
+          return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => {
+            if (answer === 'fenced') return answer;
+            const { version, message } = answer;
+            // After a fault of the store less may be stored than was said.
+            if (length === runner.log.length) this.#histories.keep(before.id, version, history, [said, { ...message, content: runner.log.pieces.join('') }]);
+            return counted;
+          });
         },
         withdraw: () => this.#withdraw(actor, before, turn, fence),
         providerFailed: wanted.providerFailed,
@@ -203,7 +215,7 @@ export class Turns {
     this.#running.add(runner);
     actor.runner = runner;
     this.#watchDeadline(actor);
-    wanted.act(runner, history);
+    wanted.act(runner, conversation);
     return runner;
   }
 
@@ -220,7 +232,13 @@ export class Turns {
     });
   }
 
-  #finish(actor: SessionActor, turn: Turn, fence: Fence, tail: { position: number; text: string }): Promise<'finished' | 'fenced'> {
+  /** The session's new version, and the message as it was sealed but for its content. */
+  #finish(
+    actor: SessionActor,
+    turn: Turn,
+    fence: Fence,
+    tail: { position: number; text: string },
+  ): Promise<{ version: number; message: Message } | 'fenced'> {
     const nowMs = this.#options.clock.now();
     const ended: Turn = { ...turn, endedAt: secondsOf(nowMs) };
     const sealed: Message = {
@@ -231,7 +249,7 @@ export class Turns {
     };
     return this.#close(actor, turn.id, (session, version) =>
       this.#options.store.finishTurn({ session, version, turn: ended, message: sealed, tail, fence, nowMs }),
-    );
+    ).then((answer) => (answer === 'fenced' ? answer : { version: answer, message: sealed }));
   }
 
   async #withdraw(actor: SessionActor, before: Session, turn: Turn, fence: Fence): Promise<void> {
@@ -243,13 +261,13 @@ export class Turns {
     );
   }
 
-  /** Tells the session that its turn is over, in one step with what that stores. */
+  /** Tells the session that its turn is over, in one step with what that stores: the session's new version. */
   #close(
     actor: SessionActor,
     turnId: string,
     step: (session: Session, version: number) => Promise<Finished>,
     changes: Partial<Session> = {},
-  ): Promise<'finished' | 'fenced'> {
+  ): Promise<number | 'fenced'> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const at = this.#options.clock.now();
@@ -266,7 +284,7 @@ export class Turns {
           if (fenced) return false;
           throw error;
         });
-        if (finished) return 'finished';
+        if (finished) return actor.version;
         if (fenced) return 'fenced';
       }
       throw new StoreUnavailable('a session would not hold still');

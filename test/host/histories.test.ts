@@ -1,0 +1,90 @@
+/** What a model is told was said: the store's own words, without asking it each time. */
+import fc from 'fast-check';
+import t from 'tap';
+import { limits } from '../../src/limits.ts';
+import type { Message, Store } from '../../src/store.ts';
+import { Histories } from '../../src/host/histories.ts';
+import { Scene, withSteps } from './scene.ts';
+
+async function watched(): Promise<{ scene: Scene; asked: () => number }> {
+  const plain = await Scene.open();
+  let asked = 0;
+  const { store } = plain;
+  const recentMessages: Store['recentMessages'] = (...given) => {
+    asked++;
+    return store.recentMessages(...given);
+  };
+  return { scene: plain.beside(withSteps(store, { recentMessages })), asked: () => asked };
+}
+
+type Ending = 'completed' | 'aborted' | 'failed' | 'withdrawn' | 'nothing';
+
+/** A turn that ends so; what its model was told. */
+async function turn(scene: Scene, sessionId: string, words: string, ending: Ending): Promise<readonly Message[]> {
+  const talk = await scene.begin(sessionId);
+  if (ending !== 'withdrawn' && ending !== 'nothing') talk.model.text(words);
+  if (ending === 'completed' || ending === 'nothing') talk.model.end();
+  else if (ending === 'aborted') await scene.host.sessions.abort(await scene.actor(sessionId), talk.runner.turnId);
+  else talk.model.failed('status');
+  await talk.runner.over;
+  return talk.history;
+}
+
+const ending = fc.constantFrom<Ending>('completed', 'aborted', 'failed', 'withdrawn', 'nothing');
+/** Long words, so that histories outgrow what a model may be given. */
+const step = fc.record({ ending, words: fc.string({ minLength: 1, maxLength: 3, unit: 'grapheme' }), times: fc.constantFrom(1, 9000), elsewhere: fc.boolean() });
+
+t.test('it is what the store would say, whatever became of the turns before', async (t) => {
+  const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+      const scene = await Scene.open();
+      const other = scene.beside();
+      const { id } = await scene.session({ greeting: 'Hi' });
+      for (const { ending, words, times, elsewhere } of steps) {
+        const { messageCount } = (await scene.store.session(scene.workspaceId, id))!.record;
+        const stored = await scene.store.recentMessages(scene.workspaceId, id, messageCount, limits.historyTokensMax * 4, limits.historyMessagesMax);
+        const told = await turn(elsewhere ? other : scene, id, words.repeat(times), ending);
+        t.strictSame(told.slice(0, -1), stored);
+        t.equal(told.at(-1)!.content, 'Hello');
+      }
+      return t.passing();
+    }),
+    { numRuns: 60, seed },
+  );
+});
+
+t.test('the store is asked once for a session in use', async (t) => {
+  const { scene, asked } = await watched();
+  const { id } = await scene.session();
+  for (let index = 0; index < 5; index++) await turn(scene, id, 'words', 'completed');
+  t.equal(asked(), 1);
+});
+
+t.test('a session moved elsewhere is read again', async (t) => {
+  const { scene, asked } = await watched();
+  const { id } = await scene.session();
+  await turn(scene, id, 'here', 'completed');
+  await turn(scene.beside(), id, 'there', 'completed');
+  const told = await turn(scene, id, 'here again', 'completed');
+  t.same(told.map(({ content }) => content), ['Hello', 'here', 'Hello', 'there', 'Hello']);
+  t.equal(asked(), 3, 'once here, once there, once here again');
+});
+
+t.test('what is held is bounded, and the session used longest ago gives way', async (t) => {
+  const { scene, asked } = await watched();
+  const histories = new Histories(scene.store);
+  const said = (text: string): Message[] => [
+    { id: 'msg_1', turnId: 'turn_1', role: 'user', content: text, status: 'completed', stopReason: null, errorCode: null, createdAt: 0 },
+  ];
+  const session = await scene.session();
+  const large = 'x'.repeat(limits.historyTokensMax * 4);
+  const fitting = Math.floor(limits.historiesCharactersMax / (large.length + 512));
+  for (let index = 0; index <= fitting; index++) histories.keep(`ses_${index}`, 1, [], said(large));
+  const of = (index: number) => histories.of({ ...session, id: `ses_${index}` }, 1);
+  t.equal((await of(1)).length, 1);
+  t.equal((await of(fitting)).length, 1);
+  t.equal(asked(), 0);
+  await of(0);
+  t.equal(asked(), 1);
+});
