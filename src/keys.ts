@@ -2,7 +2,7 @@
  * The format of API keys (contract 4): `ak_` + public id + `_` + secret of 160 bits + checksum. A copy that was cut or
  * mistyped fails its checksum and is refused without a look-up; of a whole key only the digest is ever stored.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { checksum, type Ids } from './ids.ts';
 
 const pattern = /^ak_([0-9a-z]{26})_([0-9a-z]{32})([0-9a-z]{6})$/;
@@ -21,16 +21,16 @@ export function makeKey(ids: Ids): NewKey {
   return { publicId, text, digest: digestOf(text) };
 }
 
-/** The public id of a key that is whole; null for anything else. */
-export function publicIdOf(text: string): string | null {
-  const match = pattern.exec(text);
-  return match && checksum(text.slice(0, -6)) === match[3] ? match[1]! : null;
-}
+/** The public id of what looks like a key; null for anything else. */
+export const publicIdOf = (text: string): string | null => pattern.exec(text)?.[1] ?? null;
+
+/** Whether a key was copied whole. */
+export const isWhole = (text: string): boolean => checksum(text.slice(0, -6)) === text.slice(-6);
 
 /** What may be shown of a key. */
 export const hintOf = (publicId: string): string => `ak_${publicId}_…`;
 
-export const digestOf = (text: string): Uint8Array => createHash('sha256').update(text).digest();
+export const digestOf = (text: string): Uint8Array => hash('sha256', text, 'buffer');
 
 /** Compares in constant time. */
 export const matches = (text: string, digest: Uint8Array): boolean => timingSafeEqual(digestOf(text), digest);

@@ -76,10 +76,14 @@ export class TurnLog {
     this.#wake();
   }
 
-  /** No more will come. Output that the store never took stays unseen. */
-  close(terminal: Terminal): void {
+  /** No more will come. Output that the store never took stays unseen, unless it took `all` with the end itself. */
+  close(terminal: Terminal, all = false): void {
     if (this.terminal !== null) return;
     this.terminal = terminal;
+    if (all) {
+      this.storedPieces = this.pieces.length;
+      this.stored = this.#appended;
+    }
     this.#wake();
     this.#followers.clear();
   }

@@ -38,17 +38,13 @@ export async function getWorkspace(request: ConsoleRequest): Promise<Reply> {
 
 export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceBody>): Promise<Reply> {
   const { body, params, services } = request;
-  const actor = await services.host.workspaces.change(params.w!, params.w!, ({ record, machine }) => {
-    const turnsInFlightMax = body.turns_in_flight_max ?? record.turnsInFlightMax;
-    machine.send({ type: 'configure', max: turnsInFlightMax });
-    return {
-      ...record,
-      name: body.name ?? record.name,
-      retentionDays: body.retention_days ?? record.retentionDays,
-      turnsInFlightMax,
-      updatedAt: nowSeconds(request),
-    };
-  });
+  const actor = await services.host.workspaces.configure(params.w!, (record) => ({
+    ...record,
+    name: body.name ?? record.name,
+    retentionDays: body.retention_days ?? record.retentionDays,
+    turnsInFlightMax: body.turns_in_flight_max ?? record.turnsInFlightMax,
+    updatedAt: nowSeconds(request),
+  }));
   return { status: 200, json: workspaceView(present(actor).record) };
 }
 

@@ -1,6 +1,5 @@
 /** `POST /sessions/{id}/chat`: a turn is begun, or a remembered one joined; either way its log is streamed. */
 import { Failure } from '../errors.ts';
-import { refusalOf } from '../host/actor.ts';
 import type { SessionActor } from '../host/sessions.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { TurnLog } from '../turn.ts';
@@ -23,7 +22,7 @@ export async function chat(request: Request<KeyCaller, unknown, { message: strin
   const startedAt = clock.monotonic();
   const started = await host.turns.begin(actor, {
     message: body.message,
-    assistantRefusal: refusalOf(assistant.machine.send({ type: 'converse' })),
+    assistantRefusal: host.assistants.refusal(assistant),
     remember,
     act: (runner, history) => void callModel(runner, assistant.record, history, services),
     providerFailed: (reason) => log.warn({ request_id: request.requestId, session_id: session.id, reason }, 'model provider failed'),

@@ -1,6 +1,5 @@
 /** `POST /sessions`, `GET /sessions`, `GET /sessions/{id}` and `POST /sessions/{id}/end`. */
 import { Failure } from '../errors.ts';
-import { refusalOf } from '../host/actor.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Session, SessionFilter, VisitorField } from '../store.ts';
@@ -18,7 +17,7 @@ export async function createSession(request: Request<KeyCaller, unknown, CreateS
   if (earlier) return created(earlier, services.clock.now(), true);
 
   const actor = await services.host.assistants.of(caller.workspaceId, assistant.id);
-  const refusal = actor === null ? 'assistant_not_found' : refusalOf(actor.machine.send({ type: 'converse' }));
+  const refusal = actor === null ? 'assistant_not_found' : services.host.assistants.refusal(actor);
   if (refusal !== null) throw new Failure(refusal);
   const { session, replayed } = await services.host.sessions.create({
     workspaceId: caller.workspaceId,

@@ -46,8 +46,11 @@ class EventSink implements Sink {
     this.#held = this.#frame('turn.started', 0, { turn_id: turnId, message_id: messageId });
   }
 
-  delta(text: string, position: number): boolean {
-    return this.#write(this.#frame('message.delta', position, { text }));
+  delta(text: string, position: number, last: boolean): boolean {
+    const frame = this.#frame('message.delta', position, { text });
+    if (!last) return this.#write(frame);
+    this.#held += frame;
+    return true;
   }
 
   heartbeat(): boolean {

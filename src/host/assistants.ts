@@ -6,15 +6,25 @@ import {
   type AssistantOutcome,
 } from '../../machines/assistant.ts';
 import type { Clock } from '../clock.ts';
+import type { ErrorName } from '../errors.ts';
 import type { Assistant, Store } from '../store.ts';
-import { openActor } from './actor.ts';
+import { openActor, refusalOf } from './actor.ts';
 import type { Inspector } from './inspector.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
 export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
 
+/** What an assistant's machine answers to `converse` in a state. */
+interface Conversing {
+  readonly state: string;
+  readonly refusal: ErrorName | null;
+}
+
 export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome> {
+  readonly #conversing = new WeakMap<object, Conversing>();
+  readonly #inspector: Inspector;
+
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
       kind: 'assistant',
@@ -25,6 +35,17 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       open: (record, identity) =>
         openActor<AssistantEvent, AssistantOutcome>(assistantMachine, assistantVersion, { snapshot: record.machine }, identity, inspector),
     });
+    this.#inspector = inspector;
+  }
+
+  /** Why the assistant does not converse; null if it does. The question moves no machine, so in a state it is asked once. */
+  refusal({ machine }: AssistantActor): ErrorName | null {
+    const { state } = machine;
+    const known = this.#conversing.get(machine);
+    if (known?.state === state && !this.#inspector.watched) return known.refusal;
+    const refusal = refusalOf(machine.send({ type: 'converse' }));
+    this.#conversing.set(machine, { state, refusal });
+    return refusal;
   }
 
   /** One of the console's verbs. */

@@ -2,7 +2,7 @@
 import { keyMachine, keyVersion, type KeyContext, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
 import { secondsOf, type Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { matches, publicIdOf } from '../keys.ts';
+import { isWhole, matches, publicIdOf } from '../keys.ts';
 import type { BudgetName, Key, Store, Taken } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
 import type { Inspector } from './inspector.ts';
@@ -32,7 +32,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   /** The key that this text is; throws the 401 that says why it is none. Costs no budget. */
   async authenticate(text: string): Promise<KeyActor> {
     const publicId = publicIdOf(text);
-    const actor = publicId === null ? null : await this.#byPublicId(publicId);
+    const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
     if (actor === null || !matches(text, actor.record.digest)) throw new Failure('invalid_api_key');
     const at = this.#clock.now();
     const { expiresAt } = actor.machine.context as KeyContext;
@@ -74,10 +74,11 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     });
   }
 
-  async #byPublicId(publicId: string): Promise<KeyActor | null> {
+  async #byPublicId(publicId: string, text: string): Promise<KeyActor | null> {
     const live = this.population.peek(keyIdOf(publicId));
     // One that is gone may have left its public id to another.
     if (live !== undefined && (!this.#shared || (await this.fresh(live)))) return live;
+    if (!isWhole(text)) return null;
     const found = await this.#store.catalog.keyByPublicId(publicId);
     if (found === null) return null;
     return this.adopt(found, found.record.workspaceId);

@@ -6,7 +6,8 @@ import type { Terminal, TurnLog } from '../turn.ts';
 
 /** What a reader writes to. */
 export interface Sink {
-  delta(text: string, position: number): boolean;
+  /** With `last` the terminal follows at once, so both may leave together. */
+  delta(text: string, position: number, last: boolean): boolean;
   terminal(terminal: Terminal, position: number): void;
   heartbeat(): boolean;
   onDrain(callback: () => void): void;
@@ -73,7 +74,8 @@ export class TurnReader {
     if (text.length > limits.deltaCharactersMax) text = this.#cut(text);
     this.#position = this.#index === 0 ? ends[this.#piece - 1]! : this.#position + codePoints(text);
     this.#sentAt = this.#clock.monotonic();
-    this.#blocked = !this.#sink.delta(text, this.#position);
+    const last = this.#log.terminal !== null && this.#piece === storedPieces;
+    this.#blocked = !this.#sink.delta(text, this.#position, last);
   }
 
   /** A piece longer than an event may be: sends its beginning and stays within it, never inside a surrogate pair. */

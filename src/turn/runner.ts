@@ -199,8 +199,7 @@ export class TurnRunner {
     try {
       const counted = await this.#effects.finish(outcome, rest, this.#usage, given ? this.log.stored : this.log.length);
       if (counted === 'fenced') return this.#lost();
-      if (!given) this.log.commit(this.log.pieces.length);
-      this.#close(terminalFor(outcome, counted), { kind: 'begun' }, outcome.status);
+      this.#close(terminalFor(outcome, counted), { kind: 'begun' }, outcome.status, given === undefined);
     } catch {
       this.#giveUp();
       this.#clock.after(sealRetryMs, () => void this.#sealOnce(outcomes.ours, { position: this.log.stored, text: '' }));
@@ -219,12 +218,12 @@ export class TurnRunner {
     );
   }
 
-  #close(terminal: Terminal, begun: Begun, status: TurnOutcome['status'] | 'withdrawn'): void {
+  #close(terminal: Terminal, begun: Begun, status: TurnOutcome['status'] | 'withdrawn', all = false): void {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
     this.#timer.cancel();
     this.#effects.over(status);
-    this.log.close(terminal);
+    this.log.close(terminal, all);
     this.#announceBegun(begun);
     this.#announceSettled(true);
     this.#announceOver();

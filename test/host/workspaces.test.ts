@@ -1,0 +1,64 @@
+/** A workspace's slots: the machine is told only of what moves it, and nobody can tell. */
+import fc from 'fast-check';
+import t from 'tap';
+import type { WorkspaceContext } from '../../machines/workspace.ts';
+import { Inspector } from '../../src/host/inspector.ts';
+import { Workspaces } from '../../src/host/workspaces.ts';
+import { memoryStore } from '../../src/store/memory.ts';
+import { ManualClock } from '../model/provider.ts';
+import { workspace } from '../store/fixtures.ts';
+import { withSteps } from './scene.ts';
+
+type Command = { kind: 'acquire' } | { kind: 'release' } | { kind: 'configure'; max: number } | { kind: 'sync'; inFlight: number } | { kind: 'watch' };
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({ kind: 'acquire' as const }) },
+  { weight: 3, arbitrary: fc.constant({ kind: 'release' as const }) },
+  fc.record({ kind: fc.constant('configure' as const), max: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ kind: fc.constant('sync' as const), inFlight: fc.nat(4) }),
+  fc.constant({ kind: 'watch' as const }),
+);
+
+/** One process' view of a workspace; `watched` has its machine told of everything. */
+async function view(watched: boolean) {
+  const record = workspace({ turnsInFlightMax: 3 });
+  let stored = 0;
+  const store = withSteps(memoryStore(), { turnsInFlight: async () => stored });
+  await store.open(0);
+  await store.catalog.create('workspace', record);
+  const inspector = new Inspector();
+  let leave: (() => void) | null = watched ? inspector.watch(() => {}) : null;
+  const workspaces = new Workspaces(store, new ManualClock(), inspector);
+  const { id } = record;
+  return async (command: Command): Promise<unknown> => {
+    const actor = (await workspaces.of(id))!;
+    if (command.kind === 'watch' && !watched) {
+      leave?.();
+      leave = leave === null ? inspector.watch(() => {}) : null;
+    } else if (command.kind === 'acquire') {
+      const acquired = await workspaces.acquired(actor);
+      return { acquired, state: actor.machine.state };
+    } else if (command.kind === 'release') workspaces.released(id);
+    else if (command.kind === 'sync') {
+      stored = command.inFlight;
+      await workspaces.sync(id);
+      return actor.machine.context as WorkspaceContext;
+    } else if (command.kind === 'configure') {
+      await workspaces.configure(id, (before) => ({ ...before, turnsInFlightMax: command.max }));
+      return actor.machine.context as WorkspaceContext;
+    }
+    return actor.machine.state;
+  };
+}
+
+t.test('answers and states are those of a machine that is told of everything', async (t) => {
+  const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { maxLength: 30 }), async (commands) => {
+      const [quiet, told] = [await view(false), await view(true)];
+      for (const each of commands) t.strictSame(await quiet(each), await told(each));
+      return t.passing();
+    }),
+    { numRuns: 200, seed },
+  );
+});
