@@ -6,7 +6,7 @@
 import { StoreUnavailable } from '../store.ts';
 import { packRow, textBegun, textMore, unpackRow } from './codec.ts';
 import { Appended, changed, followed, type Change, type Engine, type Row, type Write } from './engine.ts';
-import { overlaid, SortedMap } from './sorted.ts';
+import { LateSortedMap, overlaid } from './sorted.ts';
 
 /** What a decision writes. It is applied whole when the decision is made, and not at all if the decision throws. */
 export class Draft {
@@ -31,7 +31,7 @@ export class Draft {
 }
 
 class Batch {
-  readonly rows = new SortedMap<Change>();
+  readonly rows = new LateSortedMap<Change>();
   readonly done: Promise<void>;
   resolve!: () => void;
   reject!: (error: StoreUnavailable) => void;
@@ -103,13 +103,13 @@ export class Ledger {
 
   /** The newest state of the first `limit` rows in order, for decisions. */
   range<T>(from: string, to: string, limit = Infinity): [string, T][] {
-    const pending = new SortedMap<Change>();
+    const pending = new LateSortedMap<Change>();
     for (const batch of [this.#inFlight, this.#collecting]) {
       if (batch !== null) for (const [key, change] of batch.rows.range(from, to)) pending.set(key, followed(pending.get(key), change));
     }
     const rows: [string, T][] = [];
     if (limit === 0) return rows;
-    for (const [key, row, newer] of overlaid(this.#rows(from, to, false), pending, false)) {
+    for (const [key, row, newer] of overlaid(this.#rows(from, to, false), pending.range(from, to), false)) {
       const value = newer === undefined ? row! : changed(row, newer);
       if (value !== null) rows.push([key, unpackRow<T>(value)]);
       if (rows.length === limit) break;

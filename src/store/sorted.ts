@@ -98,6 +98,57 @@ export class SortedMap<V> {
   }
 }
 
+/** A map that is put in key order only when somebody asks for a range: for much that is written and little that is listed. */
+export class LateSortedMap<V> {
+  readonly #values = new Map<string, V>();
+  #sorted: string[] = [];
+  /** Keys that came since the last range. */
+  #fresh: string[] = [];
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(key: string): V | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: string, value: V): void {
+    const before = this.#values.size;
+    this.#values.set(key, value);
+    if (this.#values.size > before) this.#fresh.push(key);
+  }
+
+  /** Entries from `from` (inclusive) to `to` (exclusive). The map must not change while they are read. */
+  *range(from: string, to: string, reverse = false): Generator<[string, V]> {
+    const keys = this.#keys();
+    const [first, end] = [lowerBound(keys, from), lowerBound(keys, to)];
+    if (reverse) for (let at = end - 1; at >= first; at--) yield [keys[at]!, this.#values.get(keys[at]!)!];
+    else for (let at = first; at < end; at++) yield [keys[at]!, this.#values.get(keys[at]!)!];
+  }
+
+  /** Entries in the order in which their keys came. */
+  [Symbol.iterator](): IterableIterator<[string, V]> {
+    return this.#values.entries();
+  }
+
+  #keys(): readonly string[] {
+    if (this.#fresh.length === 0) return this.#sorted;
+    const fresh = this.#fresh.sort(byBytes);
+    const sorted = this.#sorted;
+    this.#fresh = [];
+    if (sorted.length === 0) return (this.#sorted = fresh);
+    const all: string[] = [];
+    for (let old = 0, late = 0; old < sorted.length || late < fresh.length; ) {
+      const takesOld = late === fresh.length || (old < sorted.length && sorted[old]! < fresh[late]!);
+      all.push(takesOld ? sorted[old++]! : fresh[late++]!);
+    }
+    return (this.#sorted = all);
+  }
+}
+
+const byBytes = (a: string, b: string): number => (a < b ? -1 : 1);
+
 /** Rows with what a newer layer says of them: its entry stands in place of the row, or among the rows where there is none. Both in the same order. */
 export function* overlaid<Under, Over>(
   rows: Iterable<readonly [string, Under]>,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Packr } from 'msgpackr';
 import t from 'tap';
 import { packRow, rowFormat, unpackRow } from '../../src/store/codec.ts';
-import { SortedMap } from '../../src/store/sorted.ts';
+import { LateSortedMap, SortedMap } from '../../src/store/sorted.ts';
 import { codePoints, indexAfter } from '../../src/text.ts';
 
 t.test('a sorted map keeps order through insertions and removals', async (t) => {
@@ -29,6 +29,26 @@ t.test('a sorted map keeps order through insertions and removals', async (t) => 
       t.same([...map.range(from, to, true)], within.toReversed());
       t.equal(map.get(from), model.get(from));
       t.equal(map.size, model.size);
+      return t.passing();
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+t.test('a map that is sorted late agrees with one that always is', async (t) => {
+  const key = fc.stringMatching(/^[a-c]{1,3}$/);
+  const command = fc.oneof(fc.tuple(fc.constant('set' as const), key, fc.nat()), fc.tuple(fc.constant('range' as const), key, key));
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
+      const late = new LateSortedMap<number>();
+      const sorted = new SortedMap<number>();
+      for (const [verb, name, value] of commands) {
+        if (verb === 'set') for (const map of [late, sorted]) map.set(name, value);
+        else for (const reverse of [false, true]) t.same([...late.range(name, value, reverse)], [...sorted.range(name, value, reverse)]);
+        t.equal(late.get(name), sorted.get(name));
+        t.equal(late.size, sorted.size);
+      }
+      t.same([...late].sort(), [...sorted]);
       return t.passing();
     }),
     { numRuns: 200, seed: 1 },

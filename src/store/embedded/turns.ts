@@ -127,7 +127,7 @@ export class Turns {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       if (before?.version !== step.version) return lost;
 
-      const content = this.#takeOutput(draft, place) + unstored(flight, step.tail);
+      const content = this.#takeOutput(draft, flight) + unstored(flight, step.tail);
       const version = step.version + 1;
       putSession(draft, before, { ...before, session, version });
       draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow);
@@ -157,7 +157,7 @@ export class Turns {
 
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
-      this.#takeOutput(draft, place);
+      this.#takeOutput(draft, flight);
       draft.remove(keys.message(session.workspaceId, session.id, turn.messageIndex - 1));
       draft.remove(keys.message(session.workspaceId, session.id, turn.messageIndex));
       draft.remove(keys.turn(place));
@@ -218,7 +218,13 @@ export class Turns {
   }
 
   /** The output stored in pieces, which go. */
-  #takeOutput(draft: Draft, place: TurnPlace): string {
+  #takeOutput(draft: Draft, { row: { place }, position, tail }: Flight): string {
+    if (position === 0) return '';
+    if (tail?.position === 0) {
+      const key = keys.outputAt(place, 0);
+      draft.remove(key);
+      return this.#ledger.get<string>(key) ?? '';
+    }
     const prefix = keys.output(place);
     let text = '';
     for (const [key, piece] of this.#ledger.range<string>(prefix, keys.endOf(prefix))) {

@@ -1,6 +1,6 @@
 /** Rows that a database has not taken yet, over those that it has. */
 import type { Row, Write } from '../engine.ts';
-import { overlaid, SortedMap } from '../sorted.ts';
+import { LateSortedMap, overlaid } from '../sorted.ts';
 import type { Entry } from './segment.ts';
 
 /** The bytes of a row that grows, joined when somebody reads them. */
@@ -33,7 +33,7 @@ class Growing {
 type Value = Uint8Array | Growing | null;
 
 export class Waiting {
-  readonly #rows = new SortedMap<Value>();
+  readonly #rows = new LateSortedMap<Value>();
 
   get size(): number {
     return this.#rows.size;
@@ -79,7 +79,8 @@ export class Waiting {
 
   *chunks(size: number): Generator<Write[]> {
     let chunk: Write[] = [];
-    for (const [key, value] of this.#rows) {
+    // In key order, which the database takes best.
+    for (const [key, value] of this.#rows.range('', '\uffff')) {
       chunk.push([key, value instanceof Growing ? value.bytes : value]);
       if (chunk.length < size) continue;
       yield chunk;
