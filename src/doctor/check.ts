@@ -26,7 +26,7 @@ const badness = { ok: 0, warn: 1, fail: 2 } as const;
 
 /**
  * One finding of what was found at several places: the worst of them, with the places where it is that bad, unless
- * it is the same at all.
+ * it is the same at all. A place without a name is named by its finding.
  */
 export function worstOf(places: readonly { readonly place: string; readonly finding: Finding }[]): Finding {
   const worst = Math.max(...places.map(({ finding }) => badness[finding.status]));
@@ -34,7 +34,7 @@ export function worstOf(places: readonly { readonly place: string; readonly find
   const [first] = those;
   if (first === undefined) return ok('nothing to look at');
   const alike = those.length === places.length && those.every(({ finding }) => finding.found === first.finding.found);
-  const found = alike ? first.finding.found : those.map(({ place, finding }) => `${place}: ${finding.found}`).join('; ');
+  const found = alike ? first.finding.found : those.map(({ place, finding }) => (place === '' ? finding.found : `${place}: ${finding.found}`)).join('; ');
   const advices = [...new Set(those.flatMap(({ finding }) => finding.advice ?? []))];
   return { status: first.finding.status, found, ...(advices.length > 0 && { advice: advices.join(' ') }) };
 }

@@ -4,7 +4,7 @@ import { access, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Ids } from '../ids.ts';
-import { dataFile, isLmdb, lookInto, ownerOf } from '../store/lmdb/look.ts';
+import { dataFile, isLmdb, lockFile, lookInto, ownerOf } from '../store/lmdb/look.ts';
 import { check, fail, ok, warn } from './check.ts';
 import type { Check, Finding } from './check.ts';
 import { filesystemChecks } from './filesystem.ts';
@@ -74,6 +74,8 @@ async function storeChecks(folder: string, file: string, secret: string | null, 
   const backup = 'Bring back the last good copy of the data folder, or name an empty folder in PARLEY_STORE.';
   try {
     if (!isLmdb(file)) return [check('store', fail(`${file} is not what LMDB writes`, backup))];
+    // Reading makes the lock file where there is none, and it would be ours instead of the server's.
+    if (!(await exists(lockFile(folder)))) return [check('store', ok('not looked into: no parley has opened this copy yet'))];
     const owner = await ownerOf(folder);
     if (owner !== null) return [check('store', ok(`in use by a running parley (process ${owner.pid}); its rows were not looked at`))];
     return [check('store', ok('opens, and no parley runs on it')), ...(await lookInto(folder, (records) => examineRecords(records, secret, ids)))];

@@ -2,6 +2,7 @@
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Catalog, CatalogKind, CatalogRecords, Credential, Page, Store, Workspace } from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
 import { openVault } from '../vault.ts';
 import { check, fail, ok, warn } from './check.ts';
 import type { Check } from './check.ts';
@@ -12,7 +13,7 @@ export interface Records {
   readonly sessions: Store['sessions'];
 }
 
-/** `secret` is null where none is set or kept: then no credential can be opened. */
+/** `secret` is null where none is set or kept: then no credential can be opened. Rejects with `StoreUnavailable` if the store cannot be asked. */
 export async function examineRecords(records: Records, secret: string | null, ids: Ids): Promise<Check[]> {
   let workspaces: Workspace[];
   const credentials: Credential[] = [];
@@ -24,11 +25,17 @@ export async function examineRecords(records: Records, secret: string | null, id
       credentials.push(...(await firstOf(records, 'credential', id)));
     }
   } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
     const advice = 'If a later version of parley has written here, run that one; otherwise bring back the last good copy of the store.';
     return [check('format', fail(`What is stored cannot be read: ${(error as Error).message}`, advice))];
   }
-  const more = workspaces.length === limits.doctorRowsMax ? ' at least' : '';
-  return [check('format', ok(workspaces.length === 0 ? 'nothing is stored yet' : `${workspaces.length}${more} workspaces read well`)), opening(credentials, secret, ids)];
+  return [check('format', ok(counted(workspaces.length))), opening(credentials, secret, ids)];
+}
+
+function counted(workspaces: number): string {
+  if (workspaces === 0) return 'nothing is stored yet';
+  if (workspaces === 1) return 'one workspace reads well';
+  return workspaces < limits.doctorRowsMax ? `${workspaces} workspaces read well` : `the first ${workspaces} workspaces read well`;
 }
 
 async function firstOf<K extends CatalogKind>({ catalog }: Records, kind: K, workspaceId: string): Promise<CatalogRecords[K][]> {

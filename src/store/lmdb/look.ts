@@ -18,6 +18,9 @@ import { rowsOf } from './rows.ts';
 /** The file within the folder that holds everything. */
 export const dataFile = (folder: string): string => join(folder, 'data.mdb');
 
+/** The file beside it that those who have it open share. */
+export const lockFile = (folder: string): string => join(folder, 'lock.mdb');
+
 const magic = Buffer.from('dec0efbe', 'hex');
 const magicAt = 24;
 

@@ -8,14 +8,12 @@ import type { Check, Finding } from '../../doctor/check.ts';
 import type { Ids } from '../../ids.ts';
 import type { Records } from '../../doctor/records.ts';
 import { RedisCatalog } from './catalog.ts';
-import { clusterAddress, isCluster } from './connection.ts';
-import { clusterState, membersOf, replicasOf } from './doctor/cluster.ts';
-import type { Member } from './doctor/cluster.ts';
-import { Node } from './doctor/node.ts';
-import type { Timing } from './doctor/node.ts';
+import { isCluster } from './connection.ts';
+import { clusterState, replicasOf } from './doctor/cluster.ts';
+import type { Node, Timing } from './doctor/node.ts';
 import { permissions } from './doctor/permissions.ts';
+import { reach } from './doctor/reach.ts';
 import * as server from './doctor/server.ts';
-import { troubleOf } from './doctor/trouble.ts';
 import { Roots, usualPrefix } from './keys.ts';
 import { Link } from './link.ts';
 import { Registry } from './registry.ts';
@@ -46,97 +44,53 @@ export async function examineRedis(url: string, examination: RedisExamination): 
 /** What keeps the store from being read at all. */
 const preventing = new Set(['reachable', 'kind', 'loading', 'version', 'cluster', 'permissions', 'scripts']);
 
-interface Reached {
-  readonly checks: Check[];
-  readonly nodes: Node[];
-}
+type Rule = (node: Node) => Finding | Promise<Finding>;
+type Each = (id: string, nodes: readonly Node[], rule: Rule) => Promise<Check>;
 
-interface Way {
-  readonly url: (address: string) => string;
-  readonly secure: boolean;
-  readonly named: boolean;
-}
-
-function reach(url: string, clock: Clock): Promise<Reached> {
-  if (isCluster(url)) return reachCluster(url, clock);
-  const { host, protocol, username, password } = new URL(url);
-  const address = /:\d+$/.test(host) ? host : `${host}:6379`;
-  return reachOne(address, { url: () => url, secure: protocol === 'rediss:', named: username !== '' || password !== '' }, clock);
-}
-
-async function reachOne(address: string, way: Way, clock: Clock): Promise<Reached> {
-  try {
-    const node = await Node.open(way.url(address), address, clock);
-    return { checks: [check('reachable', ok(`${address} answers${way.named ? ' and takes the password' : ''}`))], nodes: [node] };
-  } catch (error) {
-    return { checks: [check('reachable', troubleOf(error, { address, ...way }))], nodes: [] };
-  }
-}
-
-/** The first of the addresses given that answers tells of all members; each is then asked by itself. */
-async function reachCluster(url: string, clock: Clock): Promise<Reached> {
-  const { secure, user, hosts } = clusterAddress(url);
-  const way = { url: (address: string) => `redis${secure}://${user === undefined ? '' : `${user}@`}${address}`, secure: secure === 's', named: user !== undefined };
-  const troubles: Check[] = [];
-  for (const host of hosts) {
-    const address = /:\d+$/.test(host) ? host : `${host}:6379`;
-    const { checks, nodes } = await reachOne(address, way, clock);
-    const [seed] = nodes;
-    if (seed === undefined) {
-      troubles.push(...checks);
-      continue;
-    }
-    const members = await membersOf(seed).catch(() => null);
-    // No member of a cluster: `kind` says so.
-    return members === null ? { checks, nodes } : reachMembers(seed, members, way, clock);
-  }
-  return { checks: [check('reachable', worstOf(troubles.map((trouble, index) => ({ place: hosts[index]!, finding: trouble }))))], nodes: [] };
-}
-
-async function reachMembers(seed: Node, members: readonly Member[], way: Way, clock: Clock): Promise<Reached> {
-  const nodes = [seed];
-  const places: { place: string; finding: Finding }[] = [];
-  const others = members.filter(({ address }) => address !== seed.address);
-  for (const [index, { checks, nodes: reached }] of (await Promise.all(others.map(({ address }) => reachOne(address, way, clock)))).entries()) {
-    const { address, holds, failed } = others[index]!;
-    nodes.push(...reached);
-    const [{ status, found, advice = '' }] = checks as [Check];
-    if (status === 'ok') continue;
-    // A primary that the others have given up, or a replica: the cluster may do without it, and `cluster` and `replicas` say whether it does.
-    places.push({ place: address, finding: (holds && !failed ? fail : warn)(found, advice) });
-  }
-  const finding = places.length > 0 ? worstOf(places) : ok(`all ${members.length} members answer${way.named ? ' and take the password' : ''}`);
-  return { checks: [check('reachable', finding)], nodes };
-}
-
-async function examineNodes(url: string, all: readonly Node[], { allowVolatile, replicated }: RedisExamination): Promise<Check[]> {
-  const scripts = loadScripts();
+async function examineNodes(url: string, all: readonly Node[], examination: RedisExamination): Promise<Check[]> {
   const cluster = isCluster(url);
-  const each = (id: string, nodes: readonly Node[], rule: (node: Node) => Finding | Promise<Finding>): Promise<Check> => overNodes(id, nodes, rule, cluster);
-  const deaf = await each('info', all, (node) => node.learn().then(() => ok('told'), (error: Error) => untold(error)));
-  if (deaf.status !== 'ok') return [deaf];
-  const kind = await each('kind', all, (node) => kindOf(node, cluster));
-  const first = [kind, await versions(all, cluster), await each('loading', all, server.loading)];
+  const each: Each = (id, nodes, rule) => overNodes(id, nodes, rule, cluster);
+  const info = await each('info', all, (node) => node.learn().then(() => ok('told'), (error: Error) => untold(error, node)));
+  if (info.status === 'fail') return [info];
+  const told = all.filter((node) => node.told);
+  const first = told.length === 0 ? [] : [await each('kind', told, (node) => kindOf(node, cluster)), await versions(told, cluster), await each('loading', told, server.loading)];
   if (first.some(({ status }) => status === 'fail')) return first;
-  const primaries = all.filter((node) => node.fact('role') === 'master');
-  const timings = await Promise.all(all.map((node) => node.timing()));
+  return [
+    ...(info.status === 'ok' ? [] : [info]),
+    ...first,
+    ...(told.length === 0 ? [] : await toldChecks(told, each, cluster, examination)),
+    ...(await askedChecks(all, each, cluster, examination)),
+  ];
+}
+
+/** What the servers tell about themselves. */
+async function toldChecks(told: readonly Node[], each: Each, cluster: boolean, { replicated }: RedisExamination): Promise<Check[]> {
+  const primaries = told.filter((node) => node.fact('role') === 'master');
+  return [
+    await each('disk-writes', told, server.lastWrites),
+    await each('eviction', told, server.eviction),
+    await each('memory', told, server.memory),
+    await each('replicas', primaries, (node) => replicasOf(node, { replicated, cluster })),
+  ];
+}
+
+/** What the servers are asked. */
+async function askedChecks(all: readonly Node[], each: Each, cluster: boolean, { allowVolatile }: RedisExamination): Promise<Check[]> {
+  const scripts = loadScripts();
+  const primaries = all.filter((node) => node.fact('role') !== 'slave');
+  // A server that has just gone has no clock, and `append-only` says that it has gone.
+  const timings = (await Promise.all(all.map((node) => node.timing().catch(() => [])))).flat();
   const greatest = (measure: (timing: Timing) => number): Timing => timings.reduce((most, each) => (measure(each) > measure(most) ? each : most));
   return [
-    ...first,
     await each('append-only', all, (node) => server.appendOnlyFile(node, allowVolatile)),
-    await each('disk-writes', all, server.lastWrites),
-    await each('eviction', all, server.eviction),
-    await each('memory', all, server.memory),
     ...(cluster ? [check('cluster', await guarded(() => clusterState(all[0]!)))] : []),
-    await each('replicas', primaries, (node) => replicasOf(node, { replicated, cluster })),
-    check('clock', server.clockOf(greatest(({ aheadMs }) => Math.abs(aheadMs)))),
-    check('round-trip', server.roundTrip(greatest(({ roundTripMs }) => roundTripMs))),
+    ...(timings.length === 0 ? [] : [check('clock', server.clockOf(greatest(({ aheadMs }) => Math.abs(aheadMs)))), check('round-trip', server.roundTrip(greatest(({ roundTripMs }) => roundTripMs)))]),
     await each('permissions', primaries, (node) => permissions(node, scripts, cluster)),
     await each('scripts', primaries, (node) => server.scriptsLoad(node, scripts)),
   ];
 }
 
-async function overNodes(id: string, nodes: readonly Node[], rule: (node: Node) => Finding | Promise<Finding>, cluster: boolean): Promise<Check> {
+async function overNodes(id: string, nodes: readonly Node[], rule: Rule, cluster: boolean): Promise<Check> {
   const findings = await Promise.all(nodes.map((node) => guarded(() => rule(node))));
   if (!cluster && findings[0] !== undefined) return check(id, findings[0]);
   return check(id, worstOf(nodes.map(({ address }, index) => ({ place: address, finding: findings[index]! }))));
@@ -151,9 +105,9 @@ async function guarded(rule: () => Finding | Promise<Finding>): Promise<Finding>
   }
 }
 
-const untold = (error: Error): Finding =>
+const untold = (error: Error, { user }: Node): Finding =>
   error.message.includes('NOPERM')
-    ? warn('The user may not ask INFO, so this Redis was not examined.', 'ACL SETUSER USER +info, or run this as a user that may.')
+    ? warn('The user may not ask INFO: version, memory, eviction, disk and replicas were not looked at.', `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`)
     : fail(`Redis does not tell about itself: ${error.message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
 
 function kindOf(node: Node, cluster: boolean): Finding {

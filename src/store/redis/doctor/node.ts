@@ -15,21 +15,34 @@ export interface Timing {
   readonly aheadMs: number;
 }
 
+export interface NodeName {
+  /** `host:port` */
+  readonly address: string;
+  /** Whom the address given authenticates as. */
+  readonly user: string;
+}
+
+/** What a server told about itself. */
+export type Facts = Pick<Node, 'fact'>;
+
 export class Node {
   readonly address: string;
   readonly #clock: Clock;
   readonly #line: ReturnType<typeof connectOnce>;
+  /** Who we are there. */
+  readonly user: string;
   #facts: ReadonlyMap<string, string> = new Map();
 
-  private constructor(url: string, address: string, clock: Clock) {
+  private constructor(url: string, { address, user }: NodeName, clock: Clock) {
     this.address = address;
+    this.user = user;
     this.#clock = clock;
     this.#line = connectOnce(url);
   }
 
   /** Connects and authenticates; rejects with what went wrong. */
-  static async open(url: string, address: string, clock: Clock): Promise<Node> {
-    const node = new Node(url, address, clock);
+  static async open(url: string, name: NodeName, clock: Clock): Promise<Node> {
+    const node = new Node(url, name, clock);
     try {
       await node.#within(node.#line.open());
     } catch (error) {
@@ -56,6 +69,11 @@ export class Node {
         return at < 1 || line.startsWith('#') ? [] : [[line.slice(0, at), line.slice(at + 1)] as const];
       }),
     );
+  }
+
+  /** Whether it has told about itself. */
+  get told(): boolean {
+    return this.#facts.size > 0;
   }
 
   /** A line of its INFO; empty where it has none. */

@@ -48,7 +48,7 @@ const named = ([command = '', second = '']: readonly string[]): string =>
   ['CONFIG', 'CLUSTER'].includes(command) ? `${command}|${second}`.toLowerCase() : command.toLowerCase();
 
 export async function permissions(node: Node, scripts: Scripts, cluster: boolean): Promise<Finding> {
-  const user = await node.ask('ACL', 'WHOAMI').then(textOf, () => 'USER');
+  const { user } = node;
   const setUser = (commands: readonly string[]): string =>
     `redis-cli ACL SETUSER ${user} ~${usualPrefix}* '&${roots.notices}' ${commands.map((command) => `+${command}`).join(' ')}, then ACL SAVE (or CONFIG REWRITE).`;
   const wanted = [...direct(cluster), ...called(scripts)];
@@ -59,7 +59,7 @@ export async function permissions(node: Node, scripts: Scripts, cluster: boolean
     return fail(`The user may not run scripts: ${(error as Error).message}`, setUser([...new Set(wanted.map(named))]));
   }
   if (answer === null) return warn('Redis before 7.0 cannot tell what its user may do.', `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`);
-  const refused = (answer as Reply[]).map((words) => named(textOf(words).split(' ')));
+  const refused = [...new Set((answer as Reply[]).map((words) => named(textOf(words).split(' '))))];
   if (refused.length === 0) return ok(`${user} may do all that is needed`);
-  return fail(`${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and the channel ${roots.notices})`, setUser([...new Set(refused)]));
+  return fail(`${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and the channel ${roots.notices})`, setUser(refused));
 }

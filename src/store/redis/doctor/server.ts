@@ -5,18 +5,18 @@ import { limits } from '../../../limits.ts';
 import type { Scripts } from '../scripts.ts';
 import { settingOf, unaskable, volatile } from '../setting.ts';
 import { textOf } from '../reply.ts';
-import type { Node, Timing } from './node.ts';
+import type { Facts, Node, Timing } from './node.ts';
 
 /** The first with RESP 3 (HELLO), which notices and replies rely on. */
 const oldest = '6.0.0';
 
-export function version(node: Node): Finding {
+export function version(node: Facts): Finding {
   const found = node.fact('redis_version');
   const older = found.localeCompare(oldest, 'en', { numeric: true }) < 0;
   return older ? fail(`Redis ${found}`, `parley needs Redis ${oldest} or later: upgrade it.`) : ok(`Redis ${found}`);
 }
 
-export function loading(node: Node): Finding {
+export function loading(node: Facts): Finding {
   if (node.fact('loading') !== '1') return ok('no');
   const left = node.fact('loading_eta_seconds');
   return fail(`Redis is still reading its data${left === '' ? '' : `, about ${left} s more`}`, 'Wait until INFO persistence says loading:0, and ask again.');
@@ -34,11 +34,11 @@ export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promis
     if (sync === 'no') return warn('appendonly yes, appendfsync no: a power cut costs half a minute', 'redis-cli CONFIG SET appendfsync everysec, then CONFIG REWRITE.');
     return ok(`appendonly yes, appendfsync ${sync}`);
   } catch {
-    return bad(`${unaskable}.`, 'ACL SETUSER USER +config|get, or PARLEY_ALLOW_VOLATILE=1 if the service keeps its data.');
+    return bad(`${unaskable}.`, `redis-cli ACL SETUSER ${node.user} +config|get, or PARLEY_ALLOW_VOLATILE=1 if the service keeps its data.`);
   }
 }
 
-export function lastWrites(node: Node): Finding {
+export function lastWrites(node: Facts): Finding {
   const said = (name: string): boolean => !['', 'ok'].includes(node.fact(name));
   const look = 'Look at the disk of Redis (space, rights of its dir) and into its log';
   if (said('aof_last_write_status')) return fail('The last write of the append-only file failed, so Redis refuses writes.', `${look}.`);
@@ -47,7 +47,7 @@ export function lastWrites(node: Node): Finding {
   return ok('the last ones went well');
 }
 
-export function eviction(node: Node): Finding {
+export function eviction(node: Facts): Finding {
   const policy = node.fact('maxmemory_policy');
   if (policy === 'noeviction' || policy === '') return ok(policy || 'not told');
   const advice = 'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.';
@@ -55,7 +55,7 @@ export function eviction(node: Node): Finding {
   return fail(`maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`, advice);
 }
 
-export function memory(node: Node): Finding {
+export function memory(node: Facts): Finding {
   const [used, most] = [Number(node.fact('used_memory')), Number(node.fact('maxmemory'))];
   if (!(most > 0)) return ok(`${bytes(used)} used, no maxmemory`);
   const found = `${bytes(used)} used of ${bytes(most)} (maxmemory)`;
@@ -85,6 +85,6 @@ export async function scriptsLoad(node: Node, scripts: Scripts): Promise<Finding
   );
   const [first] = wrong.flat();
   if (first === undefined) return ok(`all ${all.length} load`);
-  if (first.includes('NOPERM')) return warn('The user may not load scripts (SCRIPT LOAD), so they were not tried; parley itself sends them with EVAL.', 'ACL SETUSER USER +script|load, to have them tried.');
+  if (first.includes('NOPERM')) return warn('The user may not load scripts (SCRIPT LOAD), so they were not tried; parley itself sends them with EVAL.', `redis-cli ACL SETUSER ${node.user} +script|load, to have them tried.`);
   return fail(`${wrong.flat().length} of ${all.length} do not load, ${first}`, 'Install parley again (npm ci); if Redis is a substitute it lacks what the scripts need.');
 }
