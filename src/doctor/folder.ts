@@ -1,6 +1,6 @@
 /** What is wrong with a data folder: with the folder, the secrets in it, the store in it. Nothing in it is changed. */
 import { constants } from 'node:fs';
-import { access, readFile, stat } from 'node:fs/promises';
+import { access, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Ids } from '../ids.ts';
@@ -15,7 +15,7 @@ export async function examineFolder(folder: string, config: Config, ids: Ids): P
   if (there.status === 'fail') return [check('folder', there)];
   if (!(await exists(folder))) return [check('folder', there), ...(await filesystemChecks(await nearest(folder), 0))];
   const file = dataFile(folder);
-  const size = (await stat(file).catch(() => null))?.size ?? 0;
+  const size = await bytesIn(folder);
   const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET');
   const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN');
   const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check];
@@ -23,6 +23,12 @@ export async function examineFolder(folder: string, config: Config, ids: Ids): P
 }
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);
+
+/** Of the files that lie in it: the database, its journal, the secrets. */
+async function bytesIn(folder: string): Promise<number> {
+  const sizes = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name)).then(({ size }) => size, () => 0)));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
 
 /** The innermost folder above that is there. */
 async function nearest(folder: string): Promise<string> {

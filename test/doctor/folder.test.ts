@@ -125,7 +125,14 @@ t.test('a store that a parley runs on: named, not looked into, not disturbed', a
   t.equal(made.status, 201);
   await server.kill('SIGKILL');
 
+  const files = async (): Promise<[string, Buffer][]> => {
+    const names = (await readdir(folder)).filter((name) => name !== 'lock.mdb').sort();
+    return Promise.all(names.map(async (name): Promise<[string, Buffer]> => [name, await readFile(join(folder, name))]));
+  };
+  const before = await files();
   const left = await examined(folder, { PARLEY_SECRET: secret });
+  t.ok(before.some(([name]) => name.startsWith('journal-')), 'some of it lies in the journal');
+  t.same(await files(), before, 'which stays as it was');
   t.same(unwell(left), []);
   t.equal(left.of('store').found, 'opens, and no parley runs on it');
   t.equal(left.of('format').found, '2 workspaces read well');

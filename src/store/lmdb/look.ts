@@ -9,7 +9,7 @@ import { Memories } from '../embedded/memories.ts';
 import { Notices } from '../embedded/notices.ts';
 import { Sessions } from '../embedded/sessions.ts';
 import { UsageBook } from '../embedded/usage.ts';
-import type { Engine } from '../engine.ts';
+import { JournaledEngine, type Base } from '../journal.ts';
 import { Ledger } from '../ledger.ts';
 import { livingOwner, ownerKey } from './owner.ts';
 import type { Owner } from './owner.ts';
@@ -47,9 +47,9 @@ export async function ownerOf(folder: string): Promise<Owner | null> {
   }
 }
 
-/** What the folder's store holds, for as long as `run` takes. */
+/** What the folder's store holds, for as long as `run` takes; with what its last process left in the journal. */
 export async function lookInto<T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> {
-  const ledger = new Ledger(new Reading(folder));
+  const ledger = new Ledger(new JournaledEngine(new Reading(folder), folder, { flushes: false, onlyReads: true }));
   await ledger.open();
   try {
     const sessions = new Sessions(ledger, new Memories(ledger), new UsageBook(ledger));
@@ -59,7 +59,7 @@ export async function lookInto<T>(folder: string, run: (records: Records) => Pro
   }
 }
 
-class Reading implements Engine {
+class Reading implements Base {
   readonly name = 'lmdb';
   readonly #folder: string;
   #database!: RootDatabase<Buffer, string>;
@@ -87,6 +87,8 @@ class Reading implements Engine {
   write(): Promise<never> {
     return Promise.reject(new Error('This is only a look.'));
   }
+
+  async flushed(): Promise<void> {}
 
   pause(): Promise<void> {
     return this.#database.prefetch([ownerKey]);

@@ -38,7 +38,7 @@ const credentials = 'They stand in PARLEY_STORE as redis://USER:PASSWORD@HOST:PO
 function byWord(message: string, { address, named }: Place): Finding | null {
   if (message.startsWith('WRONGPASS')) return fail(`${address} refuses the ${named ? 'user name or password' : 'user default without a password'}.`, `Correct them. ${credentials}`);
   if (message.startsWith('NOAUTH')) return fail(`${address} wants a password, and none is given.`, `Add it. ${credentials}`);
-  if (message.startsWith('NOPERM')) return fail(`${address} does not let the user in: ${message}`, 'Give the user what it needs with ACL SETUSER: README, "Settings".');
+  if (message.startsWith('NOPERM')) return fail(`${address} does not let the user in: ${message}`, 'redis-cli ACL GETUSER NAME shows what it may do; add what is named there with ACL SETUSER NAME +COMMAND.');
   if (message.startsWith('DENIED')) return fail(`${address} is in protected mode.`, 'Set a password on Redis (CONFIG SET requirepass …) and give it in PARLEY_STORE.');
   if (/max number of clients/.test(message)) return fail(`${address} has no connection left.`, 'Raise it: CONFIG SET maxclients 10000, then CONFIG REWRITE; CLIENT LIST shows who holds them.');
   if (/^NOPROTO|unknown command .?HELLO/i.test(message)) return fail(`${address} is older than Redis 6.0.`, 'Run Redis 7 or later.');
