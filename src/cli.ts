@@ -4,6 +4,7 @@ import about from '../package.json' with { type: 'json' };
 import { registerAssistants } from './cli/assistants.ts';
 import { registerChat } from './cli/chat.ts';
 import { registerCredentials } from './cli/credentials.ts';
+import { registerDoctor } from './cli/doctor.ts';
 import { exitCode, failureJson, failureLine } from './cli/failure.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerMachines } from './cli/machines.ts';
@@ -39,7 +40,7 @@ function command(): Command {
     .hook('preAction', (_program, action) => {
       json = action.opts().json === true;
     });
-  const registrations = [registerServe, registerChat, registerAssistants, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines];
+  const registrations = [registerServe, registerChat, registerAssistants, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor];
   for (const register of registrations) register(program);
   return program;
 }

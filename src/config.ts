@@ -132,7 +132,7 @@ function storeSetting(value: string): Config['store'] {
 }
 
 /** A store's URL may hold a password, and a mistaken password a slash. */
-const redacted = (url: string): string => url.replace(/^([^/]*\/\/).*@/, '$1…@');
+export const redacted = (url: string): string => url.replace(/^([^/]*\/\/).*@/, '$1…@');
 
 function proxies(value: string): string[] {
   const items = value.split(',').map((item) => item.trim()).filter((item) => item !== '');

@@ -109,6 +109,16 @@ export const limits = {
   foreignPollMs: 50, // between looks at a turn that another process runs
   catalogFreshMs: 800, // how old what the console changes may be without asking the store; a second at most, with the asking
 
+  // The doctor
+  doctorRoundTrips: 5,
+  doctorClockMs: 1_000, // how far a clock may be off
+  doctorMemoryShare: 0.8, // of Redis's maxmemory
+  doctorReplicaLagSeconds: 10,
+  doctorRowsMax: 1_000, // workspaces, or credentials of one, that are looked at
+  doctorDiskBytesLow: 1024 * 1024 * 1024,
+  doctorDiskBytesMin: 64 * 1024 * 1024,
+  doctorPortMs: 2_000, // for whoever has the port to say who it is
+
   // Ending
   drainMs: 30_000, // contract 11
 } as const;

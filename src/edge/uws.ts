@@ -25,7 +25,8 @@ export async function openUwsEdge(listener: EdgeListener, bounds: EdgeBounds, cl
   return new UwsEdge(engine, listener, bounds, clock);
 }
 
-async function loadEngine(): Promise<Engine> {
+/** Rejects with one sentence where the native part does not load. */
+export async function loadEngine(): Promise<Engine> {
   try {
     const module: { default?: Engine } & Engine = await import('uWebSockets.js');
     const engine = module.default ?? module;

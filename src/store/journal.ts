@@ -29,6 +29,8 @@ const backlogMax = 8;
 export interface JournalOptions {
   /** A batch counts once it is on the disk. */
   readonly flushes: boolean;
+  /** Nothing is written, neither files nor the database: what an earlier process left is read and stays where it is. */
+  readonly onlyReads?: boolean;
   /** When the database gets what waits, and in transactions of how many rows. */
   readonly bounds?: Readonly<Record<'journalRowsMax' | 'journalBytesMax' | 'journalChunkRows', number>>;
 }
@@ -45,6 +47,7 @@ export class JournaledEngine implements Engine {
   readonly #base: Base;
   readonly #folder: string;
   readonly #flushes: boolean;
+  readonly #onlyReads: boolean;
   readonly #bounds: NonNullable<JournalOptions['bounds']>;
   #segment: Segment | null = null;
   /** The files before it, by path, whose rows wait. */
@@ -57,18 +60,22 @@ export class JournaledEngine implements Engine {
   #taking: Promise<boolean> | null = null;
   #writesSinceFailure = 0;
 
-  constructor(base: Base, folder: string, { flushes, bounds = limits }: JournalOptions) {
+  constructor(base: Base, folder: string, { flushes, onlyReads = false, bounds = limits }: JournalOptions) {
     this.name = base.name;
     this.#base = base;
     this.#folder = folder;
     this.#flushes = flushes;
+    this.#onlyReads = onlyReads;
     this.#bounds = bounds;
   }
 
   async open(): Promise<void> {
     await this.#base.open();
     try {
-      await this.#recover();
+      this.#readLeft();
+      if (this.#onlyReads) return;
+      // Has the database take what an earlier process left.
+      if (this.#files.length > 0) await this.#take();
       this.#begin();
     } catch (error) {
       await this.#base.close();
@@ -78,6 +85,7 @@ export class JournaledEngine implements Engine {
 
   /** What the database does not take stays in the files, for the next to open it. */
   async close(): Promise<void> {
+    if (this.#onlyReads) return this.#base.close();
     await this.#taking;
     while ((this.#sealed !== null || this.#waiting.size > 0) && (await this.#relieve()));
     const empty = this.#sealed === null && this.#waiting.size === 0;
@@ -100,6 +108,7 @@ export class JournaledEngine implements Engine {
   }
 
   async write(rows: Iterable<Write>): Promise<void> {
+    if (this.#onlyReads) throw new Error('It was opened for reading only.');
     if (this.#full(backlogMax)) {
       this.#oftenRelieve();
       throw new Error('The database does not take what waits in the journal.');
@@ -198,12 +207,11 @@ export class JournaledEngine implements Engine {
     }
   }
 
-  /** Has the database take what an earlier process left. */
-  async #recover(): Promise<void> {
+  /** The rows that an earlier process left in its files wait. */
+  #readLeft(): void {
     const stored = this.#base.get(nextKey);
     this.#next = stored === undefined ? 0 : Number(Buffer.from(stored).toString());
     const names = readdirSync(this.#folder).filter((name) => fileName.test(name)).sort();
-    if (names.length === 0) return;
     this.#files = names.map((name) => join(this.#folder, name));
     const firsts = names.map((name) => Number(fileName.exec(name)![1]));
     for (const [index, file] of this.#files.entries()) {
@@ -215,6 +223,5 @@ export class JournaledEngine implements Engine {
         for (const entry of entries) this.#apply(entry);
       }
     }
-    await this.#take();
   }
 }

@@ -14,10 +14,9 @@ import { StoreUnavailable } from '../store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { Appended, changed, type Row, type Write } from './engine.ts';
 import { JournaledEngine, type Base } from './journal.ts';
-import { isAlive, thisProcess } from './lmdb/owner.ts';
+import { livingOwner, ownerKey, thisProcess } from './lmdb/owner.ts';
 import type { Owner } from './lmdb/owner.ts';
-
-const ownerKey = 'owner';
+import { rowsOf } from './lmdb/rows.ts';
 
 export interface LmdbOptions {
   /** When a step counts as done: committed to the system, or on the disk. */
@@ -75,10 +74,7 @@ export class LmdbEngine implements Base {
   }
 
   *range(from: string, to: string, reverse: boolean): Generator<Row> {
-    const bounds = reverse
-      ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse: true }
-      : { start: from, end: to };
-    for (const { key, value } of this.#database.getRange(bounds)) yield [key, value];
+    yield* rowsOf(this.#database, from, to, reverse);
   }
 
   async write(rows: Iterable<Write>): Promise<void> {
@@ -118,9 +114,8 @@ export class LmdbEngine implements Base {
 /** Makes this process the owner: null, or the living owner who stays it. */
 function claim(database: RootDatabase<Buffer, string>): Owner | null {
   return database.transactionSync(() => {
-    const stored = database.get(ownerKey);
-    const holder = stored === undefined ? null : (JSON.parse(stored.toString()) as Owner);
-    if (holder !== null && isAlive(holder)) return holder;
+    const holder = livingOwner(database.get(ownerKey));
+    if (holder !== null) return holder;
     database.putSync(ownerKey, Buffer.from(JSON.stringify(thisProcess())));
     return null;
   });

@@ -9,15 +9,14 @@ import type {
 import { StoreUnavailable } from '../store.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
-import { Roots } from './redis/keys.ts';
+import { Roots, usualPrefix } from './redis/keys.ts';
 import { Link } from './redis/link.ts';
 import { RedisNotices } from './redis/notices.ts';
 import { Registry } from './redis/registry.ts';
-import { textOf } from './redis/reply.ts';
-import type { Reply } from './redis/reply.ts';
 import { loadScripts } from './redis/scripts.ts';
 import type { Scripts } from './redis/scripts.ts';
 import { RedisSessions } from './redis/sessions.ts';
+import { settingOf, unaskable, volatile } from './redis/setting.ts';
 import { RedisSweep } from './redis/sweep.ts';
 import { RedisTranscript } from './redis/transcript.ts';
 import { RedisTurns } from './redis/turns.ts';
@@ -51,7 +50,7 @@ export class RedisStore implements Store {
   readonly #sweep: RedisSweep;
   readonly #notices: RedisNotices;
 
-  constructor(url: string, { clock, ids, prefix = 'parley:', allowVolatile = false, durability = 'local', scripts = loadScripts() }: RedisOptions) {
+  constructor(url: string, { clock, ids, prefix = usualPrefix, allowVolatile = false, durability = 'local', scripts = loadScripts() }: RedisOptions) {
     const link = new Link(url, clock, scripts);
     const durable = durability === 'replicated' ? link.runReplicated.bind(link) : link.run.bind(link);
     const roots = new Roots(prefix);
@@ -181,26 +180,14 @@ export class RedisStore implements Store {
   async #refuseVolatile(): Promise<void> {
     let setting: string;
     try {
-      const answer = (await this.#link.send(this.#roots.registry, 'CONFIG', 'GET', 'appendonly')) as unknown;
-      setting = configured(answer);
+      setting = await settingOf((...words) => this.#link.send(this.#roots.registry, ...words), 'appendonly');
     } catch (error) {
-      throw new StoreUnavailable(
-        'Redis does not let parley ask whether it keeps an append-only file (CONFIG GET appendonly): allow it, or start with --allow-volatile if the service keeps its data.',
-        { cause: error },
-      );
+      throw new StoreUnavailable(`${unaskable}: allow it, or start with --allow-volatile if the service keeps its data.`, { cause: error });
     }
     if (setting === 'yes') return;
-    throw new StoreUnavailable(
-      'Redis keeps no append-only file and would lose what it acknowledged: set appendonly yes and appendfsync everysec, or start with --allow-volatile.',
-    );
+    throw new StoreUnavailable(`${volatile}: set appendonly yes and appendfsync everysec, or start with --allow-volatile.`);
   }
 }
-
-/** The one setting that was asked for: a map of RESP3, as node-redis has it. */
-const configured = (answer: unknown): string => {
-  const reply: Reply[] = Array.isArray(answer) ? answer : answer instanceof Map ? [...answer.entries()].flat() : Object.entries(answer as object).flat();
-  return textOf(reply[1]);
-};
 
 /** `redis://host:port` or `rediss:`; `redis-cluster://host:port,host:port` or `rediss-cluster:`. */
 export const redisStore = (url: string, options: RedisOptions): Store => new RedisStore(url, options);

@@ -42,7 +42,8 @@ export const rooms: readonly Room[] = [
   room('model', ['src/model.ts'], [...ground], 'An interface shows nothing of its implementations.'),
   room('history', ['src/model/history.ts'], ['model', ...ground], 'What a provider is told does not depend on the provider.'),
   room('framing', ['src/edge/event-stream.ts'], [...ground], 'Events are framed alike for both engines.'),
-  room('stores', ['src/store/'], ['store', ...ground, 'budget'], 'An implementation knows its interface and the leaves.'),
+  room('findings', ['src/doctor/check.ts', 'src/doctor/records.ts'], ['store', ...ground], 'A store that is looked over says what it finds in the shape that all have.'),
+  room('stores', ['src/store/'], ['store', 'findings', ...ground, 'budget'], 'An implementation knows its interface and the leaves.'),
   room('engines', ['src/edge/'], ['edge', 'framing', ...ground], 'An implementation knows its interface and the leaves.'),
   room('models', ['src/model/'], ['model', 'history', ...ground], 'An implementation knows its interface and the leaves.'),
 
@@ -79,9 +80,15 @@ export const rooms: readonly Room[] = [
     'The one place that constructs things names the implementations.',
   ),
   room(
+    'doctor',
+    ['src/doctor.ts', 'src/doctor/'],
+    ['findings', 'first start', 'stores', 'engines', 'store', ...ground, 'package.json'],
+    'It looks at what main would construct, and constructs none of it.',
+  ),
+  room(
     'command',
     ['src/cli.ts', 'src/cli/'],
-    ['main', 'charts', 'client', 'wire', ...ground, 'package.json'],
+    ['main', 'doctor', 'charts', 'client', 'wire', ...ground, 'package.json'],
     'The command line talks to a server over HTTP, or starts one.',
   ),
 ];

@@ -11,9 +11,18 @@ export interface Owner {
   readonly started: string;
 }
 
+/** The row of the store that names its owner. */
+export const ownerKey = 'owner';
+
+/** The owner that the row names, if that process lives. */
+export function livingOwner(row: Uint8Array | undefined): Owner | null {
+  const owner = row === undefined ? null : (JSON.parse(Buffer.from(row).toString()) as Owner);
+  return owner !== null && isAlive(owner) ? owner : null;
+}
+
 export const thisProcess = (): Owner => ({ pid: process.pid, started: startOf(process.pid) });
 
-export function isAlive(owner: Owner): boolean {
+function isAlive(owner: Owner): boolean {
   try {
     process.kill(owner.pid, 0);
   } catch (error) {

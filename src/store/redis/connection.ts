@@ -29,7 +29,8 @@ const clientOptions = {
   },
 };
 
-const single = (url: string) => createClient({ ...clientOptions, url, RESP: 3 });
+const single = (url: string, reconnectStrategy: false | ((tries: number) => number) = clientOptions.socket.reconnectStrategy) =>
+  createClient({ ...clientOptions, url, RESP: 3, socket: { ...clientOptions.socket, reconnectStrategy } });
 type Client = ReturnType<typeof single>;
 
 const sendOn = (client: Client, args: Arguments): Promise<Reply> => client.sendCommand([...args], commandOptions) as unknown as Promise<Reply>;
@@ -66,15 +67,32 @@ export function connectSingle(url: string): Connection {
   };
 }
 
-/** `redis-cluster://[user:password@]host:port,host:port`, or `rediss-cluster:` over TLS. */
-function clusterOf(url: string) {
+/** One server, tried once: who examines it wants to hear what is wrong instead of waiting for better times. */
+export function connectOnce(url: string) {
+  const client = quiet(single(url, false));
+  return {
+    open: async (): Promise<void> => void (await client.connect()),
+    close: (): void => ended(client),
+    send: (args: Arguments): Promise<Reply> => sendOn(client, args),
+  };
+}
+
+export const isCluster = (url: string): boolean => /^rediss?-cluster:/.test(url);
+
+/** `redis-cluster://[user:password@]host:port,host:port`, or `rediss-cluster:` over TLS, taken apart; `user` is as it stands there. */
+export function clusterAddress(url: string): { readonly secure: '' | 's'; readonly user: string | undefined; readonly hosts: readonly string[] } {
   const [, secure, user, hosts] = /^redis(s?)-cluster:\/\/(?:([^@]*)@)?([^/]+)\/?$/.exec(url) ?? [];
   if (hosts === undefined) throw new Error('The address of a cluster must be redis-cluster://host:port,host:port.');
+  return { secure: secure === 's' ? 's' : '', user, hosts: hosts.split(',') };
+}
+
+function clusterOf(url: string) {
+  const { secure, user, hosts } = clusterAddress(url);
   const [username, password] = (user ?? '').split(':').map(decodeURIComponent);
   const access = user === undefined ? {} : { username: username!, password: password ?? '' };
   const socket = secure === 's' ? { ...clientOptions.socket, tls: true as const } : clientOptions.socket;
   return createCluster({
-    rootNodes: hosts.split(',').map((host) => ({ ...clientOptions, ...access, socket, url: `redis${secure}://${host}` })),
+    rootNodes: hosts.map((host) => ({ ...clientOptions, ...access, socket, url: `redis${secure}://${host}` })),
     defaults: { ...clientOptions, ...access, socket },
     RESP: 3,
     topologyRefreshOnReconnectionAttemptStrategy: limits.redisTopologyMs,

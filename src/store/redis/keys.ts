@@ -7,6 +7,9 @@ import { memory, part } from '../embedded/keys.ts';
 
 export { part };
 
+/** Stands before every key of an installation. */
+export const usualPrefix = 'parley:';
+
 export class Roots {
   readonly prefix: string;
 

@@ -5,7 +5,7 @@
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { StoreUnavailable } from '../../store.ts';
-import { connectCluster, connectSingle } from './connection.ts';
+import { connectCluster, connectSingle, isCluster } from './connection.ts';
 import type { Connection } from './connection.ts';
 import type { Argument, Reply } from './reply.ts';
 import type { ScriptName, Scripts } from './scripts.ts';
@@ -25,7 +25,7 @@ export class Link {
   constructor(url: string, clock: Clock, scripts: Scripts) {
     this.#clock = clock;
     this.#scripts = scripts;
-    this.#connection = url.startsWith('redis-cluster:') || url.startsWith('rediss-cluster:') ? connectCluster(url) : connectSingle(url);
+    this.#connection = isCluster(url) ? connectCluster(url) : connectSingle(url);
   }
 
   async open(): Promise<void> {

@@ -1,0 +1,71 @@
+/** What is wrong with the program itself: the Node that runs it, its settings, the engine that it serves with. */
+import about from '../../package.json' with { type: 'json' };
+import { readConfig, SettingError, settings, type Config } from '../config.ts';
+import { loadEngine } from '../edge/uws.ts';
+import type { Ids } from '../ids.ts';
+import { readSecrets } from '../secrets.ts';
+import { check, fail, ok, warn } from './check.ts';
+import type { Check, Finding } from './check.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function nodeVersion(running = process.versions.node): Finding {
+  const wanted = about.engines.node.replace('>=', '');
+  const older = running.localeCompare(wanted, 'en', { numeric: true }) < 0;
+  return older ? fail(`Node ${running}`, `parley needs Node ${wanted} or later: install it.`) : ok(`Node ${running}`);
+}
+
+/** Every setting that cannot be used, each by itself; and the settings without those. Null if the store's is among them. */
+export function settingsOf(environment: Environment, ids: Ids): { readonly checks: Check[]; readonly config: Config | null } {
+  const wrong = new Map<string, Check>();
+  const store = environment['PARLEY_STORE'];
+  const tried = (variable: string, values: Environment): void => {
+    const said = sentence(() => readConfig(values));
+    if (said !== null) wrong.set(variable, check('settings', fail(said, `Correct ${variable}: parley serve --help.`)));
+  };
+  tried('PARLEY_STORE', { PARLEY_STORE: store });
+  const usable = wrong.size === 0;
+  // What a setting may be can depend on the store.
+  for (const { variable } of settings) {
+    if (variable !== 'PARLEY_STORE') tried(variable, { ...(usable && { PARLEY_STORE: store }), [variable]: environment[variable] });
+  }
+  const config = usable ? readConfig(Object.fromEntries(Object.entries(environment).filter(([variable]) => !wrong.has(variable)))) : null;
+  const checks = [...wrong.values(), ...(config === null ? [] : lacking(config, ids).filter((one) => !wrong.has(one.variable)).map((one) => one.check))];
+  return { checks: checks.length > 0 ? checks : [check('settings', ok('valid'))], config };
+}
+
+/** What the processes on one Redis must be given. */
+function lacking(config: Config, ids: Ids): { readonly variable: string; readonly check: Check }[] {
+  if (config.store.kind !== 'redis') return [];
+  const cases = [
+    { variable: 'PARLEY_SECRET', given: { ...config, operatorToken: 'given' } },
+    { variable: 'PARLEY_OPERATOR_TOKEN', given: { ...config, secret: 'given' } },
+  ];
+  return cases.flatMap(({ variable, given }) => {
+    const said = sentence(() => readSecrets(given, ids));
+    return said === null ? [] : [{ variable, check: check('settings', fail(said, `Make one once (openssl rand -hex 32) and set ${variable} to it everywhere.`)) }];
+  });
+}
+
+function sentence(run: () => unknown): string | null {
+  try {
+    run();
+    return null;
+  } catch (error) {
+    if (error instanceof SettingError) return error.message;
+    throw error;
+  }
+}
+
+/** As the server chooses it. */
+export async function engine({ edge }: Config, load: () => Promise<unknown> = loadEngine): Promise<Finding> {
+  if (edge === 'node') return ok('node:http, as PARLEY_EDGE says');
+  try {
+    await load();
+    return ok('uWebSockets.js loads');
+  } catch (error) {
+    const said = (error as Error).message;
+    if (edge === 'uws') return fail(said, 'Unset PARLEY_EDGE, so that node:http serves, or run on Linux with glibc and Node 20.');
+    return warn(`${said} node:http serves instead.`, 'All works; a streamed event costs about half as much processor time again. Run on Linux with glibc and Node 20 to have uWebSockets.js.');
+  }
+}

@@ -1,0 +1,62 @@
+/** What a store holds, looked at without a change: that this version can read it, and that its credentials open. */
+import type { Ids } from '../ids.ts';
+import { limits } from '../limits.ts';
+import type { Catalog, CatalogKind, CatalogRecords, Credential, Page, Store, Workspace } from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
+import { openVault } from '../vault.ts';
+import { check, fail, ok, warn } from './check.ts';
+import type { Check } from './check.ts';
+
+/** The readers of a store that are needed for it. */
+export interface Records {
+  readonly catalog: Pick<Catalog, 'list'>;
+  readonly sessions: Store['sessions'];
+}
+
+/** `secret` is null where none is set or kept: then no credential can be opened. Rejects with `StoreUnavailable` if the store cannot be asked. */
+export async function examineRecords(records: Records, secret: string | null, ids: Ids): Promise<Check[]> {
+  let workspaces: Workspace[];
+  const credentials: Credential[] = [];
+  try {
+    workspaces = await firstOf(records, 'workspace', '');
+    for (const { id } of workspaces) {
+      for (const kind of ['assistant', 'key'] as const) await records.catalog.list(kind, id, { limit: limits.listMax, after: null, order: 'desc' });
+      await records.sessions(id, { assistantIds: null, status: null, activeSince: 0, now: 0 }, { limit: 1, after: null, order: 'desc' });
+      credentials.push(...(await firstOf(records, 'credential', id)));
+    }
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    const advice = 'If a later version of parley has written here, run that one; otherwise bring back the last good copy of the store.';
+    return [check('format', fail(`What is stored cannot be read: ${(error as Error).message}`, advice))];
+  }
+  return [check('format', ok(counted(workspaces.length))), opening(credentials, secret, ids)];
+}
+
+function counted(workspaces: number): string {
+  if (workspaces === 0) return 'nothing is stored yet';
+  if (workspaces === 1) return 'one workspace reads well';
+  return workspaces < limits.doctorRowsMax ? `${workspaces} workspaces read well` : `the first ${workspaces} workspaces read well`;
+}
+
+async function firstOf<K extends CatalogKind>({ catalog }: Records, kind: K, workspaceId: string): Promise<CatalogRecords[K][]> {
+  const found: CatalogRecords[K][] = [];
+  for (let after: string | null = null; found.length < limits.doctorRowsMax; ) {
+    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, { limit: limits.listMax, after, order: 'asc' });
+    found.push(...page.items);
+    if (page.next === null) break;
+    after = page.next;
+  }
+  return found;
+}
+
+/** A credential that does not open is one whose assistants answer 503 `assistant_unavailable`. */
+function opening(credentials: readonly Credential[], secret: string | null, ids: Ids): Check {
+  if (credentials.length === 0) return check('credentials', ok('none is stored'));
+  if (secret === null) return check('credentials', fail(`${credentials.length} stored, and no PARLEY_SECRET to open them with`, 'Set the PARLEY_SECRET that they were stored under.'));
+  const vault = openVault(secret, ids);
+  const shut = credentials.filter(({ workspaceId, id, sealed }) => vault.open(workspaceId, id, sealed) === null);
+  if (shut.length === 0) return check('credentials', ok(`all ${credentials.length} open with PARLEY_SECRET`));
+  const found = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut.slice(0, 3).map(({ id }) => id).join(', ')}${shut.length > 3 ? ', …' : ''})`;
+  if (shut.length === credentials.length) return check('credentials', fail(found, 'Set the PARLEY_SECRET that they were stored under, or enter them again: parley credentials create.'));
+  return check('credentials', warn(found, 'They were stored under another PARLEY_SECRET. Enter them again: parley credentials create.'));
+}

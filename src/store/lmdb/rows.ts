@@ -1,0 +1,10 @@
+import type { RootDatabase } from 'lmdb';
+import type { Row } from '../engine.ts';
+
+/** Rows from `from` (inclusive) to `to` (exclusive), the greatest key first if `reverse`. */
+export function* rowsOf(database: RootDatabase<Buffer, string>, from: string, to: string, reverse: boolean): Generator<Row> {
+  const bounds = reverse
+    ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse: true }
+    : { start: from, end: to };
+  for (const { key, value } of database.getRange(bounds)) yield [key, value];
+}

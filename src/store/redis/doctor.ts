@@ -1,0 +1,146 @@
+/**
+ * What is wrong with a Redis, or a Redis Cluster, as a store. Nothing is written to it but the scripts, which are loaded
+ * to see that they compile.
+ */
+import type { Clock } from '../../clock.ts';
+import { check, fail, ok, warn, worstOf } from '../../doctor/check.ts';
+import type { Check, Finding } from '../../doctor/check.ts';
+import type { Ids } from '../../ids.ts';
+import type { Records } from '../../doctor/records.ts';
+import { RedisCatalog } from './catalog.ts';
+import { isCluster } from './connection.ts';
+import { clusterState, replicasOf } from './doctor/cluster.ts';
+import type { Node, Timing } from './doctor/node.ts';
+import { permissions } from './doctor/permissions.ts';
+import { reach } from './doctor/reach.ts';
+import * as server from './doctor/server.ts';
+import { Roots, usualPrefix } from './keys.ts';
+import { Link } from './link.ts';
+import { Registry } from './registry.ts';
+import { loadScripts } from './scripts.ts';
+import { RedisSessions } from './sessions.ts';
+
+export interface RedisExamination {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly allowVolatile: boolean;
+  readonly replicated: boolean;
+  /** Looks at what is stored, once the rest allows it. */
+  readonly records: (records: Records) => Promise<Check[]>;
+}
+
+export async function examineRedis(url: string, examination: RedisExamination): Promise<Check[]> {
+  const found = await reach(url, examination.clock);
+  try {
+    const checks = [...found.checks];
+    if (found.nodes.length > 0) checks.push(...(await examineNodes(url, found.nodes, examination)));
+    if (checks.some(({ id, status }) => status === 'fail' && preventing.has(id))) return checks;
+    return [...checks, ...(await withRecords(url, examination))];
+  } finally {
+    for (const node of found.nodes) node.close();
+  }
+}
+
+/** What keeps the store from being read at all. */
+const preventing = new Set(['reachable', 'kind', 'loading', 'version', 'cluster', 'permissions', 'scripts']);
+
+type Rule = (node: Node) => Finding | Promise<Finding>;
+type Each = (id: string, nodes: readonly Node[], rule: Rule) => Promise<Check>;
+
+async function examineNodes(url: string, all: readonly Node[], examination: RedisExamination): Promise<Check[]> {
+  const cluster = isCluster(url);
+  const each: Each = (id, nodes, rule) => overNodes(id, nodes, rule, cluster);
+  const info = await each('info', all, (node) => node.learn().then(() => ok('told'), (error: Error) => untold(error, node)));
+  if (info.status === 'fail') return [info];
+  const told = all.filter((node) => node.told);
+  const first = told.length === 0 ? [] : [await each('kind', told, (node) => kindOf(node, cluster)), await versions(told, cluster), await each('loading', told, server.loading)];
+  if (first.some(({ status }) => status === 'fail')) return first;
+  return [
+    ...(info.status === 'ok' ? [] : [info]),
+    ...first,
+    ...(told.length === 0 ? [] : await toldChecks(told, each, cluster, examination)),
+    ...(await askedChecks(all, each, cluster, examination)),
+  ];
+}
+
+/** What the servers tell about themselves. */
+async function toldChecks(told: readonly Node[], each: Each, cluster: boolean, { replicated }: RedisExamination): Promise<Check[]> {
+  const primaries = told.filter((node) => node.fact('role') === 'master');
+  return [
+    await each('disk-writes', told, server.lastWrites),
+    await each('eviction', told, server.eviction),
+    await each('memory', told, server.memory),
+    await each('replicas', primaries, (node) => replicasOf(node, { replicated, cluster })),
+  ];
+}
+
+/** What the servers are asked. */
+async function askedChecks(all: readonly Node[], each: Each, cluster: boolean, { allowVolatile }: RedisExamination): Promise<Check[]> {
+  const scripts = loadScripts();
+  const primaries = all.filter((node) => node.fact('role') !== 'slave');
+  // A server that has just gone has no clock, and `append-only` says that it has gone.
+  const timings = (await Promise.all(all.map((node) => node.timing().catch(() => [])))).flat();
+  const greatest = (measure: (timing: Timing) => number): Timing => timings.reduce((most, each) => (measure(each) > measure(most) ? each : most));
+  return [
+    await each('append-only', all, (node) => server.appendOnlyFile(node, allowVolatile)),
+    ...(cluster ? [check('cluster', await guarded(() => clusterState(all[0]!)))] : []),
+    ...(timings.length === 0 ? [] : [check('clock', server.clockOf(greatest(({ aheadMs }) => Math.abs(aheadMs)))), check('round-trip', server.roundTrip(greatest(({ roundTripMs }) => roundTripMs)))]),
+    await each('permissions', primaries, (node) => permissions(node, scripts, cluster)),
+    await each('scripts', primaries, (node) => server.scriptsLoad(node, scripts)),
+  ];
+}
+
+async function overNodes(id: string, nodes: readonly Node[], rule: Rule, cluster: boolean): Promise<Check> {
+  const findings = await Promise.all(nodes.map((node) => guarded(() => rule(node))));
+  if (!cluster && findings[0] !== undefined) return check(id, findings[0]);
+  return check(id, worstOf(nodes.map(({ address }, index) => ({ place: address, finding: findings[index]! }))));
+}
+
+/** A server that went away or refuses meanwhile is a finding too. */
+async function guarded(rule: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await rule();
+  } catch (error) {
+    return fail(`not told: ${(error as Error).message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
+  }
+}
+
+const untold = (error: Error, { user }: Node): Finding =>
+  error.message.includes('NOPERM')
+    ? warn('The user may not ask INFO: version, memory, eviction, disk and replicas were not looked at.', `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`)
+    : fail(`Redis does not tell about itself: ${error.message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
+
+function kindOf(node: Node, cluster: boolean): Finding {
+  const [mode, role] = [node.fact('redis_mode'), node.fact('role')];
+  if (mode === 'sentinel') return fail('This is a Sentinel, which stores nothing.', 'Give the address of the primary that it watches: SENTINEL GET-MASTER-ADDR-BY-NAME.');
+  if (cluster && mode !== 'cluster') return fail('This Redis is no cluster.', 'Write redis: instead of redis-cluster: in PARLEY_STORE.');
+  if (!cluster && mode === 'cluster') return fail('This Redis is a member of a cluster.', 'Write redis-cluster: instead of redis: in PARLEY_STORE.');
+  if (!cluster && role === 'slave') {
+    return fail(`This Redis is a replica and takes no writes.`, `Give the address of its primary in PARLEY_STORE: ${node.fact('master_host')}:${node.fact('master_port')}.`);
+  }
+  return ok(cluster ? 'a cluster' : 'a single Redis, primary');
+}
+
+/** Of a cluster, that it is the same one on all. */
+async function versions(nodes: readonly Node[], cluster: boolean): Promise<Check> {
+  const found = await overNodes('version', nodes, server.version, cluster);
+  const different = new Set(nodes.map((node) => node.fact('redis_version')));
+  if (found.status !== 'ok' || different.size === 1) return found;
+  return check('version', warn(`Redis ${[...different].sort().join(', ')} side by side`, 'Bring all members to the newest of them.'));
+}
+
+/** Reads as the store reads, over a link of its own. */
+async function withRecords(url: string, { clock, ids, records }: RedisExamination): Promise<Check[]> {
+  const link = new Link(url, clock, loadScripts());
+  const roots = new Roots(usualPrefix);
+  try {
+    await link.open();
+    const catalog = new RedisCatalog(link, roots, ids);
+    const sessions = new RedisSessions(link, link.run.bind(link), roots, new Registry(link, roots, clock), ids);
+    return await records({ catalog, sessions: (...query) => sessions.list(...query) });
+  } catch (error) {
+    return [check('records', fail(`What is stored cannot be read: ${(error as Error).message}`, 'Look into the log of Redis, and run this again.'))];
+  } finally {
+    await link.close();
+  }
+}

@@ -1,0 +1,60 @@
+/** What only a cluster has: members, slots, replicas of each primary. */
+import { fail, ok, warn } from '../../../doctor/check.ts';
+import type { Finding } from '../../../doctor/check.ts';
+import { limits } from '../../../limits.ts';
+import { textOf } from '../reply.ts';
+import type { Node } from './node.ts';
+
+export interface Member {
+  readonly address: string;
+  readonly primary: boolean;
+  /** Holds slots. */
+  readonly holds: boolean;
+  /** The others have found it dead. */
+  readonly failed: boolean;
+}
+
+const slotsAll = 16_384;
+
+/** The members as one of them knows them. Its own host may be empty there: then it is the one that it was asked at. */
+export async function membersOf(node: Node): Promise<Member[]> {
+  const ownHost = node.address.slice(0, node.address.lastIndexOf(':'));
+  const lines = textOf(await node.ask('CLUSTER', 'NODES')).trim().split('\n');
+  return lines.map((line) => {
+    const [, place = '', flagged = '', , , , , , ...slots] = line.split(' ');
+    const [address = ''] = place.split('@');
+    const flags = flagged.split(',');
+    return {
+      address: address.startsWith(':') ? `${ownHost}${address}` : address,
+      primary: flags.includes('master'),
+      holds: slots.some((range) => !range.startsWith('[')),
+      failed: flags.includes('fail') || flags.includes('noaddr'),
+    };
+  });
+}
+
+/** The whole cluster takes steps: state ok, every slot served. */
+export async function clusterState(node: Node): Promise<Finding> {
+  const facts = new Map(textOf(await node.ask('CLUSTER', 'INFO')).split('\r\n').map((line) => line.split(':', 2) as [string, string]));
+  const [state, served] = [facts.get('cluster_state'), Number(facts.get('cluster_slots_ok'))];
+  const found = `state ${state}, ${served} of ${slotsAll} slots served by ${facts.get('cluster_size')} primaries`;
+  if (served < slotsAll) {
+    return fail(found, `Workspaces in the other slots answer 503. Start the primaries that are down again; what they no longer have: redis-cli --cluster fix ${node.address}.`);
+  }
+  return state === 'ok' ? ok(found) : fail(found, `redis-cli --cluster check ${node.address} says why.`);
+}
+
+/** Whether a primary's replicas follow; without one, whether it matters. */
+export function replicasOf(node: Node, { replicated, cluster }: { readonly replicated: boolean; readonly cluster: boolean }): Finding {
+  const all = node.replicas();
+  const lag = (replica: ReadonlyMap<string, string>): number => Number(replica.get('lag') ?? 0);
+  const following = all.filter((replica) => replica.get('state') === 'online' && lag(replica) <= limits.doctorReplicaLagSeconds);
+  const add = cluster ? `redis-cli --cluster add-node NEW:PORT ${node.address} --cluster-slave` : `redis-cli -p REPLICA REPLICAOF ${node.address.replace(/:(\d+)$/, ' $1')}`;
+  if (following.length === 0 && replicated) {
+    return fail(`no replica follows (${all.length} known): PARLEY_DURABILITY=replicated refuses every step`, `${add}, or PARLEY_DURABILITY=committed.`);
+  }
+  if (all.length === 0) return cluster ? warn('no replica: its slots are gone with it', `${add}.`) : ok('none');
+  const found = `${following.length} of ${all.length} in sync`;
+  if (following.length === all.length) return ok(found);
+  return warn(found, 'Look at INFO replication on the primary and the log of the replica that lags, and at the network between the two.');
+}

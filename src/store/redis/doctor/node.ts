@@ -1,0 +1,108 @@
+/** One server of Redis, asked by itself: what it says, and how long it takes to say it. */
+import type { Clock } from '../../../clock.ts';
+import { limits } from '../../../limits.ts';
+import { connectOnce } from '../connection.ts';
+import { textOf } from '../reply.ts';
+import type { Reply } from '../reply.ts';
+
+/** It takes connections and says nothing, for as long as the store would wait for it. */
+export class NoAnswer extends Error {}
+
+export interface Timing {
+  /** The shortest of several round trips, in milliseconds. */
+  readonly roundTripMs: number;
+  /** By how much its clock is ahead of ours, give or take half of that round trip. */
+  readonly aheadMs: number;
+}
+
+export interface NodeName {
+  /** `host:port` */
+  readonly address: string;
+  /** Whom the address given authenticates as. */
+  readonly user: string;
+}
+
+/** What a server told about itself. */
+export type Facts = Pick<Node, 'fact'>;
+
+export class Node {
+  readonly address: string;
+  readonly #clock: Clock;
+  readonly #line: ReturnType<typeof connectOnce>;
+  /** Who we are there. */
+  readonly user: string;
+  #facts: ReadonlyMap<string, string> = new Map();
+
+  private constructor(url: string, { address, user }: NodeName, clock: Clock) {
+    this.address = address;
+    this.user = user;
+    this.#clock = clock;
+    this.#line = connectOnce(url);
+  }
+
+  /** Connects and authenticates; rejects with what went wrong. */
+  static async open(url: string, name: NodeName, clock: Clock): Promise<Node> {
+    const node = new Node(url, name, clock);
+    try {
+      await node.#within(node.#line.open());
+    } catch (error) {
+      node.close();
+      throw error;
+    }
+    return node;
+  }
+
+  close(): void {
+    this.#line.close();
+  }
+
+  ask(...words: string[]): Promise<Reply> {
+    return this.#within(this.#line.send(words));
+  }
+
+  /** Has it tell about itself, which `fact` then knows. */
+  async learn(): Promise<void> {
+    const lines = textOf(await this.ask('INFO')).split('\r\n');
+    this.#facts = new Map(
+      lines.flatMap((line) => {
+        const at = line.indexOf(':');
+        return at < 1 || line.startsWith('#') ? [] : [[line.slice(0, at), line.slice(at + 1)] as const];
+      }),
+    );
+  }
+
+  /** Whether it has told about itself. */
+  get told(): boolean {
+    return this.#facts.size > 0;
+  }
+
+  /** A line of its INFO; empty where it has none. */
+  fact(name: string): string {
+    return this.#facts.get(name) ?? '';
+  }
+
+  /** Its replicas, as its INFO lists them. */
+  replicas(): ReadonlyMap<string, string>[] {
+    const listed = [...this.#facts].filter(([name]) => /^slave\d+$/.test(name));
+    return listed.map(([, text]) => new Map(text.split(',').map((pair) => pair.split('=', 2) as [string, string])));
+  }
+
+  async timing(): Promise<Timing> {
+    const timings: Timing[] = [];
+    for (let count = 0; count < limits.doctorRoundTrips; count++) {
+      const [asked, askedAt] = [this.#clock.monotonic(), this.#clock.now()];
+      const [seconds, microseconds] = (await this.ask('TIME')) as Reply[];
+      const roundTripMs = this.#clock.monotonic() - asked;
+      const theirs = Number(textOf(seconds)) * 1000 + Number(textOf(microseconds)) / 1000;
+      timings.push({ roundTripMs, aheadMs: theirs - (askedAt + roundTripMs / 2) });
+    }
+    return timings.reduce((best, each) => (each.roundTripMs < best.roundTripMs ? each : best));
+  }
+
+  #within<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const deadline = this.#clock.after(limits.redisCallMs, () => reject(new NoAnswer()));
+      answer.then(resolve, reject).finally(() => deadline.cancel());
+    });
+  }
+}

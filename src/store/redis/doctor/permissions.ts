@@ -1,0 +1,65 @@
+/**
+ * Whether the user may do what the store does. Redis answers that itself (`redis.acl_check_cmd`, as ACL DRYRUN does, but
+ * for whoever asks and with no right beside EVAL) and runs none of it.
+ */
+import { fail, ok, warn } from '../../../doctor/check.ts';
+import type { Finding } from '../../../doctor/check.ts';
+import { Roots, usualPrefix } from '../keys.ts';
+import { textOf } from '../reply.ts';
+import type { Reply } from '../reply.ts';
+import type { Scripts } from '../scripts.ts';
+import type { Node } from './node.ts';
+
+const roots = new Roots(usualPrefix);
+const key = `${roots.registry}:active`;
+
+/** What is sent beside the steps, each as it might be sent. */
+const direct = (cluster: boolean): string[][] => [
+  ['EVAL', 'return 1', '1', key],
+  ['EVALSHA', '0', '1', key],
+  ...['DEL', 'GET', 'HMGET', 'SET', 'SMEMBERS', 'SREM', 'ZRANGE'].map((command) => [command, key]),
+  ['SUBSCRIBE', roots.notices],
+  ['UNSUBSCRIBE', roots.notices],
+  ['PING'],
+  ['WAIT', '1', '1'],
+  ['CONFIG', 'GET', 'appendonly'],
+  ...(cluster ? [['CLUSTER', 'SLOTS'], ['ASKING']] : []),
+];
+
+const withoutKey: Readonly<Record<string, readonly string[]>> = { PUBLISH: [roots.notices, ''], TIME: [] };
+
+/** What the steps call, read from the steps themselves. */
+function called(scripts: Scripts): string[][] {
+  const names = Object.values(scripts).flatMap(({ source }) => [...source.matchAll(/redis\.call\('(\w+)'/g)].map(([, name]) => name!));
+  return [...new Set(names)].map((name) => [name, ...(withoutKey[name] ?? [key])]);
+}
+
+const ask = `
+if not redis.acl_check_cmd then return false end
+local refused = {}
+for _, words in ipairs(cjson.decode(ARGV[1])) do
+  local known, may = pcall(redis.acl_check_cmd, unpack(words))
+  if not (known and may) then refused[#refused + 1] = table.concat({ words[1], words[2] }, ' ') end
+end
+return refused`;
+
+/** As ACL SETUSER names a command. */
+const named = ([command = '', second = '']: readonly string[]): string =>
+  ['CONFIG', 'CLUSTER'].includes(command) ? `${command}|${second}`.toLowerCase() : command.toLowerCase();
+
+export async function permissions(node: Node, scripts: Scripts, cluster: boolean): Promise<Finding> {
+  const { user } = node;
+  const setUser = (commands: readonly string[]): string =>
+    `redis-cli ACL SETUSER ${user} ~${usualPrefix}* '&${roots.notices}' ${commands.map((command) => `+${command}`).join(' ')}, then ACL SAVE (or CONFIG REWRITE).`;
+  const wanted = [...direct(cluster), ...called(scripts)];
+  let answer: Reply;
+  try {
+    answer = await node.ask('EVAL', ask, '0', JSON.stringify(wanted));
+  } catch (error) {
+    return fail(`The user may not run scripts: ${(error as Error).message}`, setUser([...new Set(wanted.map(named))]));
+  }
+  if (answer === null) return warn('Redis before 7.0 cannot tell what its user may do.', `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`);
+  const refused = [...new Set((answer as Reply[]).map((words) => named(textOf(words).split(' '))))];
+  if (refused.length === 0) return ok(`${user} may do all that is needed`);
+  return fail(`${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and the channel ${roots.notices})`, setUser(refused));
+}

@@ -1,0 +1,83 @@
+/** The way to a Redis, or to every member of a cluster. */
+import type { Clock } from '../../../clock.ts';
+import { check, fail, ok, warn, worstOf } from '../../../doctor/check.ts';
+import type { Check, Finding } from '../../../doctor/check.ts';
+import { clusterAddress, isCluster } from '../connection.ts';
+import { membersOf } from './cluster.ts';
+import type { Member } from './cluster.ts';
+import { Node } from './node.ts';
+import { troubleOf } from './trouble.ts';
+
+/** What answers, connected, and what was found on the way. */
+export interface Reached {
+  readonly checks: Check[];
+  readonly nodes: Node[];
+}
+
+interface Way {
+  readonly url: (address: string) => string;
+  readonly secure: boolean;
+  /** A name or a password is given. */
+  readonly named: boolean;
+  readonly user: string;
+}
+
+export function reach(url: string, clock: Clock): Promise<Reached> {
+  if (isCluster(url)) return reachCluster(url, clock);
+  const { host, protocol, username, password } = new URL(url);
+  const address = /:\d+$/.test(host) ? host : `${host}:6379`;
+  return reachOne(address, { url: () => url, secure: protocol === 'rediss:', named: username !== '' || password !== '', user: nameOf(username) }, clock);
+}
+
+/** Redis's own name for whoever gives none. */
+const nameOf = (given: string): string => (given === '' ? 'default' : decodeURIComponent(given));
+
+async function reachOne(address: string, way: Way, clock: Clock): Promise<Reached> {
+  try {
+    const node = await Node.open(way.url(address), { address, user: way.user }, clock);
+    return { checks: [check('reachable', ok(`${address} answers${way.named ? ' and takes the password' : ''}`))], nodes: [node] };
+  } catch (error) {
+    return { checks: [check('reachable', troubleOf(error, { address, ...way }))], nodes: [] };
+  }
+}
+
+/** The first of the addresses given that answers tells of all members; each is then asked by itself. */
+async function reachCluster(url: string, clock: Clock): Promise<Reached> {
+  const { secure, user, hosts } = clusterAddress(url);
+  const way = {
+    url: (address: string) => `redis${secure}://${user === undefined ? '' : `${user}@`}${address}`,
+    secure: secure === 's',
+    named: user !== undefined,
+    user: nameOf(user?.split(':')[0] ?? ''),
+  };
+  const troubles: Check[] = [];
+  for (const host of hosts) {
+    const address = /:\d+$/.test(host) ? host : `${host}:6379`;
+    const { checks, nodes } = await reachOne(address, way, clock);
+    const [seed] = nodes;
+    if (seed === undefined) {
+      troubles.push(...checks);
+      continue;
+    }
+    const members = await membersOf(seed).catch(() => null);
+    // No member of a cluster: `kind` says so.
+    return members === null ? { checks, nodes } : reachMembers(seed, members, way, clock);
+  }
+  return { checks: [check('reachable', worstOf(troubles.map((trouble) => ({ place: '', finding: trouble }))))], nodes: [] };
+}
+
+async function reachMembers(seed: Node, members: readonly Member[], way: Way, clock: Clock): Promise<Reached> {
+  const nodes = [seed];
+  const places: { place: string; finding: Finding }[] = [];
+  const others = members.filter(({ address }) => address !== seed.address);
+  for (const [index, { checks, nodes: reached }] of (await Promise.all(others.map(({ address }) => reachOne(address, way, clock)))).entries()) {
+    const { holds, failed } = others[index]!;
+    nodes.push(...reached);
+    const [{ status, found, advice = '' }] = checks as [Check];
+    if (status === 'ok') continue;
+    // A primary that the others have given up, or a replica: the cluster may do without it, and `cluster` and `replicas` say whether it does.
+    places.push({ place: '', finding: (holds && !failed ? fail : warn)(found, advice) });
+  }
+  const finding = places.length > 0 ? worstOf(places) : ok(`all ${members.length} members answer${way.named ? ' and take the password' : ''}`);
+  return { checks: [check('reachable', finding)], nodes };
+}

@@ -1,0 +1,90 @@
+/** What each server of Redis is asked for by itself: its version, what it keeps, what it throws away, its clock. */
+import { bytes, fail, ok, warn } from '../../../doctor/check.ts';
+import type { Finding } from '../../../doctor/check.ts';
+import { limits } from '../../../limits.ts';
+import type { Scripts } from '../scripts.ts';
+import { settingOf, unaskable, volatile } from '../setting.ts';
+import { textOf } from '../reply.ts';
+import type { Facts, Node, Timing } from './node.ts';
+
+/** The first with RESP 3 (HELLO), which notices and replies rely on. */
+const oldest = '6.0.0';
+
+export function version(node: Facts): Finding {
+  const found = node.fact('redis_version');
+  const older = found.localeCompare(oldest, 'en', { numeric: true }) < 0;
+  return older ? fail(`Redis ${found}`, `parley needs Redis ${oldest} or later: upgrade it.`) : ok(`Redis ${found}`);
+}
+
+export function loading(node: Facts): Finding {
+  if (node.fact('loading') !== '1') return ok('no');
+  const left = node.fact('loading_eta_seconds');
+  return fail(`Redis is still reading its data${left === '' ? '' : `, about ${left} s more`}`, 'Wait until INFO persistence says loading:0, and ask again.');
+}
+
+const lasting = 'redis-cli CONFIG SET appendonly yes, CONFIG SET appendfsync everysec, then CONFIG REWRITE so that it lasts.';
+
+/** As startup has it (`PARLEY_ALLOW_VOLATILE`), and how often the file goes to the disk. */
+export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promise<Finding> {
+  const bad = allowVolatile ? warn : fail;
+  try {
+    const setting = await settingOf((...words) => node.ask(...words), 'appendonly');
+    if (setting !== 'yes') return bad(`${volatile} (appendonly ${setting}).`, lasting);
+    const sync = await settingOf((...words) => node.ask(...words), 'appendfsync');
+    if (sync === 'no') return warn('appendonly yes, appendfsync no: a power cut costs half a minute', 'redis-cli CONFIG SET appendfsync everysec, then CONFIG REWRITE.');
+    return ok(`appendonly yes, appendfsync ${sync}`);
+  } catch {
+    return bad(`${unaskable}.`, `redis-cli ACL SETUSER ${node.user} +config|get, or PARLEY_ALLOW_VOLATILE=1 if the service keeps its data.`);
+  }
+}
+
+export function lastWrites(node: Facts): Finding {
+  const said = (name: string): boolean => !['', 'ok'].includes(node.fact(name));
+  const look = 'Look at the disk of Redis (space, rights of its dir) and into its log';
+  if (said('aof_last_write_status')) return fail('The last write of the append-only file failed, so Redis refuses writes.', `${look}.`);
+  if (said('rdb_last_bgsave_status')) return fail('The last BGSAVE failed, so Redis may refuse writes (MISCONF).', `${look}, then redis-cli BGSAVE.`);
+  if (said('aof_last_bgrewrite_status')) return warn('The last rewrite of the append-only file failed, so it grows.', `${look}, then redis-cli BGREWRITEAOF.`);
+  return ok('the last ones went well');
+}
+
+export function eviction(node: Facts): Finding {
+  const policy = node.fact('maxmemory_policy');
+  if (policy === 'noeviction' || policy === '') return ok(policy || 'not told');
+  const advice = 'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.';
+  if (node.fact('maxmemory') === '0') return warn(`maxmemory-policy ${policy}, harmless only as long as maxmemory is 0`, advice);
+  return fail(`maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`, advice);
+}
+
+export function memory(node: Facts): Finding {
+  const [used, most] = [Number(node.fact('used_memory')), Number(node.fact('maxmemory'))];
+  if (!(most > 0)) return ok(`${bytes(used)} used, no maxmemory`);
+  const found = `${bytes(used)} used of ${bytes(most)} (maxmemory)`;
+  const advice = `redis-cli CONFIG SET maxmemory BYTES with more than ${most}, then CONFIG REWRITE; or shorten the retention of the workspaces (retention_days, over the console).`;
+  if (used >= most) return fail(`${found}: every write is refused`, advice);
+  return used >= most * limits.doctorMemoryShare ? warn(found, advice) : ok(found);
+}
+
+/** Leases, budgets and retention go by the clock of Redis; a session's expiry and every date shown by that of the process. */
+export function clockOf({ aheadMs, roundTripMs }: Timing): Finding {
+  const away = Math.max(0, Math.abs(aheadMs) - roundTripMs / 2);
+  const found = `${(Math.abs(aheadMs) / 1000).toFixed(3)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} ours`;
+  if (away <= limits.doctorClockMs) return ok(found);
+  return warn(found, 'Sessions expire and retention ends by so much too early or too late: run a time service (chronyd, systemd-timesyncd) on both machines.');
+}
+
+export const roundTrip = ({ roundTripMs }: Timing): Finding => ok(`${roundTripMs.toFixed(1)} ms`);
+
+/** Every step compiles there, and has the digest that we send it by. */
+export async function scriptsLoad(node: Node, scripts: Scripts): Promise<Finding> {
+  const all = Object.entries(scripts);
+  const wrong = await Promise.all(
+    all.map(async ([name, { source, digest }]) => {
+      const answer = await node.ask('SCRIPT', 'LOAD', source).then(textOf, (error: Error) => error.message);
+      return answer === digest ? [] : [`${name}: ${answer}`];
+    }),
+  );
+  const [first] = wrong.flat();
+  if (first === undefined) return ok(`all ${all.length} load`);
+  if (first.includes('NOPERM')) return warn('The user may not load scripts (SCRIPT LOAD), so they were not tried; parley itself sends them with EVAL.', `redis-cli ACL SETUSER ${node.user} +script|load, to have them tried.`);
+  return fail(`${wrong.flat().length} of ${all.length} do not load, ${first}`, 'Install parley again (npm ci); if Redis is a substitute it lacks what the scripts need.');
+}
