@@ -72,6 +72,8 @@ export class Host {
       if (runner?.turnId === notice.turnId) void runner.stop(notice.reason);
       return;
     }
+    if (notice.type === 'turn.moved') return this.foreign.wake(notice.turnId);
+    if (notice.type === 'missed') this.foreign.wakeAll();
     for (const actors of [this.workspaces, this.assistants, this.keys]) {
       if (notice.type === 'missed') actors.doubtAll();
       else if (notice.kind === actors.kind) actors.doubt(notice.id);

@@ -297,6 +297,7 @@ export type Renewed = 'renewed' | 'fenced' | { readonly stop: StopRequest };
  */
 export type Notice =
   | { readonly type: 'turn.stop'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string; readonly reason: StopRequest }
+  | { readonly type: 'turn.moved'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string }
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
   | { readonly type: 'missed' };
 
@@ -327,6 +328,12 @@ export interface TurnPlace {
   readonly workspaceId: string;
   readonly sessionId: string;
   readonly turnId: string;
+}
+
+/** A turn and what of its text lies behind a position, both of the same moment. */
+export interface OutputAfter {
+  readonly turn: Turn;
+  readonly text: string;
 }
 
 export interface SessionFilter {
@@ -391,6 +398,11 @@ export interface Store {
   turn(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null>;
   /** The text of a turn stored so far, finished or not. */
   output(place: TurnPlace): Promise<string>;
+  /**
+   * The turn, and its stored text behind the first `position` code points; null if there is no such turn. Reads no more than that
+   * text. Where a turn in flight has none, its next piece or its end is told as a notice `turn.moved`, once.
+   */
+  outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null>;
   /** How many slots of the workspace are taken. */
   turnsInFlight(workspaceId: string): Promise<number>;
 

@@ -1,15 +1,24 @@
 /** Turns that another process runs: reading them as they grow, and waiting for one to be over. */
-import type { Clock } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
-import type { Store, Turn, TurnPlace } from '../store.ts';
+import type { Store, TurnPlace } from '../store.ts';
 import { indexAfter } from '../text.ts';
 import { terminalOf, TurnLog } from '../turn.ts';
+
+/** One log for all readers of a turn in this process. */
+interface Followed {
+  readonly place: TurnPlace;
+  readonly log: TurnLog;
+  /** Until the next look; null while one is under way. */
+  timer: Timer | null;
+  /** A notice came while a look was under way, which may have been too early to see what it told of. */
+  moved: boolean;
+}
 
 export class ForeignTurns {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** One log for all readers of a turn in this process. */
-  readonly #logs = new Map<string, TurnLog>();
+  readonly #followed = new Map<string, Followed>();
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
@@ -18,17 +27,29 @@ export class ForeignTurns {
 
   /** A log that grows as the store has more, for as long as anybody follows it. */
   async follow(place: TurnPlace): Promise<TurnLog> {
-    const known = this.#logs.get(place.turnId);
-    const log = known ?? new TurnLog();
+    const log = this.#followed.get(place.turnId)?.log ?? new TurnLog();
     // A reader may come with a cursor that another process gave it, from beyond what was read here last.
     await this.#look(place, log);
-    const other = this.#logs.get(place.turnId);
-    if (other !== undefined) return other;
+    const other = this.#followed.get(place.turnId);
+    if (other !== undefined) return other.log;
     if (log.terminal === null) {
-      this.#logs.set(place.turnId, log);
-      this.#again(place, log);
+      const followed: Followed = { place, log, timer: null, moved: false };
+      this.#followed.set(place.turnId, followed);
+      this.#rest(followed, limits.foreignPollMs);
     }
     return log;
+  }
+
+  /** Looks at once: the turn has more, or is over. */
+  wake(turnId: string): void {
+    const followed = this.#followed.get(turnId);
+    if (followed === undefined) return;
+    if (followed.timer === null) followed.moved = true;
+    else void this.#visit(followed);
+  }
+
+  wakeAll(): void {
+    for (const turnId of this.#followed.keys()) this.wake(turnId);
   }
 
   /** Resolves when the turn is over, or after `foreignStopMs`. */
@@ -41,36 +62,43 @@ export class ForeignTurns {
     }
   }
 
-  #again(place: TurnPlace, log: TurnLog): void {
-    this.#clock.after(limits.foreignPollMs, () => {
-      if (!log.followed) {
-        this.#logs.delete(place.turnId);
-        return;
-      }
-      this.#look(place, log).then(
-        () => (log.terminal === null ? this.#again(place, log) : this.#logs.delete(place.turnId)),
-        () => {
-          this.#logs.delete(place.turnId);
-          log.close({ type: 'failed', errorCode: 'api_error' });
-        },
-      );
+  #rest(followed: Followed, waitMs: number): void {
+    followed.timer = this.#clock.after(waitMs, () => {
+      if (followed.log.followed) void this.#visit(followed);
+      else this.#followed.delete(followed.place.turnId);
     });
   }
 
-  /** The turn is read before its text: one that is over has all its text by then. */
-  async #look(place: TurnPlace, log: TurnLog): Promise<void> {
-    const turn: Turn | null = await this.#store.turn(place.workspaceId, place.sessionId, place.turnId);
-    if (turn !== null) {
-      const text = await this.#store.output(place);
-      const fresh = text.slice(indexAfter(text, log.length));
-      if (fresh !== '') {
-        log.append(fresh);
-        log.take();
-        log.commit(log.pieces.length);
-      }
+  async #visit(followed: Followed): Promise<void> {
+    const { place, log } = followed;
+    followed.timer?.cancel();
+    followed.timer = null;
+    let grown = false;
+    try {
+      do {
+        followed.moved = false;
+        grown = await this.#look(place, log);
+      } while (followed.moved && log.terminal === null);
+    } catch {
+      log.close({ type: 'failed', errorCode: 'api_error' });
     }
-    log.withdrawn = turn === null;
-    const terminal = turn === null ? ({ type: 'failed', errorCode: 'assistant_unavailable' } as const) : terminalOf(turn);
+    if (log.terminal === null) this.#rest(followed, grown ? limits.foreignPollMs : limits.foreignSilentMs);
+    else this.#followed.delete(place.turnId);
+  }
+
+  /** Takes over what is new: whether anything was. Several looks at a time take over each piece once. */
+  async #look(place: TurnPlace, log: TurnLog): Promise<boolean> {
+    const from = log.length;
+    const found = await this.#store.outputAfter(place, from);
+    const fresh = found === null ? '' : found.text.slice(indexAfter(found.text, log.length - from));
+    if (fresh !== '') {
+      log.append(fresh);
+      log.take();
+      log.commit(log.pieces.length);
+    }
+    log.withdrawn = found === null;
+    const terminal = found === null ? ({ type: 'failed', errorCode: 'assistant_unavailable' } as const) : terminalOf(found.turn);
     if (terminal !== null) log.close(terminal);
+    return fresh !== '';
   }
 }

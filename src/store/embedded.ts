@@ -125,6 +125,12 @@ export class EmbeddedStore implements Store {
     return this.#transcript.output(place);
   }
 
+  async outputAfter(place: TurnPlace, position: number) {
+    const found = this.#transcript.outputAfter(place, position);
+    if (found?.text === '' && found.turn.status === 'streaming') this.#notices.awaitMove(place);
+    return found;
+  }
+
   turnsInFlight(workspaceId: string) {
     return this.#turns.inFlight(workspaceId);
   }

@@ -145,6 +145,10 @@ export class RedisStore implements Store {
     return this.#transcript.output(place);
   }
 
+  outputAfter(place: TurnPlace, position: number) {
+    return this.#transcript.outputAfter(place, position);
+  }
+
   turnsInFlight(workspaceId: string) {
     return this.#turns.inFlight(workspaceId);
   }

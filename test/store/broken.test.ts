@@ -1,7 +1,7 @@
 /** The contract suite must reject stores that are broken: each of these is the memory store with one verb gone wrong. */
 import t from 'tap';
 import { memoryStore } from '../../src/store/memory.ts';
-import type { Fence, Message, Session, Store, TurnPlace, Versioned } from '../../src/store.ts';
+import type { Fence, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store.ts';
 import { verdict } from './contract.ts';
 import type { Factory } from './contract.ts';
 
@@ -107,6 +107,25 @@ const broken: Record<string, (store: Store) => Verbs> = {
       const stored = await store.output(place);
       return stored.length > 64 ? stored : Buffer.from(stored, 'utf8').subarray(0, stored.length).toString('utf8');
     },
+  }),
+  'text read from a position counted in UTF-16 units': (store) => ({
+    async outputAfter(place, position) {
+      const found = await store.outputAfter(place, 0);
+      return found && { ...found, text: found.text.slice(position) };
+    },
+  }),
+  'a turn read as it was, with the text as it is': (store) => {
+    const first = new Map<string, Turn>();
+    return {
+      async outputAfter(place, position) {
+        const found = await store.outputAfter(place, position);
+        if (found !== null && !first.has(place.turnId)) first.set(place.turnId, found.turn);
+        return found && { ...found, turn: first.get(place.turnId)! };
+      },
+    };
+  },
+  'a reader who is not told that there is more': (store) => ({
+    watch: (listener) => store.watch((notice) => notice.type !== 'turn.moved' && listener(notice)),
   }),
   'positions counted in UTF-16 units': (store) => ({
     async appendOutput(step) {

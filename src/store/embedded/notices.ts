@@ -1,8 +1,10 @@
 /** Notices within the one process that has the store open. */
-import type { CatalogKind, Notice } from '../../store.ts';
+import type { CatalogKind, Notice, TurnPlace } from '../../store.ts';
 
 export class Notices {
   readonly #listeners = new Set<(notice: Notice) => void>();
+  /** Turns of which the next move is to be told. */
+  readonly #awaited = new Set<string>();
 
   watch(listener: (notice: Notice) => void): () => Promise<void> {
     // Each watch is its own, even of a function that watches already.
@@ -13,6 +15,15 @@ export class Notices {
 
   tell(notice: Notice): void {
     for (const listener of this.#listeners) listener(notice);
+  }
+
+  /** Somebody has read all there is of a turn. */
+  awaitMove({ turnId }: TurnPlace): void {
+    this.#awaited.add(turnId);
+  }
+
+  moved({ workspaceId, sessionId, turnId }: TurnPlace): void {
+    if (this.#awaited.delete(turnId)) this.tell({ type: 'turn.moved', workspaceId, sessionId, turnId });
   }
 
   changed(kind: CatalogKind, workspaceId: string, id: string): void {

@@ -1,7 +1,7 @@
 /** Reading what was said. */
-import type { Message, Page, PageRequest, TurnPlace } from '../../store.ts';
+import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
-import { codePoints } from '../../text.ts';
+import { codePoints, indexAfter } from '../../text.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
 import type { TurnRow } from './turns.ts';
@@ -48,9 +48,31 @@ export class Transcript {
     return this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
   }
 
+  /** All in one turn of the event loop, so that nothing is committed between the turn and its text. */
+  outputAfter(place: TurnPlace, position: number): OutputAfter | null {
+    const row = this.#ledger.committed<TurnRow>(keys.turn(place));
+    if (row === undefined) return null;
+    if (row.finished === null) return { turn: row.turn, text: this.#streamedAfter(place, position) };
+    const content = this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
+    return { turn: row.turn, text: content.slice(indexAfter(content, position)) };
+  }
+
   #withOutput(workspaceId: string, sessionId: string, message: Message): Message {
     if (message.status !== 'streaming' || message.turnId === null) return message;
     return { ...message, content: this.#streamed({ workspaceId, sessionId, turnId: message.turnId }) };
+  }
+
+  /** Begins with the piece that holds the position. */
+  #streamedAfter(place: TurnPlace, position: number): string {
+    const prefix = keys.output(place);
+    let from = prefix;
+    for (const [key] of this.#ledger.scan<string>(prefix, keys.justAfter(keys.outputAt(place, position)), true)) {
+      from = key;
+      break;
+    }
+    let text = '';
+    for (const [, piece] of this.#ledger.scan<string>(from, keys.endOf(prefix))) text += piece;
+    return text.slice(indexAfter(text, position - (from === prefix ? 0 : Number(keys.lastPart(from)))));
   }
 
   #streamed(place: TurnPlace): string {

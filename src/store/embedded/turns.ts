@@ -72,8 +72,8 @@ export class Turns {
     });
   }
 
-  append(step: AppendOutput): Promise<Appended> {
-    return this.#ledger.step<Appended>((draft) => {
+  async append(step: AppendOutput): Promise<Appended> {
+    const answer = await this.#ledger.step<Appended>((draft) => {
       const found = this.#flights.get(step);
       if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
       const text = unstored(found, step);
@@ -89,6 +89,8 @@ export class Turns {
       }
       return stopOf(flight) ?? 'stored';
     });
+    if (step.text !== '') this.#notices.moved(step);
+    return answer;
   }
 
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
@@ -114,10 +116,10 @@ export class Turns {
     return stop !== null;
   }
 
-  finish(step: FinishTurn): Promise<Finished> {
+  async finish(step: FinishTurn): Promise<Finished> {
     const { session, turn } = step;
     const place = placeOf(session.workspaceId, turn);
-    return this.#ledger.step<Finished>((draft) => {
+    const answer = await this.#ledger.step<Finished>((draft) => {
       this.#told(step.nowMs);
       const row = this.#ledger.get<TurnRow>(keys.turn(place));
       if (row === undefined) return fenced;
@@ -142,12 +144,14 @@ export class Turns {
       this.#flights.delete(place);
       return finished(version);
     });
+    this.#notices.moved(place);
+    return answer;
   }
 
-  withdraw(step: WithdrawTurn): Promise<Finished> {
+  async withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
-    return this.#ledger.step<Finished>((draft) => {
+    const answer = await this.#ledger.step<Finished>((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
       if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
@@ -166,6 +170,8 @@ export class Turns {
       this.#flights.delete(place);
       return finished(version);
     });
+    this.#notices.moved(place);
+    return answer;
   }
 
   seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null> {

@@ -16,8 +16,12 @@ local function int(number)
   return string.format('%.0f', number)
 end
 
+local function announce(text)
+  redis.call('PUBLISH', root:match('^([^{]*)') .. 'notices', text)
+end
+
 local function publish(notice)
-  redis.call('PUBLISH', root:match('^([^{]*)') .. 'notices', cjson.encode(notice))
+  announce(cjson.encode(notice))
 end
 
 -- The answer of a write that a lost reply may bring here again. Its sender waits seconds, never a minute.
@@ -51,7 +55,8 @@ end
 
 -- Removes all of a turn in flight but what became of it.
 local function landed(session, turn)
-  local member = session .. '/' .. turn
+  local member, awaited = session .. '/' .. turn, redis.call('HGET', at('flight', session, turn), 'awaited')
+  if awaited then announce(awaited) end
   redis.call('ZREM', at('slots'), member)
   redis.call('ZREM', at('leases'), member)
   redis.call('SREM', at('flights', session), turn)

@@ -1,5 +1,6 @@
 /** Reading what was said. */
-import type { Message, Page, PageRequest, TurnPlace } from '../../store.ts';
+import type { Message, Notice, OutputAfter, Page, PageRequest, Turn, TurnPlace } from '../../store.ts';
+import { unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
@@ -36,4 +37,20 @@ export class RedisTranscript {
     if (stored === null) return '';
     return textOf(status) === 'streaming' ? textOf(stored) : messageOf(stored).message.content;
   }
+
+  async outputAfter({ workspaceId, sessionId, turnId }: TurnPlace, position: number): Promise<OutputAfter | null> {
+    const notice = JSON.stringify({ type: 'turn.moved', workspaceId, sessionId, turnId } satisfies Notice);
+    const given = [part(sessionId), part(turnId), position, notice];
+    const found = (await this.#link.run('output-after', this.#roots.workspace(workspaceId), ...given)) as Reply[] | null;
+    if (found === null) return null;
+    const [turn, points, bytes] = found as [Buffer, number, Buffer];
+    return { turn: unpackRow<Turn>(turn), text: lastCodePoints(bytes, points) };
+  }
+}
+
+/** The end of a text in UTF-8, so many code points long. */
+function lastCodePoints(bytes: Buffer, points: number): string {
+  let at = bytes.length;
+  for (let left = points; left > 0 && at > 0; ) if ((bytes[--at]! & 0xc0) !== 0x80) left--;
+  return bytes.toString('utf8', at);
 }

@@ -1,6 +1,6 @@
 /** What several processes need of a turn: leases renewed, stops asked for by others, and notices. */
 import { deepEqual, equal } from 'node:assert/strict';
-import type { Notice, Store } from '../../../src/store.ts';
+import type { Notice, Store, TurnPlace } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, key } from '../fixtures.ts';
 
@@ -91,6 +91,38 @@ export const ownershipCases: readonly Case[] = [
       equal(await store.turnsInFlight(workspaceId), 1);
       equal((await store.finishTurn(turn.finishStep())).outcome, 'finished');
       equal(await store.requestStop(turn.place, 'aborted'), false);
+    },
+  },
+  {
+    name: 'whoever has read all there is of a turn is told once when there is more, and when it is over',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const [turn, failing] = [await scene.streaming(), await scene.streaming()];
+      const watch = await heard(store);
+      /** What was told up to now: a change of the console's, which comes after it. */
+      const told = async (...expected: TurnPlace[]): Promise<void> => {
+        const last = assistant(workspaceId);
+        await store.catalog.create('assistant', last);
+        for (const place of expected) deepEqual(await watch.next(), { type: 'turn.moved', ...place });
+        deepEqual(await watch.next(), { type: 'changed', kind: 'assistant', workspaceId, id: last.id });
+      };
+      await turn.append(0, 'a');
+      equal((await store.outputAfter(turn.place, 0))?.text, 'a');
+      await turn.append(1, 'b');
+      await told();
+      await store.outputAfter(turn.place, 2);
+      await turn.append(2, 'c');
+      await turn.append(3, 'd');
+      await told(turn.place);
+      await store.outputAfter(failing.place, 0);
+      await store.withdrawTurn(failing.withdrawStep());
+      await told(failing.place);
+      await store.outputAfter(turn.place, 4);
+      await store.finishTurn(turn.finishStep());
+      await told(turn.place);
+      equal((await store.outputAfter(turn.place, 4))?.turn.status, 'completed');
+      await told();
+      await watch.stop();
     },
   },
   {

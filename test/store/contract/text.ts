@@ -67,6 +67,34 @@ export const textCases: readonly Case[] = [
     },
   },
   {
+    name: 'output is read from any position on, while it streams and after, and the turn with it',
+    async run(scene) {
+      const { store } = scene;
+      const turn = await scene.streaming();
+      equal(await store.outputAfter({ ...turn.place, turnId: 'turn_never' }, 0), null);
+      let text = '';
+      const check = async (status: string): Promise<void> => {
+        const points = [...text];
+        for (let position = 0; position <= points.length + 1; position++) {
+          const found = await store.outputAfter(turn.place, position);
+          deepEqual([found?.turn.status, found?.text], [status, points.slice(position).join('')]);
+        }
+      };
+      await check('streaming');
+      for (const piece of pieces) {
+        await turn.append(count(text), piece);
+        text += piece;
+      }
+      await check('streaming');
+      await store.finishTurn(turn.finishStep({ tail: { position: count(text), text: '𝄞a' } }));
+      text += '𝄞a';
+      await check('completed');
+      const withdrawn = await scene.streaming();
+      await store.withdrawTurn(withdrawn.withdrawStep());
+      equal(await store.outputAfter(withdrawn.place, 0), null);
+    },
+  },
+  {
     name: 'a transcript is read in pages, either way',
     async run(scene) {
       const { store, workspaceId } = scene;
