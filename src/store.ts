@@ -393,7 +393,7 @@ export interface Store {
   withdrawTurn(step: WithdrawTurn): Promise<Finished>;
   /** Takes over a turn whose lease has run out: the new fence, or null if it has not or the turn is over. */
   seizeTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null>;
-  /** Turns whose lease has run out. */
+  /** Turns whose lease has run out. Of one that another process gave for less than `leaseMs` it may be told so much later. */
   orphans(nowMs: number, limit: number): Promise<TurnPlace[]>;
   turn(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null>;
   /** The text of a turn stored so far, finished or not. */

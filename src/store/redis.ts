@@ -12,6 +12,7 @@ import { RedisCatalog } from './redis/catalog.ts';
 import { Roots, usualPrefix } from './redis/keys.ts';
 import { Link } from './redis/link.ts';
 import { RedisNotices } from './redis/notices.ts';
+import { RedisOrphans } from './redis/orphans.ts';
 import { Registry } from './redis/registry.ts';
 import { loadScripts } from './redis/scripts.ts';
 import type { Scripts } from './redis/scripts.ts';
@@ -43,6 +44,7 @@ export class RedisStore implements Store {
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
   readonly #sessions: RedisSessions;
+  readonly #orphans: RedisOrphans;
   readonly #turns: RedisTurns;
   readonly #transcript: RedisTranscript;
   readonly #budgets: RedisBudgets;
@@ -54,13 +56,15 @@ export class RedisStore implements Store {
     const link = new Link(url, clock, scripts);
     const durable = durability === 'replicated' ? link.runReplicated.bind(link) : link.run.bind(link);
     const roots = new Roots(prefix);
-    const registry = new Registry(link, roots, clock);
+    const registry = new Registry(link, roots, clock, 'active');
+    const turning = new Registry(link, roots, clock, 'turning');
     this.#link = link;
     this.#roots = roots;
     this.#allowVolatile = allowVolatile;
     this.catalog = new RedisCatalog(link, roots, ids);
     this.#sessions = new RedisSessions(link, durable, roots, registry, ids);
-    this.#turns = new RedisTurns(link, durable, roots, registry, clock);
+    this.#orphans = new RedisOrphans(link, roots, clock, turning);
+    this.#turns = new RedisTurns(link, durable, roots, [registry, turning], this.#orphans, clock);
     this.#transcript = new RedisTranscript(link, roots);
     this.#budgets = new RedisBudgets(link, roots);
     this.#usage = new RedisUsage(link, roots);
@@ -134,7 +138,7 @@ export class RedisStore implements Store {
   }
 
   orphans(_nowMs: number, limit: number) {
-    return this.#turns.orphans(limit);
+    return this.#orphans.find(limit);
   }
 
   turn(workspaceId: string, sessionId: string, turnId: string) {

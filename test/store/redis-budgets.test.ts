@@ -3,19 +3,11 @@ import { deepEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { createClient } from 'redis';
 import t from 'tap';
-import { loadScripts } from '../../src/store/redis/scripts.ts';
 import type { BudgetName } from '../../src/store.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { ids } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
-import { openStore } from './redis-stores.ts';
-
-/** The scripts, told the time by a key. */
-const toldTheTime = loadScripts((source) => {
-  const clock = "  local time = redis.call('TIME')\n  return time[1] * 1000 + math.floor(time[2] / 1000)\n";
-  if (!source.includes(clock)) throw new Error('The scripts read the time elsewhere.');
-  return source.replace(clock, "  return tonumber(redis.call('GET', 'now'))\n");
-});
+import { openStore, toldTheTime } from './redis-stores.ts';
 
 const names: readonly BudgetName[] = ['requests', 'speech', 'transcriptionTokens'];
 const ceiling = fc.oneof(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 1, max: 1_000_000 }));

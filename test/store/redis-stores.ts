@@ -2,6 +2,7 @@
 import { WheelClock } from '../../src/clock.ts';
 import { randomIds } from '../../src/ids.ts';
 import { redisStore } from '../../src/store/redis.ts';
+import { loadScripts } from '../../src/store/redis/scripts.ts';
 import type { RedisOptions } from '../../src/store/redis.ts';
 import type { Store } from '../../src/store.ts';
 import type { Factory } from './contract.ts';
@@ -28,5 +29,12 @@ export async function openStore(url: string, over: Partial<RedisOptions> = {}): 
   }
   return { store, dispose };
 }
+
+/** The scripts, told the time by the key `now`: milliseconds since the epoch. */
+export const toldTheTime = loadScripts((source) => {
+  const clock = "  local time = redis.call('TIME')\n  return time[1] * 1000 + math.floor(time[2] / 1000)\n";
+  if (!source.includes(clock)) throw new Error('The scripts read the time elsewhere.');
+  return source.replace(clock, "  return tonumber(redis.call('GET', 'now'))\n");
+});
 
 export const storesOn = (url: string, over: Partial<RedisOptions> = {}): Factory => () => openStore(url, over);

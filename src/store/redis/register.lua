@@ -1,3 +1,4 @@
--- A workspace that holds something which a sweep must find.
-redis.call('ZADD', at('active'), int(now()), ARGV[1])
+-- A workspace that holds something which must be looked for, on one of the lists of such workspaces.
+local list, workspace = unpack(ARGV)
+redis.call('ZADD', at(list), int(now()), workspace)
 return 1

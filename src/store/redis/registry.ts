@@ -1,6 +1,6 @@
 /**
- * The workspaces that a sweep must visit. A workspace is entered before anything is written to it that a sweep must
- * find: a process that dies in between leaves an entry without holdings, which the next sweep takes out again.
+ * Lists of the workspaces that must be looked at. A workspace is entered before anything is written to it that must be
+ * found: a process that dies in between leaves an entry without holdings, which a later look takes out again.
  */
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
@@ -9,38 +9,53 @@ import type { Link } from './link.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 
-/** How long a process counts on an entry, and how old an entry must be to be taken out: far longer, so that nobody still counts on it. */
+/** How long a process counts on an entry, and how old an entry must be to be taken out: longer, so that nobody still counts on it. */
 const countsOnMs = 60_000;
-const staleMs = 10 * countsOnMs;
+const staleMs = 2 * countsOnMs;
+
+/** `active`: with sessions, leases or memories, for the sweep. `turning`: with turns begun of late, for their leases. */
+type List = 'active' | 'turning';
+
+export interface Registered {
+  readonly workspaceId: string;
+  /** Nobody counts on the entry any more. */
+  readonly stale: boolean;
+}
 
 export class Registry {
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #clock: Clock;
+  readonly #list: List;
   /** Until when each entry is counted on, by the monotonic clock; the oldest first. */
   readonly #entered = new Map<string, number>();
 
-  constructor(link: Link, roots: Roots, clock: Clock) {
+  constructor(link: Link, roots: Roots, clock: Clock, list: List) {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
+    this.#list = list;
   }
 
   async register(workspaceId: string): Promise<void> {
     const now = this.#clock.monotonic();
     if ((this.#entered.get(workspaceId) ?? 0) > now) return;
-    await this.#link.run('register', this.#roots.registry, workspaceId);
+    await this.#link.run('register', this.#roots.registry, this.#list, workspaceId);
     this.#entered.delete(workspaceId);
     this.#entered.set(workspaceId, now + countsOnMs);
     if (this.#entered.size > limits.redisRegistryMax) this.#entered.delete(this.#entered.keys().next().value!);
   }
 
+  /** Takes out an entry that is stale still. */
   async unregister(workspaceId: string): Promise<void> {
-    await this.#link.run('unregister', this.#roots.registry, workspaceId, staleMs);
+    await this.#link.run('unregister', this.#roots.registry, this.#list, workspaceId, staleMs);
   }
 
-  async all(): Promise<string[]> {
-    const found = (await this.#link.send(this.#roots.registry, 'ZRANGE', `${this.#roots.registry}:active`, 0, -1)) as Reply[];
-    return found.map(textOf);
+  async all(): Promise<Registered[]> {
+    const [fresh, stale] = (await this.#link.run('registered', this.#roots.registry, this.#list, staleMs)) as [Reply[], Reply[]];
+    return [
+      ...fresh.map((each) => ({ workspaceId: textOf(each), stale: false })),
+      ...stale.map((each) => ({ workspaceId: textOf(each), stale: true })),
+    ];
   }
 }

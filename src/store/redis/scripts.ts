@@ -6,7 +6,7 @@ const names = [
   ...(['create-session', 'save-session', 'sessions', 'messages', 'recent-messages', 'output', 'output-after', 'remembered'] as const),
   ...(['begin-turn', 'append-output', 'renew-turn', 'request-stop', 'finish-turn', 'withdraw-turn', 'seize-turn', 'orphans', 'slots'] as const),
   ...(['create-record', 'replace-record', 'remove-record', 'list-records', 'take-budgets'] as const),
-  ...(['register', 'unregister', 'aged-sessions', 'sweep-session', 'sweep-memories', 'remove-holdings'] as const),
+  ...(['register', 'registered', 'unregister', 'aged-sessions', 'sweep-session', 'sweep-memories', 'remove-holdings'] as const),
 ] as const;
 
 export type ScriptName = (typeof names)[number];

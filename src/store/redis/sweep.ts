@@ -26,21 +26,21 @@ export class RedisSweep {
   async sessions(limit: number): Promise<number> {
     await this.#catalog.resumeRemovals();
     let deleted = 0;
-    for (const workspaceId of await this.#registry.all()) {
+    for (const { workspaceId, stale } of await this.#registry.all()) {
       while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), limits.removalRowsMax)) === limits.removalRowsMax);
-      deleted += await this.#workspace(workspaceId, limit - deleted);
+      deleted += await this.#workspace(workspaceId, stale, limit - deleted);
     }
     return deleted;
   }
 
-  async #workspace(workspaceId: string, limit: number): Promise<number> {
+  async #workspace(workspaceId: string, stale: boolean, limit: number): Promise<number> {
     const root = this.#roots.workspace(workspaceId);
     const retention = await this.#retentionSeconds(workspaceId);
     let deleted = 0;
     for (let kept = 0; ; ) {
       const count = Math.min(limits.scanRowsMax, limit - deleted);
       const [holds, aged] = (await this.#link.run('aged-sessions', root, retention, kept, count)) as [Reply, Reply[]];
-      if (holds === 0) await this.#registry.unregister(workspaceId);
+      if (stale && holds === 0) await this.#registry.unregister(workspaceId);
       if (aged.length === 0) return deleted;
       const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, textOf(session), retention)));
       const went = gone.filter((each) => each === 1).length;

@@ -9,6 +9,7 @@ import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import { memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
+import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
 import { textOf } from './reply.ts';
 import type { Argument, Reply } from './reply.ts';
@@ -21,20 +22,23 @@ export class RedisTurns {
   readonly #link: Link;
   readonly #durable: Runner;
   readonly #roots: Roots;
-  readonly #registry: Registry;
+  readonly #registries: readonly Registry[];
+  readonly #orphans: RedisOrphans;
   readonly #clock: Clock;
 
-  constructor(link: Link, durable: Runner, roots: Roots, registry: Registry, clock: Clock) {
+  /** `registries`: where a workspace is entered before a turn is begun in it. */
+  constructor(link: Link, durable: Runner, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock) {
     this.#link = link;
     this.#durable = durable;
     this.#roots = roots;
-    this.#registry = registry;
+    this.#registries = registries;
+    this.#orphans = orphans;
     this.#clock = clock;
   }
 
   async begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, owner, nowMs } = step;
-    await this.#registry.register(session.workspaceId);
+    await Promise.all(this.#registries.map((registry) => registry.register(session.workspaceId)));
     // The link's and the widget's turns have limits of their own (contract 12).
     const slotsMax = session.channel !== 'api' ? '' : Number.isFinite(step.turnsInFlightMax) ? step.turnsInFlightMax : Number.MAX_SAFE_INTEGER;
     const [outcome, version, epoch] = (await this.#durable(
@@ -48,11 +52,13 @@ export class RedisTurns {
       ...memoryFields(session.workspaceId, step.remember, nowMs),
     )) as Reply[];
     const told = textOf(outcome) as BegunTurn['outcome'];
+    this.#orphans.leased(session.workspaceId, step.leaseUntilMs - nowMs);
     return told === 'begun' ? { outcome: told, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: told };
   }
 
   async append(step: AppendOutput): Promise<Appended> {
     const lease = step.leaseUntilMs === undefined ? '' : step.leaseUntilMs - step.nowMs!;
+    if (lease !== '') this.#orphans.leased(step.workspaceId, lease);
     const [outcome, stop] = await this.#placed(step.position, () =>
       this.#link.run('append-output', ...this.#owned(step, step.fence), step.position, codePoints(step.text), step.text, lease),
     );
@@ -60,6 +66,7 @@ export class RedisTurns {
   }
 
   async renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
+    this.#orphans.leased(place.workspaceId, leaseUntilMs - nowMs);
     const [outcome, stop] = (await this.#link.run('renew-turn', ...this.#owned(place, fence), leaseUntilMs - nowMs)) as Reply[];
     return stop === undefined || stop === null ? (textOf(outcome) as 'renewed' | 'fenced') : { stop: textOf(stop) as StopRequest };
   }
@@ -96,25 +103,9 @@ export class RedisTurns {
 
   async seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null> {
     const root = this.#roots.workspace(place.workspaceId);
+    this.#orphans.leased(place.workspaceId, leaseUntilMs - nowMs);
     const epoch = await this.#link.run('seize-turn', root, part(place.sessionId), part(place.turnId), owner, leaseUntilMs - nowMs, leaseUntilMs);
     return epoch === null ? null : { epoch: epoch as number, owner };
-  }
-
-  /** Asks workspace after workspace, many at once and each on its own shard. */
-  async orphans(limit: number): Promise<TurnPlace[]> {
-    const found: TurnPlace[] = [];
-    const workspaces = await this.#registry.all();
-    for (let at = 0; at < workspaces.length && found.length < limit; at += askedAtOnce) {
-      const asked = workspaces.slice(at, at + askedAtOnce);
-      const lapsed = await Promise.all(asked.map((workspaceId) => this.#link.run('orphans', this.#roots.workspace(workspaceId), limit)));
-      for (const [index, members] of (lapsed as Reply[][]).entries()) {
-        for (const member of members) {
-          const [sessionId, turnId] = textOf(member).split('/') as [string, string];
-          found.push({ workspaceId: asked[index]!, sessionId, turnId });
-        }
-      }
-    }
-    return found.slice(0, limit);
   }
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
@@ -142,8 +133,6 @@ export class RedisTurns {
     }
   }
 }
-
-const askedAtOnce = 64;
 
 const finished = (outcome: Reply | undefined, version: Reply | undefined): Finished => {
   const told = textOf(outcome) as Finished['outcome'];

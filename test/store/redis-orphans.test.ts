@@ -1,0 +1,120 @@
+/** The looks for turns of dead processes: soon enough for every lease, and none where there can be nothing to find. */
+import { ok } from 'node:assert/strict';
+import fc from 'fast-check';
+import { createClient } from 'redis';
+import t, { type Test } from 'tap';
+import { limits } from '../../src/limits.ts';
+import { redisStore } from '../../src/store/redis.ts';
+import type { Store, TurnPlace } from '../../src/store.ts';
+import { ManualClock } from '../model/provider.ts';
+import { ids, Scene } from './fixtures.ts';
+import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
+import { toldTheTime } from './redis-stores.ts';
+
+const skip = whyNoRedis() ?? false;
+const lookMs = limits.orphansMs;
+
+/** Processes on one Redis, whose time and theirs moves when it is told to. */
+async function open(t: Test) {
+  const server = await RedisServer.start(...appendOnly);
+  const told = createClient({ url: server.url });
+  await told.connect();
+  const stores: Store[] = [];
+  const clock = new ManualClock();
+  t.teardown(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    told.destroy();
+    await server.stop();
+  });
+  return {
+    server,
+    clock,
+    async process(prefix: string): Promise<Store> {
+      const store = redisStore(server.url, { clock, ids, prefix, scripts: toldTheTime });
+      await store.open(0);
+      stores.push(store);
+      return store;
+    },
+    async pass(ms: number): Promise<void> {
+      clock.advance(ms);
+      await told.set('now', clock.now());
+    },
+  };
+}
+
+/** A turn of a process that dies: when it begins, and after how long each its lease is renewed. */
+const life = fc.record({
+  waitMs: fc.integer({ min: 0, max: 12_000 }),
+  renewals: fc.array(fc.integer({ min: 1, max: limits.leaseMs - lookMs }), { maxLength: 4 }),
+});
+
+t.test('a turn of a dead process is found within a look of the end of its lease', { skip }, async (t) => {
+  const { clock, process, pass } = await open(t);
+  await pass(0);
+  const run = async (lives: readonly { waitMs: number; renewals: readonly number[] }[]): Promise<void> => {
+    const prefix = `${ids.secret()}:`;
+    const [owner, other] = [await process(prefix), await process(prefix)];
+    const ends = new Map<string, number>();
+    let events = lives.flatMap(({ waitMs, renewals }) => {
+      const scene = new Scene(owner, clock.now());
+      let turn: Awaited<ReturnType<typeof scene.streaming>>;
+      const begin = async () => {
+        turn = await scene.streaming({ nowMs: 0, leaseUntilMs: limits.leaseMs });
+        ends.set(turn.place.turnId, clock.now() + limits.leaseMs);
+      };
+      const renew = async () => {
+        await owner.renewTurn(turn.place, turn.fence, limits.leaseMs, 0);
+        ends.set(turn.place.turnId, clock.now() + limits.leaseMs);
+      };
+      let at = clock.now() + waitMs;
+      return [{ at, act: begin }, ...renewals.map((afterMs) => ({ at: (at += afterMs), act: renew }))];
+    });
+    events = events.sort((a, b) => a.at - b.at);
+    for (let found = 0; found < lives.length; ) {
+      const nextLook = clock.now() + lookMs;
+      for (; events[0] !== undefined && events[0].at < nextLook; events.shift()) {
+        await pass(events[0].at - clock.now());
+        await events[0].act();
+      }
+      await pass(nextLook - clock.now());
+      const orphans: TurnPlace[] = await other.orphans(0, 1000);
+      for (const { workspaceId, sessionId, turnId } of orphans) {
+        const late = clock.now() - ends.get(turnId)!;
+        ok(late >= 0, 'its owner lives');
+        const fence = await other.seizeTurn({ workspaceId, sessionId, turnId }, 'x', 10 * 60_000, 0);
+        ok(fence !== null);
+        ends.delete(turnId);
+        found++;
+      }
+      for (const end of ends.values()) ok(clock.now() - end < lookMs, 'a look too late');
+    }
+  };
+  await t.resolves(fc.assert(fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 4 }), run), { numRuns: 15 }));
+});
+
+t.test('where no turn is begun Redis is asked next to nothing', { skip }, async (t) => {
+  const { server, process, pass } = await open(t);
+  await pass(0);
+  const store = await process('quiet:');
+  const workspaces = 20;
+  for (let count = 0; count < workspaces; count++) {
+    const turn = await new Scene(store, 0).streaming({ nowMs: 0, leaseUntilMs: limits.leaseMs });
+    await store.finishTurn(turn.finishStep());
+  }
+  const steps = async (): Promise<number> => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.command('INFO', 'commandstats'))![1]);
+  const askedFor = async (ms: number): Promise<number> => {
+    const before = await steps();
+    for (let left = ms; left > 0; left -= lookMs) {
+      await pass(lookMs);
+      t.same(await store.orphans(0, 1000), []);
+    }
+    return (await steps()) - before;
+  };
+  await store.orphans(0, 1000);
+  t.equal(await askedFor(10 * limits.leaseMs), 10 * (1 + workspaces), 'once in the time of a lease');
+  await askedFor(3 * 60_000);
+  t.equal(await askedFor(10 * limits.leaseMs), 10, 'and after a while not at all');
+  const turn = await new Scene(store, 0).streaming({ nowMs: 0, leaseUntilMs: limits.leaseMs });
+  await pass(limits.leaseMs);
+  t.same(await store.orphans(0, 1000), [turn.place]);
+});
