@@ -8,6 +8,7 @@ import { ForeignTurns } from './host/foreign.ts';
 import { Inspector, type ActorIdentity } from './host/inspector.ts';
 import { Keys } from './host/keys.ts';
 import { Mailbox } from './host/mailbox.ts';
+import { Outage } from './host/outage.ts';
 import { Sessions } from './host/sessions.ts';
 import { Turns } from './host/turns.ts';
 import { Workspaces } from './host/workspaces.ts';
@@ -28,7 +29,7 @@ export class Host {
   readonly credentials = new Mailbox();
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #log: Log;
+  readonly outage: Outage;
   #sweep: Timer | null = null;
   #orphanage: Timer | null = null;
   #listening: Timer | null = null;
@@ -39,7 +40,7 @@ export class Host {
     const { inspector } = this;
     this.#store = store;
     this.#clock = clock;
-    this.#log = log;
+    this.outage = new Outage(clock, log);
     this.workspaces = new Workspaces(store, clock, inspector);
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
@@ -82,7 +83,14 @@ export class Host {
 
   /** Turns of processes that died need no wait for the great sweep. */
   async #sealAgain(): Promise<void> {
-    await this.#sealOrphans().catch((error) => this.#log.error({ err: error }, 'sweep failed'));
+    try {
+      // A look may have nothing to ask: whether the store is back is for the store to say.
+      if (this.outage.lasts) await this.#store.ping();
+      this.outage.answered();
+      await this.#sealOrphans();
+    } catch (error) {
+      this.outage.failed(error);
+    }
     if (!this.#closed) this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
   }
 
@@ -91,8 +99,9 @@ export class Host {
     try {
       await this.#sealOrphans();
       swept = await this.#store.sweep(this.#clock.now(), limits.sweepSessionsMax);
+      this.outage.answered();
     } catch (error) {
-      this.#log.error({ err: error }, 'sweep failed');
+      this.outage.failed(error);
     }
     // A sweep that stopped at its bound has more to do.
     const waitMs = swept < limits.sweepSessionsMax ? limits.sweepMs : limits.sweepAgainMs;

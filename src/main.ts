@@ -41,7 +41,7 @@ export async function serve(config: Config): Promise<void> {
 
   const lag = monitorEventLoopDelay({ resolution: 20 });
   lag.enable();
-  const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag));
+  const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag), () => host.outage);
   const store = measured(await openStore(config, clock, ids), metrics, clock);
   await store.open(clock.now());
 

@@ -18,8 +18,14 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-/** `census` counts live actors by kind, `inFlight` the turns; both are read when the metrics are. */
-export function openMetrics(census: () => Record<string, number>, inFlight: () => number, loopLag: () => number): Metrics {
+/** How often the store has been away, and for how long it is now. */
+export interface Outages {
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** `census` counts live actors by kind, `inFlight` the turns; all four are read when the metrics are. */
+export function openMetrics(census: () => Record<string, number>, inFlight: () => number, loopLag: () => number, outages: () => Outages): Metrics {
   const registers = [new Registry()];
   const registry = registers[0]!;
   new Gauge({
@@ -39,6 +45,7 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
       this.set(inFlight());
     },
   });
+  openOutages(outages, registers);
   return {
     requests: new Counter({ name: 'parley_http_requests_total', help: 'Requests answered.', labelNames: ['route', 'status'], registers }),
     turns: new Counter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', labelNames: ['outcome'], registers }),
@@ -58,4 +65,24 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+}
+
+function openOutages(outages: () => Outages, registers: Registry[]): void {
+  new Counter({
+    name: 'parley_store_outages_total',
+    help: 'How often the store has gone away.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(outages().count);
+    },
+  });
+  new Gauge({
+    name: 'parley_store_away_seconds',
+    help: 'For how long the store has been away; 0 while it is not.',
+    registers,
+    collect() {
+      this.set(outages().seconds);
+    },
+  });
 }

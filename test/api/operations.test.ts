@@ -93,6 +93,8 @@ t.test("metrics in Prometheus' format", async (t) => {
   t.match(text, /^parley_stream_events_total [5-9]$/m);
   t.match(text, /^parley_store_seconds_count\{step="beginTurn"\} 3$/m);
   t.match(text, /^# TYPE parley_store_errors_total counter$/m);
+  t.match(text, /^parley_store_outages_total 0$/m);
+  t.match(text, /^parley_store_away_seconds 0$/m);
   t.match(text, /^parley_event_loop_lag_seconds \d/m);
   await abort(house, hanging.id, hanging.stream.turnId);
   t.ok((await house.ask('/metrics', { key: null })).text.includes('\nparley_turns_in_flight 0\n'));
