@@ -105,7 +105,7 @@ export const limits = {
 
   // Many processes on one store
   leaseMs: 5_000, // of a turn's owner; renewed after a third of it
-  foreignStopMs: 2_000, // how long a request waits for another process to stop a turn
+  foreignStopMs: 6_500, // how long a request waits for another process to stop a turn: if that is dead, for its lease to run out and a seal
   foreignPollMs: 50, // between looks at a turn that another process runs, while it has more each time
   foreignSilentMs: 500, // the same while it has nothing: a notice comes when it has
   catalogFreshMs: 800, // how old what the console changes may be without asking the store; a second at most, with the asking

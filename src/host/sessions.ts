@@ -149,14 +149,15 @@ export class Sessions {
     await actor.runner?.settled;
   }
 
-  /** Aborts the turn if it is the one in flight; answers once it is sealed. */
+  /** Aborts the turn if it is the one in flight; answers once it is sealed, by whichever process. */
   async abort(actor: SessionActor, turnId: string): Promise<void> {
     const { runner } = actor;
     await this.#stopped(actor, await this.tell(actor, (at) => ({ type: 'abort', at, turnId })));
-    if (runner?.turnId === turnId && !(await runner.settled)) throw new StoreUnavailable('an aborted turn could not be sealed');
+    const sealed = runner?.turnId === turnId ? await runner.settled : actor.context.activeTurnId !== turnId;
+    if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
   }
 
-  /** Waits a while for a turn among the outcomes that another process was asked to stop, and sees what became of it. */
+  /** Waits for a turn among the outcomes that another process was asked to stop; if that one has died, until its lease has run out, and seals it. */
   async #stopped(actor: SessionActor, outcomes: readonly SessionOutcome[]): Promise<void> {
     const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
     if (!this.#shared || stop === undefined || actor.runner?.turnId === stop.turnId) return;

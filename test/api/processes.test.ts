@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, textOf, type House, type StreamEvent } from './house.ts';
-import { abort, activeTurn, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
+import { abort, activeTurn, begin, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
 const lacking = whyNoRedis();
 const options = lacking === null ? {} : { skip: lacking };
@@ -141,10 +141,12 @@ t.test('a process that dies leaves its turns to the others', options, async (t) 
   const { id } = await one.session(assistant.id);
   const stream = await say(one, id);
   const elsewhere = await three.stream(`${turnPath(id, stream.turnId)}/events`);
+  const [aborted, ended] = [await begin(one, assistant.id), await begin(one, assistant.id)];
   const seen: StreamEvent[] = [];
   while (seen.length < 50) seen.push((await stream.next())!);
   await one.kill('SIGKILL');
   const diedAt = Date.now();
+  const answers = Promise.all([abort(two, aborted.id, aborted.stream.turnId), end(three, ended.id)]);
   t.equal(await until(async () => (await statusOf(two, id)) !== 409 && statusOf(three, id)), 409, 'the next turn is there');
   t.comment(`free after ${Date.now() - diedAt} ms`);
   const [, partial] = await transcriptOf(three, id);
@@ -153,6 +155,10 @@ t.test('a process that dies leaves its turns to the others', options, async (t) 
   const rest = await elsewhere.rest();
   t.equal(textOf(rest), partial.content, 'a reader elsewhere has all of it');
   t.match(rest.at(-1), { event: 'error', data: { code: 'api_error' } });
+  const [abortion, ending] = await answers;
+  t.match(abortion, { status: 200, json: { status: 'failed', stop_reason: 'error', error_code: 'api_error' } }, 'what is stopped then is answered when it is sealed');
+  t.match(ending, { status: 200, json: { status: 'ended', active_turn_id: null } });
+  t.match((await transcriptOf(two, ended.id))[1], { status: 'partial', stop_reason: 'aborted' });
 });
 
 /** Sends a message and leaves at once: the status. */

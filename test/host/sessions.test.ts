@@ -1,5 +1,7 @@
 /** Decide, commit, act, answer (architecture, idea 2). */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
+import { limits } from '../../src/limits.ts';
 import { StoreUnavailable, type Store } from '../../src/store.ts';
 import { Scene, turnMsMax, withSteps } from './scene.ts';
 
@@ -198,4 +200,22 @@ t.test('a workspace that is removed takes its turns along', async (t) => {
   running.model.end();
   await running.runner.over;
   t.equal(other.host.turns.inFlight, 0, 'a turn whose session is gone is over');
+});
+
+t.test('an abort of a turn that another process will not stop is no success', async (t) => {
+  const one = await Scene.open();
+  const two = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs }));
+  const { id } = await one.session();
+  const talk = await one.streaming(id);
+  const actor = await two.actor(id);
+  const aborting = two.host.sessions.abort(actor, talk.runner.turnId).then(() => 'aborted', (error: Error) => error);
+  for (let waited = 0; waited <= limits.foreignStopMs; waited += limits.foreignPollMs) {
+    await turnOfTheLoop();
+    two.clock.advance(limits.foreignPollMs);
+  }
+  t.type(await aborting, StoreUnavailable);
+  talk.model.end();
+  await talk.runner.over;
+  one.host.close();
+  two.host.close();
 });
