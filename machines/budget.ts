@@ -25,7 +25,7 @@ export interface Take {
 export const full = (ceiling: number, at: number): Bucket => ({ level: ceiling * unitsPerRequest, at });
 
 /** The lowest level there is: a request passes a minute after it. */
-const floor = (ceiling: number): number => (1 - ceiling) * unitsPerRequest;
+export const floor = (ceiling: number): number => (1 - ceiling) * unitsPerRequest;
 
 /**
  * The bucket at a later moment. A clock that went back refills nothing. A debt made under a higher ceiling is cut to

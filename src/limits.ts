@@ -101,6 +101,8 @@ export const limits = {
   redisReconnectMsMax: 1_000,
   redisTopologyMs: 200, // a node away for so long: the cluster is asked who has its slots
   redisReplicaMs: 1_000, // for a replica to confirm
+  redisDebtMs: 100, // before Redis is told of requests that were refused without it
+  redisDebtsMax: 10_000, // budgets in debt that a process remembers
   redisRegistryMax: 10_000, // workspaces that a process remembers to have entered for the sweep
 
   // Many processes on one store

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 const names = [
   ...(['create-session', 'save-session', 'sessions', 'messages', 'recent-messages', 'output', 'output-after', 'remembered'] as const),
   ...(['begin-turn', 'append-output', 'renew-turn', 'request-stop', 'finish-turn', 'withdraw-turn', 'seize-turn', 'orphans', 'slots'] as const),
-  ...(['create-record', 'replace-record', 'remove-record', 'list-records', 'take-budgets'] as const),
+  ...(['create-record', 'replace-record', 'remove-record', 'list-records', 'take-budgets', 'hold-budget'] as const),
   ...(['register', 'registered', 'unregister', 'aged-sessions', 'sweep-session', 'sweep-memories', 'remove-holdings'] as const),
 ] as const;
 
