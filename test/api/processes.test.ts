@@ -1,7 +1,7 @@
 /** Three processes on one Redis (contract 5, 6 and 12): whichever is asked, the answer is the same. */
 import t, { type Test } from 'tap';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
-import { openHouse, textOf, type House, type StreamEvent } from './house.ts';
+import { openHouse, textOf, type Answer, type Ask, type House, type StreamEvent } from './house.ts';
 import { abort, activeTurn, begin, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
 const lacking = whyNoRedis();
@@ -106,6 +106,25 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     for (const house of [one, two]) refused(t, await until(async () => (await house.ask('/assistants', { key })).status === 401 && house.ask('/assistants', { key })), 401, 'revoked_api_key');
   },
 
+  'a key that is restricted, let go and revoked is so everywhere within a second': async (t, houses) => {
+    const [one] = houses;
+    const [mine, other] = [await synthetic(one, 'tokens=1'), await synthetic(one, 'tokens=1')];
+    const { key, id } = await one.newKey();
+    const path = `/workspaces/${one.workspaceId}/keys/${id}`;
+    const change = (house: House, ask: Ask, to = path) => house.console(to, ask).then(() => Date.now());
+    const answersIn = (house: House) => house.ask(`/assistants/${mine.id}`, { key });
+    for (const house of houses) t.equal((await answersIn(house)).status, 200, 'all know it');
+    for (const [index, house] of houses.entries()) {
+      const next = houses[(index + 1) % houses.length]!;
+      const restrictedAt = await change(house, { method: 'PATCH', body: { assistant_ids: [other.id] } });
+      for (const each of houses) refused(t, await sinceASecond(restrictedAt, () => answersIn(each), 403), 403, 'assistant_not_permitted');
+      const freedAt = await change(next, { method: 'PATCH', body: { assistant_ids: null } });
+      for (const each of houses) t.equal((await sinceASecond(freedAt, () => answersIn(each), 200)).status, 200);
+    }
+    const revokedAt = await change(houses[2], { method: 'POST' }, `${path}/revoke`);
+    for (const each of houses) refused(t, await sinceASecond(revokedAt, () => answersIn(each), 401), 401, 'revoked_api_key');
+  },
+
   'a budget is one for all': async (t, [one, two, three]) => {
     const { key } = await one.newKey({ limits: { requests: 60 } });
     const before = Date.now();
@@ -127,6 +146,15 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     await Promise.all(sessions.map(({ id }) => end(two, id)));
   },
 };
+
+/** Asks until the status is there, and last at the first time that is a second after the change: then it must be. */
+async function sinceASecond(changedAt: number, ask: () => Promise<Answer>, status: number): Promise<Answer> {
+  for (;;) {
+    const last = Date.now() - changedAt > 1000;
+    const answer = await ask();
+    if (answer.status === status || last) return answer;
+  }
+}
 
 t.test('three processes are one', options, async (t) => {
   const redis = await openRedis(t);
