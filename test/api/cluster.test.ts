@@ -1,19 +1,11 @@
 /** Two processes on a Redis Cluster that acknowledge what a replica has: a primary dies, and nothing that a client was told is lost. */
 import t, { type Test } from 'tap';
-import { RedisCluster, whyNoRedis, type RedisServer } from '../store/redis-server.ts';
+import { RedisCluster, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, textOf, type House } from './house.ts';
 import { say, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 const lacking = whyNoRedis();
 t.setTimeout(120_000);
-
-/** The primary on which the workspace lies. */
-async function primaryOf(cluster: RedisCluster, workspaceId: string): Promise<RedisServer> {
-  const primaries = await cluster.primaries();
-  const slot = await primaries[0]!.command('CLUSTER', 'KEYSLOT', `{${workspaceId}}`);
-  const counts = await Promise.all(primaries.map((server) => server.command('CLUSTER', 'COUNTKEYSINSLOT', slot)));
-  return primaries[counts.findIndex((count) => count !== '0')]!;
-}
 
 /** A turn that its client was told to be completed. */
 interface Told {
@@ -45,7 +37,7 @@ t.test('a primary dies', { ...(lacking === null ? {} : { skip: lacking }) }, asy
   }
   t.notOk([...told.values()].flat().includes(null!), 'all answer');
 
-  const primary = await primaryOf(cluster, one.workspaceId);
+  const primary = await cluster.primaryOf(one.workspaceId);
   await primary.kill();
   // Its replica takes its place and has none of its own: what is to be confirmed by one waits until the dead one is back.
   await until(async () => (await cluster.primaries()).length === 3);

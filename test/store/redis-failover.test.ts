@@ -1,66 +1,11 @@
 /** A primary of the cluster killed under load: much may be refused and little may be lost, but nothing may be mixed. */
 import t from 'tap';
-import type { Session, Store } from '../../src/store.ts';
-import { StoreUnavailable } from '../../src/store.ts';
-import { page, Scene, snapshot } from './fixtures.ts';
+import { Scene, snapshot } from './fixtures.ts';
 import { RedisCluster, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
+import { Speaker } from './speakers.ts';
 
 const skip = whyNoRedis() ?? false;
-
-/** What one session's speaker was told, in a workspace of its own and so on a shard of its own. */
-class Speaker {
-  readonly scene: Scene;
-  session: Session | null = null;
-  acknowledged = 0;
-  refused = 0;
-
-  constructor(store: Store) {
-    this.scene = new Scene(store, Date.now());
-  }
-
-  /** One turn after the other until told to stop; a refused one is left to its lease. */
-  async speak(ended: () => boolean): Promise<void> {
-    while (!ended()) {
-      try {
-        await this.#turn();
-        this.acknowledged++;
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        this.refused++;
-        this.session = null;
-      }
-    }
-  }
-
-  async #turn(): Promise<void> {
-    const { scene } = this;
-    this.session ??= await scene.created();
-    const version = 1 + this.session.messageCount;
-    const turn = await scene.begun(this.session, version, { turnsInFlightMax: 1000 });
-    const words = `${turn.place.turnId} `;
-    for (let count = 0; count < 3; count++) await turn.append(count * words.length, words);
-    const answer = await scene.store.finishTurn(turn.finishStep());
-    if (answer.outcome !== 'finished') throw new StoreUnavailable(answer.outcome);
-    this.session = turn.finishStep().session;
-  }
-}
-
-/** What is wrong with the transcripts of a workspace: each answer must be made of its own turn's words alone, and whole if finished. */
-async function mixed({ store, workspaceId, ...scene }: Scene): Promise<string[]> {
-  const wrong: string[] = [];
-  const { items } = await store.sessions(workspaceId, { assistantIds: null, status: null, activeSince: 0, now: scene.now }, page());
-  for (const session of items) {
-    const { items: messages } = await store.messages(workspaceId, session.id, page());
-    if (messages.length !== Math.min(100, session.messageCount)) wrong.push(`${session.id}: ${messages.length} of ${session.messageCount} messages`);
-    for (const { role, status, content, turnId } of messages) {
-      if (role === 'user') continue;
-      const whole = `${turnId} `.repeat(3);
-      if (status === 'streaming' ? !whole.startsWith(content) : content !== whole) wrong.push(`${turnId}: ${status} ${content}`);
-    }
-  }
-  return wrong;
-}
 
 t.test('a cluster', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
@@ -85,14 +30,15 @@ t.test('a cluster', { skip }, async (t) => {
     while (!spoken()) await store.ping();
     await (await cluster.primaries())[0]!.kill();
     // Every speaker is heard again: those whose shard was lost as well.
-    const counts = speakers.map(({ acknowledged, refused }) => ({ acknowledged, refused }));
-    const again = (): boolean => speakers.some(({ refused }, index) => refused > counts[index]!.refused) && speakers.every(({ session, acknowledged }, index) => session !== null && acknowledged > counts[index]!.acknowledged);
+    const troubles = ({ refused, failed }: Speaker): number => refused + failed;
+    const counts = speakers.map((speaker) => ({ acknowledged: speaker.acknowledged, troubles: troubles(speaker) }));
+    const again = (): boolean => speakers.some((speaker, index) => troubles(speaker) > counts[index]!.troubles) && speakers.every(({ session, acknowledged }, index) => session !== null && acknowledged > counts[index]!.acknowledged);
     const killedAt = performance.now();
     while (!again()) await store.ping().catch(() => {});
     t.comment(`all speak again after ${Math.round(performance.now() - killedAt)} ms`);
     ended = true;
     await all;
-    for (const { scene } of speakers) t.same(await mixed(scene), []);
-    t.comment(`${speakers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)} turns acknowledged, ${speakers.reduce((sum, { refused }) => sum + refused, 0)} refused`);
+    for (const speaker of speakers) t.same(await speaker.mixed(), []);
+    t.comment(`${speakers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)} turns acknowledged, ${speakers.reduce((sum, speaker) => sum + troubles(speaker), 0)} refused`);
   });
 });

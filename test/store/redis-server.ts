@@ -30,6 +30,10 @@ async function freePort(): Promise<number> {
   }
 }
 
+/** A test that ends before its teardown leaves no server behind. */
+const started = new Set<RedisServer>();
+process.once('exit', () => started.forEach((server) => server.signal('SIGKILL')));
+
 export class RedisServer {
   readonly port: number;
   readonly url: string;
@@ -42,8 +46,6 @@ export class RedisServer {
     this.url = `redis://127.0.0.1:${port}`;
     this.#folder = folder;
     this.#settings = settings;
-    // A test that ends before its teardown leaves no server behind.
-    process.once('exit', () => this.#process.kill('SIGKILL'));
   }
 
   static async start(...settings: string[]): Promise<RedisServer> {
@@ -55,6 +57,7 @@ export class RedisServer {
   /** Starts it, again on the same data and port if it ran before; resolves when it answers. */
   async run(): Promise<void> {
     const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder, '--save', '', '--daemonize', 'no', '--loglevel', 'warning'];
+    started.add(this);
     this.#process = spawn('redis-server', [...own, '--enable-debug-command', 'local', ...this.#settings], { stdio: ['ignore', 'ignore', 'inherit'] });
     while ((await this.command('PING').catch(() => '')) !== 'PONG') if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
   }
@@ -77,6 +80,7 @@ export class RedisServer {
 
   async stop(): Promise<void> {
     await this.kill();
+    started.delete(this);
     await rm(this.#folder, { recursive: true, force: true });
   }
 }
@@ -119,6 +123,14 @@ export class RedisCluster {
   async primaries(): Promise<RedisServer[]> {
     const roles = await Promise.all(this.servers.map((server) => server.command('ROLE').catch(() => '')));
     return this.servers.filter((_, index) => roles[index]!.startsWith('master'));
+  }
+
+  /** The primary on which a hash tag lies. */
+  async primaryOf(tag: string): Promise<RedisServer> {
+    const primaries = await this.primaries();
+    const slot = await primaries[0]!.command('CLUSTER', 'KEYSLOT', `{${tag}}`);
+    const counts = await Promise.all(primaries.map((server) => server.command('CLUSTER', 'COUNTKEYSINSLOT', slot)));
+    return primaries[counts.findIndex((count) => count !== '0')]!;
   }
 
   async stop(): Promise<void> {
