@@ -20,6 +20,8 @@ export interface Config {
   readonly durability: 'committed' | 'flushed' | 'replicated';
   /** Start even on a Redis that loses what it acknowledged when it dies. */
   readonly allowVolatile: boolean;
+  /** How many processes serve; one without a supervisor. */
+  readonly processes: number;
   readonly log: (typeof logLevels)[number];
   readonly synthetic: boolean;
   readonly turnMsMax: number;
@@ -58,6 +60,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses'),
   setting('PARLEY_DURABILITY', '--durability', 'committed|flushed|replicated', 'committed', 'what a step waits for: survives the process (committed), a power cut (flushed, lmdb) or a primary (replicated, Redis)'),
   setting('PARLEY_ALLOW_VOLATILE', '--allow-volatile', '0|1', '0', 'start on a Redis without an append-only file, which loses what it acknowledged when it dies'),
+  setting('PARLEY_PROCESSES', '--processes', 'number', '1', `how many processes serve, 1 to ${limits.processesMax}; more than one need Redis`),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
   setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic model provider, for load and fault tests'),
   setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
@@ -81,6 +84,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
     durability: oneOf('PARLEY_DURABILITY', read('PARLEY_DURABILITY'), durabilities[store.kind])!,
     allowVolatile: flag('PARLEY_ALLOW_VOLATILE', read('PARLEY_ALLOW_VOLATILE')),
+    processes: processes(read('PARLEY_PROCESSES'), store),
     log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
     synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, 24 * 3600 * 1000),
@@ -112,6 +116,13 @@ function text(variable: string, value: string, charactersMin: number): string | 
   if (value.length < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
   if (variable === 'PARLEY_OPERATOR_TOKEN' && !/^[\x21-\x7e]+$/.test(value)) throw new SettingError(`${variable} must be printable ASCII without spaces.`);
   return value;
+}
+
+/** An embedded store belongs to one process. */
+function processes(value: string, store: Config['store']): number {
+  const count = integer('PARLEY_PROCESSES', value, 1, limits.processesMax);
+  if (count === 1 || store.kind === 'redis') return count;
+  throw new SettingError(`PARLEY_PROCESSES may be ${count} only on a store that processes share: set PARLEY_STORE to redis://HOST:PORT, or PARLEY_PROCESSES to 1.`);
 }
 
 /** What each store can promise. */

@@ -92,8 +92,13 @@ export interface EdgeBounds {
 export interface Edge {
   /** The engine's name, `uws` or `node`. */
   readonly engine: string;
-  /** Listens and resolves with the port bound (a port of 0 picks a free one). Rejects with the system's error if it cannot. */
-  listen(host: string, port: number): Promise<number>;
+  /**
+   * Listens and resolves with the port bound (a port of 0 picks a free one). Rejects with the system's error if it cannot. A
+   * `shared` port, which is not 0, may be listened on by other workers of the same supervisor too, whoever accepts first.
+   */
+  listen(host: string, port: number, shared?: boolean): Promise<number>;
+  /** Lets no new connection in. Those that are open are served on, and each closes with its next answer. */
+  stopListening(): void;
   /** Stops listening, ends idle connections and resolves when every exchange is answered or cut after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }

@@ -122,6 +122,16 @@ export const limits = {
   doctorDiskBytesMin: 64 * 1024 * 1024,
   doctorPortMs: 2_000, // for whoever has the port to say who it is
 
+  // Many processes on one machine
+  processesMax: 64,
+  portAttemptsMax: 3, // ports tried where any free one will do
+  workerRestartMs: 100, // before a worker that died is replaced; doubled each time it dies again
+  workerRestartMsMax: 10_000,
+  workerWellMs: 30_000, // a worker that ran so long did not die of its start
+  workerRetireMs: 2_000, // for those connected to a worker that leaves to send what closes their connection
+  workerMeasureMs: 1_000, // for a worker to tell its metrics
+  workerEndMs: 60_000, // for a worker to end once told, drain and all; then it is killed
+
   // Ending
   drainMs: 30_000, // contract 11
 } as const;

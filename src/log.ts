@@ -3,9 +3,10 @@ import { destination, pino, type Logger } from 'pino';
 
 export type Log = Logger;
 
-export function openLog(level: string): Log {
-  const out = destination({ dest: 1, sync: false });
-  const log = pino({ level, base: null, formatters: { level: (label) => ({ level: label }) } }, out);
+/** `worker`: the number of a process among others whose lines go to the same place. */
+export function openLog(level: string, worker: number | null = null): Log {
+  const out = destination({ dest: 1, sync: false, maxWrite: pipeBytesMax });
+  const log = pino({ level, base: worker === null ? null : { worker }, formatters: { level: (label) => ({ level: label }) } }, out);
   // Who reads the log may leave before the server does: then there is nobody to write for, and nothing to wait for.
   out.on('error', () => {
     log.level = 'silent';
@@ -13,3 +14,6 @@ export function openLog(level: string): Log {
   });
   return log;
 }
+
+/** A pipe takes so much in one piece (PIPE_BUF): lines of several processes do not run into each other. */
+const pipeBytesMax = 4096;

@@ -6,6 +6,7 @@ import { SettingError, type Config } from './config.ts';
 import { openNodeEdge } from './edge/node.ts';
 import { openUwsEdge } from './edge/uws.ts';
 import type { Edge, EdgeListener } from './edge.ts';
+import { endInOrder } from './ending.ts';
 import { firstStart } from './first-start.ts';
 import { Host } from './host.ts';
 import { randomIds, type Ids } from './ids.ts';
@@ -28,13 +29,15 @@ import { lmdbStore } from './store/lmdb.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import type { Store } from './store.ts';
+import { SupervisorLine } from './supervisor/worker.ts';
 import { openUpgrader } from './upgrade.ts';
 import { openVault } from './vault.ts';
 
-/** Serves until SIGTERM or SIGINT; resolves when it listens. */
+/** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor says so; resolves when it listens. */
 export async function serve(config: Config): Promise<void> {
-  const log = openLog(config.log);
   const clock = new WheelClock();
+  const supervisor = config.processes > 1 ? new SupervisorLine(clock) : null;
+  const log = openLog(config.log, supervisor?.number);
   const ids = randomIds(clock);
   checkFolder(config);
   const { secret, operatorToken } = readSecrets(config, ids);
@@ -53,7 +56,7 @@ export async function serve(config: Config): Promise<void> {
     clock,
     ids,
     log,
-    metrics,
+    metrics: supervisor === null ? metrics : { ...metrics, text: async () => (await supervisor.metrics()) ?? metrics.text() },
     store,
     host,
     models: openModels(config, clock, http),
@@ -67,13 +70,13 @@ export async function serve(config: Config): Promise<void> {
   const pipeline = openPipeline(services);
   const upgrader = openUpgrader(services);
   const edge = await openEdge(config, { exchange: (exchange) => pipeline(exchange), upgrade: (upgrade) => upgrader(upgrade) }, clock, log);
-  const port = await edge.listen(config.host, config.port);
+  const port = await listen(edge, config, supervisor);
   void host.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
-  endOnSignal({ services, edge, http, log, clock });
+  endInOrder({ services, edge, http, log, clock, supervisor });
   // A reader that has gone is no reason to end.
   process.stdout.on('error', () => {});
-  process.stdout.write(await firstStart(services, url, edge.engine));
+  if (supervisor === null || supervisor.number === 1) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
 }
 
@@ -114,62 +117,22 @@ async function openEdge(config: Config, listener: EdgeListener, clock: WheelCloc
   }
 }
 
+/** Workers share the port that their supervisor has found free. */
+async function listen(edge: Edge, { host, port }: Config, supervisor: SupervisorLine | null): Promise<number> {
+  if (supervisor === null) return edge.listen(host, port);
+  for (let attempt = 1; ; attempt++) {
+    const found = await supervisor.port(attempt > 1);
+    try {
+      return await edge.listen(host, found, true);
+    } catch (error) {
+      if (port !== 0 || attempt === limits.portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+}
+
 /** Nanoseconds to seconds; reading starts the next measurement. */
 function lagSeconds(lag: ReturnType<typeof monitorEventLoopDelay>): number {
   const mean = Number.isFinite(lag.mean) ? lag.mean / 1e9 : 0;
   lag.reset();
   return mean;
 }
-
-interface House {
-  readonly services: Services;
-  readonly edge: Edge;
-  readonly http: ProviderHttp;
-  readonly log: Log;
-  readonly clock: WheelClock;
-}
-
-/**
- * The first signal drains; one that comes later ends at once. What follows within half a second is the same wish again: under
- * npm a signal to the process group arrives twice, from the terminal and from npm.
- */
-function endOnSignal(house: House): void {
-  let askedAt: number | null = null;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      const now = house.clock.monotonic();
-      if (askedAt !== null && now - askedAt > sameWishMs) process.exit(1);
-      if (askedAt !== null) return;
-      askedAt = now;
-      drain(house).then(
-        () => process.exit(0),
-        (error) => {
-          house.log.error({ err: error }, 'drain failed');
-          process.exit(1);
-        },
-      );
-    });
-  }
-}
-
-/** Refuses new work, lets turns in flight finish for `drainMs`, seals the rest as partial, then closes (contract 11). */
-async function drain({ services, edge, http, log, clock }: House): Promise<void> {
-  services.draining = true;
-  log.info({ turns: services.host.turns.inFlight }, 'draining');
-  await services.host.turns.drain(limits.drainMs, sealGraceMs);
-  await edge.close(closeGraceMs);
-  services.host.close();
-  await http.close();
-  await services.store.close();
-  clock.stop();
-  log.info('ended');
-  await new Promise<void>((resolve) => log.flush(() => resolve()));
-}
-
-/** How long a store may take to seal the turns that were stopped. */
-const sealGraceMs = 5000;
-
-const sameWishMs = 500;
-
-/** How long answers that are on their way may take once every turn has ended. */
-const closeGraceMs = 2000;

@@ -1,8 +1,11 @@
 /** What `/metrics` tells, in Prometheus' format (contract 12). */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** The metrics of one process as data. */
+export type Samples = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export interface Metrics {
   readonly requests: Counter<'route' | 'status'>;
@@ -15,6 +18,8 @@ export interface Metrics {
   readonly loopLag: Gauge;
   /** Everything as text, and its content type. */
   text(): Promise<string>;
+  /** Everything as data, which can be summed with that of other processes. */
+  samples(): Promise<Samples>;
   readonly contentType: string;
 }
 
@@ -58,11 +63,14 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
       name: 'parley_event_loop_lag_seconds',
       help: 'Mean delay of the event loop since it was last read.',
       registers,
+      // Of several processes the one that lags most: a mean would hide it.
+      aggregator: 'max',
       collect() {
         this.set(loopLag());
       },
     }),
     text: () => registry.metrics(),
+    samples: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   };
 }
@@ -81,8 +89,14 @@ function openOutages(outages: () => Outages, registers: Registry[]): void {
     name: 'parley_store_away_seconds',
     help: 'For how long the store has been away; 0 while it is not.',
     registers,
+    aggregator: 'max',
     collect() {
       this.set(outages().seconds);
     },
   });
 }
+
+/** The metrics of several processes in one: sums, but for what says otherwise. */
+export const summed = (processes: readonly Samples[]): Promise<Samples> => AggregatorRegistry.aggregate([...processes]).getMetricsAsJSON();
+
+export const metricsText = (processes: readonly Samples[]): Promise<string> => AggregatorRegistry.aggregate([...processes]).metrics();

@@ -9,6 +9,8 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments after `serve`. */
   readonly args?: readonly string[];
+  /** Of several processes only the first ends with the test; the others find out by themselves. */
+  readonly workersAlone?: boolean;
   /** Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a new one. */
   readonly folder?: string;
 }
@@ -42,14 +44,15 @@ const start = fileURLToPath(new URL('../src/start.mjs', import.meta.url));
  * Loaded into the server before its own code: it ends the server when its stdin does, so that none outlives a test that
  * was itself killed and could tear nothing down.
  */
-const leash = `data:text/javascript,${encodeURIComponent("process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();")}`;
+const leash = (condition: string): string =>
+  `data:text/javascript,${encodeURIComponent(`if (${condition}) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();`)}`;
 
 /** Starts a server and resolves when it listens; rejects with what it printed when it ends before. It is killed at the test's end. */
-export async function startServer(t: Owner, { env = {}, args = [], folder }: ServerOptions = {}): Promise<Server> {
+export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false }: ServerOptions = {}): Promise<Server> {
   const cwd = folder ?? (await temporaryFolder(t));
   const operatorToken = env['PARLEY_OPERATOR_TOKEN'] ?? 'operator-token-of-the-tests';
   const { PATH, HOME, TMPDIR } = process.env;
-  const child = spawn(process.execPath, [`--import=${leash}`, start, 'serve', ...args], {
+  const child = spawn(process.execPath, [`--import=${leash(workersAlone ? '!process.connected' : 'true')}`, start, 'serve', ...args], {
     cwd,
     env: { PATH, HOME, TMPDIR, PORT: '0', PARLEY_OPERATOR_TOKEN: operatorToken, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

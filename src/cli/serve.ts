@@ -1,4 +1,5 @@
 /** `parley serve` */
+import cluster from 'node:cluster';
 import { Option, type Command } from 'commander';
 import { readConfig, SettingError, settings, type Setting } from '../config.ts';
 import { CommandFailure } from './failure.ts';
@@ -20,7 +21,8 @@ Examples:
   parley serve
   parley serve --port 3000 --store lmdb:/var/lib/parley
   PORT=3000 PARLEY_LOG=warn parley serve
-  parley serve --store memory: --synthetic`;
+  parley serve --store memory: --synthetic
+  parley serve --store redis://127.0.0.1:6379 --processes 4`;
 
 /** A setting of 0 or 1 may be given without its value. */
 function flag(setting: Setting): Option {
@@ -41,9 +43,10 @@ export function withFlags(options: Flags, environment: Readonly<Record<string, s
 
 async function run(options: Flags): Promise<void> {
   const config = readConfig(withFlags(options, process.env));
-  const { serve } = await import('../main.ts');
   try {
-    await serve(config);
+    // Each of several processes comes this way too, as a worker.
+    if (config.processes > 1 && cluster.isPrimary) await (await import('../supervisor.ts')).supervise(config);
+    else await (await import('../main.ts')).serve(config);
   } catch (error) {
     throw startFailure(error, config);
   }

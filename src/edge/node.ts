@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { Clock } from '../clock.ts';
@@ -22,6 +23,8 @@ class NodeEdge implements Edge {
   #listener: EdgeListener;
   #shared: NodeShared;
   #server: Server;
+  /** Resolves when it listens no more and its last connection has ended. */
+  #deafness: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
 
   constructor(listener: EdgeListener, bounds: EdgeBounds, clock: Clock) {
@@ -47,14 +50,21 @@ class NodeEdge implements Edge {
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as NetSocket, head));
   }
 
-  listen(host: string, port: number): Promise<number> {
+  /** A shared port is the cluster's: its workers accept from one socket, so none of them can lose what waits there. */
+  listen(host: string, port: number, shared = false): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port, exclusive: true }, () => {
+      this.#server.listen({ host, port, exclusive: !shared }, () => {
         this.#server.off('error', reject);
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
+  }
+
+  stopListening(): void {
+    this.#shared.running.draining = true;
+    // The server of HTTP would end idle connections along with it.
+    this.#deafness ??= new Promise((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
   }
 
   close(graceMs: number): Promise<void> {
@@ -63,12 +73,12 @@ class NodeEdge implements Edge {
 
   async #close(graceMs: number): Promise<void> {
     const { running, clock, connections } = this.#shared;
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeIdleConnections();
+    this.stopListening();
+    this.#server.close();
     await running.drained(clock, graceMs);
     // What is idle or was cut, and sockets whose other side does not answer the closing.
     for (const socket of connections.keys()) socket.destroy();
-    await closed;
+    await this.#deafness;
   }
 
   #connect(socket: NetSocket): void {

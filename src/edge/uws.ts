@@ -42,8 +42,11 @@ export async function loadEngine(): Promise<Engine> {
 /** The engine's `LIBUS_LISTEN_EXCLUSIVE_PORT`: a port in use is an error instead of a port shared. */
 const listenExclusivePort = 1;
 
+/** Every process has a socket of its own on the port (SO_REUSEPORT), and the system spreads connections over them. */
+const listenSharedPort = 0;
+
 /** The overload that the declarations leave out. */
-type ListenExclusively = (host: string, port: number, options: number, callback: (token: us_listen_socket | false) => void) => void;
+type ListenWithOptions = (host: string, port: number, options: number, callback: (token: us_listen_socket | false) => void) => void;
 
 class UwsEdge implements Edge {
   readonly engine = 'uws';
@@ -78,14 +81,20 @@ class UwsEdge implements Edge {
     });
   }
 
-  async listen(host: string, port: number): Promise<number> {
+  async listen(host: string, port: number, shared = false): Promise<number> {
     const token = await new Promise<us_listen_socket | false>((resolve) => {
-      const listen = this.#app.listen.bind(this.#app) as unknown as ListenExclusively;
-      listen(host, port, listenExclusivePort, resolve);
+      const listen = this.#app.listen.bind(this.#app) as unknown as ListenWithOptions;
+      listen(host, port, shared ? listenSharedPort : listenExclusivePort, resolve);
     });
     if (token === false) throw await listenError(host, port);
     this.#token = token;
     return this.#engine.us_socket_local_port(token);
+  }
+
+  stopListening(): void {
+    this.#shared.running.draining = true;
+    if (this.#token !== null) this.#engine.us_listen_socket_close(this.#token);
+    this.#token = null;
   }
 
   close(graceMs: number): Promise<void> {
@@ -93,8 +102,7 @@ class UwsEdge implements Edge {
   }
 
   async #close(graceMs: number): Promise<void> {
-    if (this.#token !== null) this.#engine.us_listen_socket_close(this.#token);
-    this.#token = null;
+    this.stopListening();
     await this.#shared.running.drained(this.#shared.clock, graceMs);
     // An answer given within the engine's own call leaves when that call returns, which no promise waits for.
     await new Promise<void>((resolve) => this.#shared.clock.after(0, resolve));

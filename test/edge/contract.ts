@@ -226,6 +226,19 @@ async function closing(t: Test, open: OpenEdge): Promise<void> {
 }
 
 async function draining(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('who is connected when it stops listening is served once more', async (t) => {
+    const { port, edge } = await serve(t, open, { exchange: (exchange) => exchange.respond(200, {}, exchange.path) });
+    const client = new RawClient(port);
+    await client.send('GET /before HTTP/1.1\r\nHost: x\r\n\r\n');
+    await client.until(/before$/);
+    edge.stopListening();
+    await t.rejects(ask(port), { code: 'ECONNREFUSED' });
+    await client.send('GET /after HTTP/1.1\r\nHost: x\r\n\r\n');
+    await client.closed;
+    t.match(client.text, /before[^]*connection: close\r\n[^]*after$/i);
+    await edge.close(60_000);
+  });
+
   await t.test('what runs is let finish, and closes its connection', async (t) => {
     const outlet = gate<Outlet>();
     const waiting = gate<Exchange>();

@@ -28,7 +28,7 @@ export const rooms: readonly Room[] = [
   room('start', ['src/start.mjs', 'src/prepare.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
-    leaves('limits', 'clock', 'ids', 'config', 'log', 'keys', 'vault', 'metrics', 'text'),
+    leaves('limits', 'clock', 'ids', 'config', 'log', 'keys', 'vault', 'metrics', 'text', 'signals'),
     ['errors'],
     'Everything may stand on them, so they stand on nothing.',
   ),
@@ -73,10 +73,11 @@ export const rooms: readonly Room[] = [
     ['console', 'request', ...domain],
     'What an empty store and an empty folder are given before the first request.',
   ),
+  room('supervisor', ['src/supervisor.ts', 'src/supervisor/'], [...ground], 'What starts and ends processes sees no request; each worker is a whole server.'),
   room(
     'main',
-    ['src/main.ts'],
-    ['first start', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'charts', ...domain],
+    ['src/main.ts', 'src/ending.ts'],
+    ['first start', 'supervisor', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'charts', ...domain],
     'The one place that constructs things names the implementations.',
   ),
   room(
@@ -88,7 +89,7 @@ export const rooms: readonly Room[] = [
   room(
     'command',
     ['src/cli.ts', 'src/cli/'],
-    ['main', 'doctor', 'charts', 'client', 'wire', ...ground, 'package.json'],
+    ['main', 'supervisor', 'doctor', 'charts', 'client', 'wire', ...ground, 'package.json'],
     'The command line talks to a server over HTTP, or starts one.',
   ),
 ];

@@ -1,0 +1,21 @@
+/** SIGTERM and SIGINT: the first asks a process to end in order, one that comes later insists. */
+import type { Clock } from './clock.ts';
+
+/**
+ * Calls `end` at the first signal and `insist` at one that comes later. What follows within half a second is the same wish
+ * again: under npm a signal to the process group arrives twice, from the terminal and from npm.
+ */
+export function onEndingSignal(clock: Clock, end: (signal: NodeJS.Signals) => void, insist: () => void): void {
+  let askedAt: number | null = null;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      const now = clock.monotonic();
+      if (askedAt !== null && now - askedAt > sameWishMs) insist();
+      if (askedAt !== null) return;
+      askedAt = now;
+      end(signal);
+    });
+  }
+}
+
+const sameWishMs = 500;

@@ -1,0 +1,17 @@
+/** The port that workers are to share. */
+import { createServer, type AddressInfo } from 'node:net';
+
+/**
+ * Listens on the port alone and lets go of it again: a worker would share it with whoever listens there already. Resolves with
+ * the port, a free one for 0; rejects with the system's error.
+ */
+export function probePort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      const found = (server.address() as AddressInfo).port;
+      server.close(() => resolve(found));
+    });
+  });
+}
