@@ -96,7 +96,11 @@ export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
 export async function openHouse(t: Test, { env = {}, ...options }: HouseOptions = {}): Promise<House> {
   const folder = options.folder ?? (await temporaryFolder(t));
   const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, { env, ...options })) };
-  const server = await startServer(t, { ...options, env: settings, folder });
+  return houseAt(await startServer(t, { ...options, env: settings, folder }));
+}
+
+/** The same, asked at its `url`, which may be that of a proxy in front of it. */
+export async function houseAt(server: Server): Promise<House> {
   const conforms = await conformity(server.url);
 
   const send = async (path: string, { method, key, headers = {}, body, signal }: Ask): Promise<Response> => {

@@ -1,0 +1,86 @@
+/** How several processes under a supervisor end, and why they do not start. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { ask } from '../edge/harness.ts';
+import { startServer } from '../process.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { openSupervised, portOf, secret, streaming, told, workersUp } from './supervised.ts';
+import { transcriptOf, until } from './talk.ts';
+
+const lacking = whyNoRedis();
+const options = lacking === null ? {} : { skip: lacking };
+const redis = lacking === null ? await RedisServer.start(...appendOnly) : null;
+t.teardown(() => redis?.stop());
+
+t.test('a signal that comes to each of them at once, as by Ctrl-C, is one wish; who insists is heard', options, async (t) => {
+  const patient = await openSupervised(t, redis!.url, 2);
+  for (const pid of (await workersUp(patient, 2)).values()) process.kill(pid, 'SIGINT');
+  patient.child.kill('SIGINT');
+  t.same(await patient.kill('SIGINT'), { code: 0, signal: null });
+  t.equal(told(patient, 'worker died').length, 0);
+
+  const hasty = await openSupervised(t, redis!.url, 2);
+  await workersUp(hasty, 2);
+  await streaming(t, hasty, 'tokens=5,hang_at=1');
+  const ended = hasty.stop();
+  await until(() => {
+    hasty.child.kill('SIGTERM');
+    return ask(portOf(hasty), { path: '/readyz' }).then(() => false, () => true);
+  });
+  t.same(await ended, { code: 1, signal: null });
+});
+
+t.test('without their supervisor they let turns finish and end', options, async (t) => {
+  const house = await openSupervised(t, redis!.url, 2, { workersAlone: true });
+  await workersUp(house, 2);
+  const { id, stream } = await streaming(t, house, 'tokens=60,delay_ms=20');
+  // Resolves when nobody holds its output any more.
+  t.same(await house.kill('SIGKILL'), { code: null, signal: 'SIGKILL' });
+  t.ok(await stream.over);
+  t.match(stream.text, /event: turn\.completed/);
+  t.equal(told(house, 'ended').length, 2);
+  const again = await openSupervised(t, redis!.url, 1, { env: { PORT: String(portOf(house)) } });
+  t.match(await transcriptOf({ ...again, key: house.key, ask: (path) => again.ask(path, { key: house.key }) }, id), [{}, { status: 'completed' }]);
+});
+
+/** How a server that cannot start says so: its exit code and what it printed. */
+const failure = (t: Test, env: Record<string, string>): Promise<string> =>
+  startServer(t, { env: { PARLEY_SECRET: secret, ...env } }).then(
+    () => 'it started',
+    (error: Error) => error.message,
+  );
+
+t.test('what one process says when it cannot start, several say once, with the same exit code', options, async (t) => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => void holder.close());
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  // Workers of another supervisor would share their port with ours.
+  const others = await openSupervised(t, redis!.url, 2);
+  const forgetful = await RedisServer.start();
+  t.teardown(() => forgetful.stop());
+  const wrong: Record<string, string>[] = [
+    { PARLEY_STORE: redis!.url, PORT: String(port), PARLEY_EDGE: 'uws' },
+    { PARLEY_STORE: redis!.url, PORT: String(port), PARLEY_EDGE: 'node' },
+    { PARLEY_STORE: redis!.url, PORT: String(portOf(others)), PARLEY_EDGE: 'uws' },
+    { PARLEY_STORE: redis!.url, HOST: '203.0.113.1' },
+    { PARLEY_STORE: redis!.url, PARLEY_SECRET: '' },
+    { PARLEY_STORE: forgetful.url },
+    { PARLEY_STORE: 'redis://127.0.0.1:1' },
+  ];
+  for (const env of wrong) {
+    const alone = await failure(t, env);
+    t.match(alone, /with [12] before it listened\.\n[^\n]+\n$/);
+    const several = await failure(t, { ...env, PARLEY_PROCESSES: '3' });
+    t.equal(several.split('\n').filter((line) => !line.startsWith('{')).join('\n'), alone);
+  }
+});
+
+t.test('an embedded store belongs to one process', async (t) => {
+  for (const store of ['lmdb:./data', 'memory:']) {
+    const text = await failure(t, { PARLEY_STORE: store, PARLEY_PROCESSES: '2' });
+    t.match(text, /with 2 before it listened\.\n[^\n]*PARLEY_PROCESSES[^\n]*PARLEY_STORE[^\n]*redis:[^\n]*\n$/);
+  }
+  for (const count of ['0', '65', 'many']) t.match(await failure(t, { PARLEY_PROCESSES: count }), /with 2 .*\n[^\n]*PARLEY_PROCESSES must be a whole number from 1 to 64/);
+});
