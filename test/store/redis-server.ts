@@ -1,5 +1,5 @@
 /** Redis servers of the tests' own, on free ports, and what keeps them from leaving anything behind. */
-import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,15 +8,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { whyMissing } from '../installed.ts';
 
-const found = (): boolean => spawnSync('redis-server', ['--version']).status === 0;
-
-/** Why there is no Redis to test on, or null. Where packages may be installed, it is installed. */
-export function whyNoRedis(): string | null {
-  if (found()) return null;
-  if (process.getuid?.() === 0) spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'redis-server'], { stdio: 'ignore' });
-  return found() ? null : 'redis-server is not installed and cannot be installed here';
-}
+/** Why there is no Redis to test on, or null. */
+export const whyNoRedis = (): string | null => whyMissing('redis-server');
 
 /** A port with a free cluster bus port above it. */
 async function freePort(): Promise<number> {

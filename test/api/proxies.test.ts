@@ -1,0 +1,150 @@
+/** Three processes behind a proxy without stickiness: whichever a request reaches, sessions, turns and keys are the same. */
+import { once } from 'node:events';
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
+import { whyMissing } from '../installed.ts';
+import { data, delta, done } from '../model/provider.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { houseAt, openHouse, textOf, type House } from './house.ts';
+import { openProxy, proxies } from './proxy.ts';
+import { linesOf, secret } from './supervised.ts';
+import { abort, answering, begin, chatPath, end, onProvider, refused, say, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
+
+const times = Array.from({ length: 6 }, (_, index) => index);
+
+type Houses = readonly [House, House, House];
+
+/** `house` is asked through the proxy, `houses` without. The third does not trust the proxy's word. */
+type Check = (t: Test, house: House, houses: Houses) => Promise<void>;
+
+/** The log lines of these requests, by the process that served them. */
+const servers = (house: House, houses: Houses, ids: readonly string[]): Promise<any[][]> =>
+  until(async () => {
+    // What was logged before this request was answered has mostly been read by then.
+    await house.ask('/healthz');
+    const lines = houses.map((one) => linesOf(one).filter(({ request_id }) => ids.includes(request_id)));
+    return lines.flat().length === ids.length && lines;
+  });
+
+const checks: Record<string, Check> = {
+  'requests reach each of them, and a session lives in all': async (t, house, houses) => {
+    const { id } = await house.session((await synthetic(house, 'tokens=3')).id);
+    const ids: string[] = [];
+    for (const _ of times) {
+      const stream = await say(house, id);
+      ids.push(stream.headers.get('x-request-id')!);
+      t.equal((await stream.rest()).at(-1)!.event, 'turn.completed');
+    }
+    const servedBy = (await servers(house, houses, ids)).map((lines) => lines.length);
+    t.ok(servedBy.every((count) => count > 0), `each served some of the turns: ${servedBy}`);
+    const transcripts = await Promise.all(times.map(() => transcriptOf(house, id)));
+    t.equal(transcripts[0]!.length, 12);
+    for (const transcript of transcripts) t.same(transcript, transcripts[0]);
+    const lists = await Promise.all(times.map(async () => (await house.ask('/sessions')).json.data));
+    t.match(lists[0], [{ id }]);
+    for (const list of lists) t.same(list, lists[0]);
+  },
+
+  'events leave as they come, and a stream goes on elsewhere': async (t, house) => {
+    let upstream: ServerResponse | undefined;
+    const { assistant } = await onProvider(t, house, (response) => answering((upstream = response), 'one '));
+    const { id, stream } = await begin(house, assistant.id);
+    t.equal((await stream.next())!.event, 'turn.started');
+    t.match(await stream.next(), { event: 'message.delta', data: { text: 'one ' } }, 'before the provider has said the rest');
+    const resumed = await Promise.all([1, 2, 3].map(() => house.stream(`${turnPath(id, stream.turnId)}/events?after=4`)));
+    upstream!.write(delta('two', 'stop'));
+    upstream!.write(data({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }));
+    upstream!.end(done);
+    for (const one of [stream, ...resumed]) {
+      const rest = await one.rest();
+      t.same([textOf(rest), rest.at(-1)!.event], ['two', 'turn.completed']);
+    }
+  },
+
+  'turns are aborted from wherever': async (t, house) => {
+    const assistant = await synthetic(house, 'tokens=100000,delay_ms=10');
+    for (const _ of times) {
+      const { id, stream } = await begin(house, assistant.id);
+      t.equal((await abort(house, id, stream.turnId)).json.status, 'aborted');
+      t.equal((await stream.rest()).at(-1)!.event, 'turn.aborted');
+      t.equal((await end(house, id)).json.status, 'ended');
+      t.equal((await sessionOf(house, id)).status, 'ended');
+    }
+  },
+
+  'a restricted key is restricted by each, and a revoked one is revoked by all': async (t, house, houses) => {
+    const [mine, other] = [await synthetic(house, 'tokens=1'), await synthetic(house, 'tokens=1')];
+    const { key, id } = await house.newKey({ assistant_ids: [mine.id] });
+    for (const _ of times) {
+      t.same((await house.ask('/assistants', { key })).json.data.map((one: any) => one.id), [mine.id]);
+      refused(t, await house.ask(`/assistants/${other.id}`, { key }), 403, 'assistant_not_permitted');
+      refused(t, await house.ask('/sessions', { key, body: { assistant_id: other.id } }), 403, 'assistant_not_permitted');
+    }
+    await house.console(`/workspaces/${house.workspaceId}/keys/${id}/revoke`, { method: 'POST' });
+    const revokedAt = Date.now();
+    for (const one of houses) await until(async () => (await one.ask('/assistants', { key })).status === 401);
+    t.comment(`revoked everywhere after ${Date.now() - revokedAt} ms`);
+    for (const _ of times) refused(t, await house.ask('/assistants', { key }), 401, 'revoked_api_key');
+  },
+
+  "a watcher's socket comes through": async (t, house) => {
+    const open = (token: string): WebSocket => new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization: `Bearer ${token}` } });
+    const watcher = open(house.operatorToken);
+    t.teardown(() => watcher.terminate());
+    const [text] = (await once(watcher, 'message')) as [Buffer];
+    t.match(JSON.parse(String(text)), { type: 'actors' });
+    const stranger = open('not-the-token').on('error', () => {});
+    const [, response] = (await once(stranger, 'unexpected-response')) as [unknown, IncomingMessage];
+    t.equal(response.statusCode, 401);
+    response.resume();
+  },
+
+  'who is behind the proxy is known to those who trust it, and cannot be made up': async (t, house, houses) => {
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    const ids = await Promise.all(
+      times.map(async () => {
+        const sent = request(`${house.url}/healthz`, { headers, localAddress: '127.0.0.2', agent: false }).end();
+        const [response] = (await once(sent, 'response')) as [IncomingMessage];
+        response.resume();
+        return String(response.headers['x-request-id']);
+      }),
+    );
+    const expected = ['127.0.0.2', '127.0.0.2', '127.0.0.1'];
+    const seen = (await servers(house, houses, ids)).map((lines) => new Set(lines.map(({ address }) => address)));
+    t.same(seen, expected.map((address) => new Set([address])));
+  },
+
+  'what parley refuses is told in its own words': async (t, house) => {
+    refused(t, await house.ask('/sessions', { body: `{"a":"${'x'.repeat(300_000)}"}` }), 400, 'invalid_request');
+    refused(t, await house.ask('/nowhere'), 404, 'route_not_found');
+    refused(t, await house.ask('/assistants', { key: 'ak_x' }), 401, 'invalid_api_key');
+  },
+
+  'when some are gone the others serve, and when all are the proxy says so in the one shape': async (t, house, [one, two, three]) => {
+    const { id } = await house.session((await synthetic(house, 'tokens=2')).id);
+    await one.kill('SIGKILL');
+    for (const _ of times) t.equal((await house.ask('/assistants')).status, 200);
+    for (const _ of times) t.equal((await (await say(house, id)).rest()).at(-1)!.event, 'turn.completed');
+    await Promise.all([two.kill('SIGKILL'), three.kill('SIGKILL')]);
+    const away = await until(async () => {
+      const answer = await fetch(house.url + chatPath(id), { method: 'POST', body: '{}' });
+      return answer.status === 503 && answer;
+    });
+    t.match(await away.json(), { error: { type: 'service_unavailable', code: 'api_error' }, request_id: away.headers.get('x-request-id') });
+    t.match(away.headers.get('retry-after'), /^\d+$/);
+  },
+};
+
+for (const proxy of proxies) {
+  const lacking = whyNoRedis() ?? whyMissing(proxy);
+  t.test(proxy, lacking === null ? {} : { skip: lacking }, async (t) => {
+    const redis = await RedisServer.start(...appendOnly);
+    t.teardown(() => redis.stop());
+    const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
+    const trusting = { ...env, PARLEY_TRUSTED_PROXIES: '127.0.0.1' };
+    const houses = (await Promise.all([trusting, trusting, env].map((env) => openHouse(t, { env })))) as unknown as Houses;
+    const house = await houseAt({ ...houses[0], url: await openProxy(t, proxy, houses) });
+    for (const [name, check] of Object.entries(checks)) await t.test(name, (t) => check(t, house, houses));
+  });
+}
