@@ -33,8 +33,9 @@ export function endInOrder(house: House): void {
     );
   };
   const retire = (): void => {
-    edge.stopListening();
     log.info('retiring');
+    // A timer runs once the event loop has accepted what waited: what waits when a listener closes is reset.
+    clock.after(0, () => edge.stopListening());
     clock.after(limits.workerRetireMs, end);
   };
   onEndingSignal(clock, end, () => process.exit(1));

@@ -23,24 +23,31 @@ for (const edge of edges) {
     const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ assistant_id: short.id });
     // Everyone connects anew for each request.
-    const load = Array.from({ length: 4 }, async (): Promise<number[]> => {
-      const statuses: number[] = [];
-      while (!done) statuses.push((await ask(portOf(house), { method: 'POST', path: '/sessions', headers, body })).status);
-      return statuses;
+    const load = Array.from({ length: 4 }, async (): Promise<(number | string)[]> => {
+      const outcomes: (number | string)[] = [];
+      while (!done) {
+        const asked = ask(portOf(house), { method: 'POST', path: '/sessions', headers, body });
+        outcomes.push(await asked.then(({ status }) => status, ({ code }) => code));
+      }
+      return outcomes;
     });
     house.child.kill('SIGHUP');
     await lineOf(house, ({ msg }) => msg === 'rolling restart done');
     done = true;
-    const statuses = (await Promise.all(load)).flat();
-    t.ok(statuses.length > 20);
-    t.same(new Set(statuses), new Set([201]), 'no request fails');
+    const outcomes = (await Promise.all(load)).flat();
+    const made = outcomes.filter((outcome) => outcome === 201).length;
+    t.ok(made > 20);
+    // With sockets of their own the system resets what it has given to a worker that closes in this instant (docs/many-processes.md).
+    const reset = edge === 'uws' ? outcomes.filter((outcome) => outcome === 'ECONNRESET').length : 0;
+    t.equal(outcomes.length - made - reset, 0, 'no request fails otherwise');
+    t.ok(reset <= 2, `${reset} connections were reset as two workers were replaced`);
     for (const { stream } of begun) {
       t.ok(await stream.over);
       t.match(stream.text, /event: turn\.completed/, 'turns finish where they began');
     }
     t.same([...(await workersUp(house, 2)).keys()], [3, 4]);
     const { text } = await ask(portOf(house), { path: '/metrics' });
-    t.ok(text.includes(`{route="/sessions",status="201"} ${statuses.length + 3}\n`), 'what the old ones counted is kept');
+    t.ok(text.includes(`{route="/sessions",status="201"} ${made + 3}\n`), 'what the old ones counted is kept');
     t.equal(told(house, 'worker died').length, 0);
     t.equal((await (await say(house, id)).rest()).at(-1)!.event, 'turn.completed');
     t.same(await house.stop(), { code: 0, signal: null });
