@@ -5,7 +5,9 @@ import { registerAssistants } from './cli/assistants.ts';
 import { registerChat } from './cli/chat.ts';
 import { registerCredentials } from './cli/credentials.ts';
 import { registerDoctor } from './cli/doctor.ts';
+import { registerExport } from './cli/export.ts';
 import { exitCode, failureJson, failureLine } from './cli/failure.ts';
+import { registerImport } from './cli/import.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerMachines } from './cli/machines.ts';
 import { registerServe } from './cli/serve.ts';
@@ -40,7 +42,7 @@ function command(): Command {
     .hook('preAction', (_program, action) => {
       json = action.opts().json === true;
     });
-  const registrations = [registerServe, registerChat, registerAssistants, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor];
+  const registrations = [registerServe, registerChat, registerAssistants, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program);
   return program;
 }

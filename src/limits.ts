@@ -92,6 +92,15 @@ export const limits = {
   journalChunkRows: 256, // rows that the database takes in one transaction
   removalRowsMax: 1000, // rows of a removed workspace deleted in one step
 
+  // Export and import
+  movingRowsMax: 256, // rows taken in at one go
+  movingBytesMax: 4 * 1024 * 1024, // of rows read or taken in at one go, about
+  movingPickedMax: 20_000, // rows put in order at a time
+  movingSessionsMax: 16, // sessions asked for at a time, and messages of each
+  movingLineBytesMax: 16 * 1024 * 1024, // of one row in a file
+  movingShownMs: 200, // between looks at the progress in a terminal
+  movingToldMs: 5_000, // between its lines elsewhere
+
   // Redis
   redisCallMs: 1_900, // a client hears 503 within two seconds
   redisCallsMax: 10_000, // calls that wait for an answer at a time

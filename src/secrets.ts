@@ -1,5 +1,5 @@
 /** The secrets of an installation: from the settings, else made once and kept in the data folder, for the owner alone. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SettingError, type Config } from './config.ts';
 import type { Ids } from './ids.ts';
@@ -20,6 +20,13 @@ export function readSecrets(config: Config, ids: Ids): Secrets {
     secret: kept(config.secret, 'PARLEY_SECRET', 'secret'),
     operatorToken: kept(config.operatorToken, 'PARLEY_OPERATOR_TOKEN', 'operator-token'),
   };
+}
+
+/** The secret that an installation has, set or kept; null if there is none. It makes none. */
+export function presentSecret({ secret, store }: Pick<Config, 'secret' | 'store'>): string | null {
+  if (secret !== null || store.kind !== 'lmdb') return secret;
+  const path = join(store.folder, 'secret');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }
 
 /** The file's content; a file that is not there yet is made with mode 600. */

@@ -51,3 +51,6 @@ export function openVault(secret: string, ids: Ids): Vault {
     },
   };
 }
+
+/** Tells one secret from another and tells nothing of it: derived from it as the key is, for another purpose. */
+export const fingerprintOf = (secret: string): string => Buffer.from(hkdfSync('sha256', secret, 'parley', 'fingerprint', 16)).toString('hex');

@@ -5,7 +5,7 @@ import { readConfig, SettingError, settings, type Setting } from '../config.ts';
 import { CommandFailure } from './failure.ts';
 
 /** The flags given, by commander's names; true for one without its value. */
-type Flags = Readonly<Record<string, string | true>>;
+export type Flags = Readonly<Record<string, string | true>>;
 
 export function registerServe(program: Command): void {
   const serve = program.command('serve').description('run the server');
@@ -25,7 +25,7 @@ Examples:
   parley serve --store redis://127.0.0.1:6379 --processes 4`;
 
 /** A setting of 0 or 1 may be given without its value. */
-function flag(setting: Setting): Option {
+export function flag(setting: Setting): Option {
   const fallback = setting.fallback === '' ? '' : `, default: ${setting.fallback}`;
   const description = `${setting.description} (${setting.variable}${fallback})`;
   if (setting.value !== '0|1') return new Option(`${setting.flag} <${setting.value}>`, description);

@@ -3,9 +3,13 @@ import type {
   AppendOutput, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
   UsageQuery, WithdrawTurn,
 } from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
+import { importUnfinished } from './dump.ts';
+import type { DumpProgress } from './dump.ts';
 import { Budgets } from './embedded/budgets.ts';
 import { EmbeddedCatalog } from './embedded/catalog.ts';
 import { Flights } from './embedded/flights.ts';
+import * as keys from './embedded/keys.ts';
 import { Memories } from './embedded/memories.ts';
 import { Notices } from './embedded/notices.ts';
 import { Sessions } from './embedded/sessions.ts';
@@ -51,6 +55,7 @@ export class EmbeddedStore implements Store {
   async open(_nowMs: number): Promise<void> {
     await this.#ledger.open();
     try {
+      if (this.#ledger.committed<DumpProgress>(keys.importing)?.done === false) throw new StoreUnavailable(importUnfinished);
       await this.#flights.voidLeases();
       await this.catalog.resumeRemovals();
     } catch (error) {

@@ -6,10 +6,10 @@ import type {
   AppendOutput, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
   UsageQuery, WithdrawTurn,
 } from '../store.ts';
-import { StoreUnavailable } from '../store.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
-import { Roots, usualPrefix } from './redis/keys.ts';
+import { refuseUnfinished } from './redis/importing.ts';
+import { Roots } from './redis/keys.ts';
 import { Link } from './redis/link.ts';
 import { RedisNotices } from './redis/notices.ts';
 import { RedisOrphans } from './redis/orphans.ts';
@@ -22,6 +22,7 @@ import { RedisSweep } from './redis/sweep.ts';
 import { RedisTranscript } from './redis/transcript.ts';
 import { RedisTurns } from './redis/turns.ts';
 import { RedisUsage } from './redis/usage.ts';
+import { refuseVolatile } from './redis/volatile.ts';
 
 export interface RedisOptions {
   readonly clock: Clock;
@@ -52,7 +53,7 @@ export class RedisStore implements Store {
   readonly #sweep: RedisSweep;
   readonly #notices: RedisNotices;
 
-  constructor(url: string, { clock, ids, prefix = usualPrefix, allowVolatile = false, durability = 'local', scripts = loadScripts() }: RedisOptions) {
+  constructor(url: string, { clock, ids, prefix, allowVolatile = false, durability = 'local', scripts = loadScripts() }: RedisOptions) {
     const link = new Link(url, clock, scripts);
     const durable = durability === 'replicated' ? link.runReplicated.bind(link) : link.run.bind(link);
     const roots = new Roots(prefix);
@@ -76,7 +77,8 @@ export class RedisStore implements Store {
   async open(_nowMs: number): Promise<void> {
     try {
       await this.#link.open();
-      if (!this.#allowVolatile) await this.#refuseVolatile();
+      if (!this.#allowVolatile) await refuseVolatile(this.#link, this.#roots);
+      await refuseUnfinished(this.#link, this.#roots);
       await this.ping();
     } catch (error) {
       await this.#link.close();
@@ -184,17 +186,6 @@ export class RedisStore implements Store {
 
   watch(listener: (notice: Notice) => void) {
     return this.#notices.watch(listener);
-  }
-
-  async #refuseVolatile(): Promise<void> {
-    let setting: string;
-    try {
-      setting = await settingOf((...words) => this.#link.send(this.#roots.registry, ...words), 'appendonly');
-    } catch (error) {
-      throw new StoreUnavailable(`${unaskable}: allow it, or start with --allow-volatile if the service keeps its data.`, { cause: error });
-    }
-    if (setting === 'yes') return;
-    throw new StoreUnavailable(`${volatile}: set appendonly yes and appendfsync everysec, or start with --allow-volatile.`);
   }
 }
 

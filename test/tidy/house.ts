@@ -75,6 +75,12 @@ export const rooms: readonly Room[] = [
   ),
   room('supervisor', ['src/supervisor.ts', 'src/supervisor/'], [...ground], 'What starts and ends processes sees no request; each worker is a whole server.'),
   room(
+    'moving',
+    ['src/moving.ts', 'src/moving/'],
+    ['first start', 'stores', 'store', ...ground],
+    'Whoever carries all from one store to another names both, and serves nobody.',
+  ),
+  room(
     'main',
     ['src/main.ts', 'src/ending.ts'],
     ['first start', 'supervisor', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'charts', ...domain],
@@ -89,8 +95,8 @@ export const rooms: readonly Room[] = [
   room(
     'command',
     ['src/cli.ts', 'src/cli/'],
-    ['main', 'supervisor', 'doctor', 'charts', 'client', 'wire', ...ground, 'package.json'],
-    'The command line talks to a server over HTTP, or starts one.',
+    ['main', 'supervisor', 'moving', 'doctor', 'charts', 'client', 'wire', ...ground, 'package.json'],
+    'The command line talks to a server over HTTP, or starts one; only a move goes past it to the stores.',
   ),
 ];
 

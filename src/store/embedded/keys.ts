@@ -48,8 +48,9 @@ export const outputAt = (place: TurnPlace, position: number): string => output(p
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
   ['message', 'turn', 'flight', 'output'].map((kind) => ofTurns(kind, workspaceId, sessionId));
 
+export const memories = (workspaceId: string): string => `memory/${part(workspaceId)}/`;
 export const memory = (workspaceId: string, scope: string, key: string): string =>
-  `memory/${part(workspaceId)}/${digest(`${scope.length}:${scope}${key}`)}`;
+  `${memories(workspaceId)}${digest(`${scope.length}:${scope}${key}`)}`;
 export const memoryEnds = 'memory-end/';
 export const memoryEnd = (untilMs: number, memoryKey: string): string => `${memoryEnds}${padded(untilMs, 15)}/${memoryKey}`;
 /** Where the memories that last beyond a time begin. */
@@ -65,6 +66,10 @@ export const usageAt = (grain: Grain, workspaceId: string, assistantId: string, 
 
 export const removals = 'removal/';
 export const removal = (workspaceId: string): string => removals + part(workspaceId);
+
+/** How far an import has come, and what an engine and its store write by themselves: all that an empty store may hold. */
+export const importing = 'import';
+export const ownRows: readonly string[] = [importing, 'owner', 'ping'];
 
 /** Everything of a workspace but its own row; its keys first, so that nobody gets in while the rest goes. */
 export const holdings = (workspaceId: string): string[] =>

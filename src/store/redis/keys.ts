@@ -14,7 +14,7 @@ export class Roots {
   readonly prefix: string;
 
   /** The prefix stands before every key and names the channel of the notices; it may not hold a brace. */
-  constructor(prefix: string) {
+  constructor(prefix: string = usualPrefix) {
     this.prefix = prefix;
   }
 
@@ -33,6 +33,11 @@ export class Roots {
 
   publicKey(publicId: string): string {
     return `${this.prefix}{public-key/${part(publicId)}}`;
+  }
+
+  /** How far an import has come. */
+  get importing(): string {
+    return `${this.prefix}{import}`;
   }
 
   get notices(): string {

@@ -7,6 +7,7 @@ const names = [
   ...(['begin-turn', 'append-output', 'renew-turn', 'request-stop', 'finish-turn', 'withdraw-turn', 'seize-turn', 'orphans', 'slots'] as const),
   ...(['create-record', 'replace-record', 'remove-record', 'list-records', 'take-budgets', 'hold-budget'] as const),
   ...(['register', 'registered', 'unregister', 'aged-sessions', 'sweep-session', 'sweep-memories', 'remove-holdings'] as const),
+  ...(['dump-session', 'load-record', 'load-session', 'load-message', 'load-turn', 'load-memory', 'load-usage'] as const),
 ] as const;
 
 export type ScriptName = (typeof names)[number];

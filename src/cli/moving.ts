@@ -1,0 +1,36 @@
+/** What `parley export` and `parley import` share. */
+import type { Command } from 'commander';
+import { WheelClock, type Clock } from '../clock.ts';
+import { readConfig, settings, type Config } from '../config.ts';
+import { Progress } from './progress.ts';
+import { flag, withFlags, type Flags } from './serve.ts';
+
+/** Adds the flags of these settings. */
+export function withSettings(command: Command, variables: readonly string[]): Command {
+  for (const setting of settings) if (variables.includes(setting.variable)) command.addOption(flag(setting));
+  return command;
+}
+
+/** Does a move with its settings and with a line that says how far it has come. */
+export async function moving<T>(options: Flags, line: () => string, move: (config: Config, clock: Clock) => Promise<T>): Promise<T> {
+  const config = readConfig(withFlags(options, process.env));
+  const clock = new WheelClock();
+  const progress = new Progress(clock, line);
+  try {
+    return await move(config, clock);
+  } finally {
+    progress.end();
+    clock.stop();
+  }
+}
+
+const plurals: Readonly<Record<string, string>> = { memory: 'remembered requests', usage: 'usage rows' };
+
+/** `3 rows: 1 workspace, 2 keys` */
+export function told(rows: number, counts: Readonly<Record<string, number>>): string {
+  const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`)}`);
+  return `${rows} ${rows === 1 ? 'row' : 'rows'}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
+}
+
+/** Says something beside the file, which may be on stdout. */
+export const note = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -1,0 +1,48 @@
+/**
+ * An installation carried from one store to another in a file: the stores that tell and take in, constructed, and the
+ * secret that goes along with what they hold.
+ */
+import type { Clock } from './clock.ts';
+import { SettingError, type Config } from './config.ts';
+import { presentSecret } from './secrets.ts';
+import type { DumpSource, DumpTarget } from './store/dump.ts';
+
+export { DumpRefused } from './store/dump.ts';
+export { exportTo } from './moving/export.ts';
+export type { Exported } from './moving/export.ts';
+export { importFrom } from './moving/import.ts';
+export type { Imported } from './moving/import.ts';
+
+/** What a move needs of the settings. */
+export type Moving = Pick<Config, 'store' | 'secret' | 'allowVolatile'>;
+
+/** Each client is loaded only where it is used. */
+export async function openSource({ store }: Moving, clock: Clock): Promise<DumpSource> {
+  if (store.kind === 'memory') throw ephemeral();
+  if (store.kind === 'lmdb') {
+    const [{ EmbeddedSource }, { LmdbSnapshot }] = await Promise.all([import('./store/embedded/dump.ts'), import('./store/lmdb/snapshot.ts')]);
+    return new EmbeddedSource(new LmdbSnapshot(store.folder));
+  }
+  const { RedisSource } = await import('./store/redis/dump.ts');
+  return new RedisSource(store.url, { clock });
+}
+
+export async function openTarget({ store, allowVolatile }: Moving, clock: Clock): Promise<DumpTarget> {
+  if (store.kind === 'memory') throw ephemeral();
+  if (store.kind === 'lmdb') {
+    const [{ EmbeddedTarget }, { LmdbEngine }] = await Promise.all([import('./store/embedded/load.ts'), import('./store/lmdb.ts')]);
+    return new EmbeddedTarget(new LmdbEngine(store.folder, { durability: 'committed' }));
+  }
+  const { RedisTarget } = await import('./store/redis/load.ts');
+  return new RedisTarget(store.url, { clock, allowVolatile });
+}
+
+const ephemeral = (): SettingError => new SettingError('PARLEY_STORE is memory:, which lasts as long as the process that has it: there is nothing to move.');
+
+/** The installation's secret, without which what it keeps encrypted is of no use. */
+export function secretOf(config: Moving): string {
+  const secret = presentSecret(config);
+  if (secret !== null) return secret;
+  const where = config.store.kind === 'lmdb' ? ` (there is no file "secret" in ${config.store.folder})` : '';
+  throw new SettingError(`PARLEY_SECRET must be set to the one that the installation's servers are started with${where}.`);
+}

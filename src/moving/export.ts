@@ -1,0 +1,146 @@
+/**
+ * A store written to a file. The file grows as `FILE.part` and has its name once it is whole, so that a name never
+ * stands for half of an installation. Cut, it can be gone on with from the last conversation that it holds.
+ */
+import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { secondsOf, type Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import { DumpRefused } from '../store/dump.ts';
+import type { DumpPlace, DumpRow, DumpSource } from '../store/dump.ts';
+import { rowOf, rowText } from '../store/dump/text.ts';
+import { fingerprintOf, openVault, type Vault } from '../vault.ts';
+import { readLines, writeLines } from './file.ts';
+import { dumpFormat, headerOf, Tally, type Counts, type Header } from './format.ts';
+
+export interface ExportOptions {
+  /** Open. */
+  readonly source: DumpSource;
+  readonly secret: string;
+  /** Of parley. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Null is stdout. */
+  readonly out: string | null;
+  /** Go on with a file that was cut, where that can be. */
+  readonly resume: boolean;
+  /** Told of the rows so far. */
+  readonly onRows: (rows: number) => void;
+}
+
+export interface Exported {
+  readonly rows: number;
+  readonly counts: Counts;
+  /** Rows that were there already from an export that was cut; null where there was nothing to go on with. */
+  readonly resumed: number | null;
+  /** Credentials that do not open with the secret, and so will not open anywhere. */
+  readonly unopened: number;
+}
+
+/** A file that was cut, as far as it can be used. */
+interface Part {
+  readonly header: Header;
+  /** Rows to keep. */
+  readonly rows: number;
+  readonly place: DumpPlace | null;
+}
+
+export async function exportTo(options: ExportOptions): Promise<Exported> {
+  const { out, resume, source } = options;
+  const tally = new Tally();
+  const vault = openVault(options.secret, options.ids);
+  let unopened = 0;
+  const onRow = (row: DumpRow, line: string): void => {
+    tally.add(row.type, line);
+    if (row.type === 'credential' && !opens(vault, row)) unopened++;
+    options.onRows(tally.rows);
+  };
+  if (out === null) {
+    await writeLines(linesOf(options, headerFor(options), null, onRow, tally), null, null);
+    return { rows: tally.rows, counts: tally.counts, resumed: null, unopened };
+  }
+  const [growing, earlier] = [`${out}.part`, `${out}.part.old`];
+  const part = resume ? await partOf(growing, earlier, out, source, options.secret) : null;
+  const lines = linesOf(options, part?.header ?? headerFor(options), part === null ? null : { part, path: earlier, name: out }, onRow, tally);
+  await writeLines(lines, growing, out);
+  await rename(growing, out);
+  await rm(earlier, { force: true });
+  return { rows: tally.rows, counts: tally.counts, resumed: part?.rows ?? null, unopened };
+}
+
+const headerFor = ({ source, secret, version, clock, ids }: ExportOptions): Header => ({
+  type: 'header',
+  format: dumpFormat,
+  version,
+  id: ids.secret(),
+  store: source.name,
+  mark: source.mark(),
+  createdAt: secondsOf(clock.now()),
+  secret: fingerprintOf(secret),
+});
+
+const opens = (vault: Vault, { record }: DumpRow & { type: 'credential' }): boolean => vault.open(record.workspaceId, record.id, record.sealed) !== null;
+
+async function* linesOf(
+  { source, clock }: ExportOptions,
+  header: Header,
+  earlier: { readonly part: Part; readonly path: string; readonly name: string } | null,
+  onRow: (row: DumpRow, line: string) => void,
+  tally: Tally,
+): AsyncGenerator<string> {
+  yield JSON.stringify(header);
+  if (earlier !== null) {
+    for await (const { row, line } of rowsOf(earlier.path, earlier.name, earlier.part.rows)) {
+      onRow(row, line);
+      yield line;
+    }
+    await rm(earlier.path);
+  }
+  for await (const row of source.rows(clock.now(), earlier?.part.place ?? null)) {
+    const line = rowText(row);
+    onRow(row, line);
+    yield line;
+  }
+  yield JSON.stringify(tally.closing());
+}
+
+/**
+ * What an export that was cut has left, put aside as `earlier`: its rows before the last workspace or session in it,
+ * where the telling begins again. Null if there is nothing, or if the store has moved on from the state that was read.
+ */
+async function partOf(growing: string, earlier: string, name: string, source: DumpSource, secret: string): Promise<Part | null> {
+  // An export that went on with an earlier one and was cut while it still copied leaves both; the earlier one has more.
+  if (!existsSync(earlier)) {
+    if (!existsSync(growing)) return null;
+    await rename(growing, earlier);
+  }
+  const lines = readLines(earlier, { name });
+  const first = await lines.next();
+  await lines.return(undefined);
+  if (first.done) return null;
+  const header = headerOf(first.value);
+  if (header.store !== source.name || header.secret !== fingerprintOf(secret)) {
+    throw new DumpRefused(`${growing} was begun from another installation. Remove it, or choose another name with --out.`);
+  }
+  if (header.mark !== source.mark()) return null;
+  let rows = 0;
+  let part: Part = { header, rows: 0, place: null };
+  for await (const { row } of rowsOf(earlier, name, Infinity)) {
+    if (row.type === 'workspace') part = { header, rows, place: { workspaceId: row.record.id, sessionId: null } };
+    if (row.type === 'session') part = { header, rows, place: { workspaceId: row.record.workspaceId, sessionId: row.record.id } };
+    rows++;
+  }
+  return part;
+}
+
+/** The first rows of a file that may have been cut. */
+async function* rowsOf(path: string, name: string, count: number): AsyncGenerator<{ row: DumpRow; line: string }> {
+  let left = count;
+  let isHeader = true;
+  for await (const line of readLines(path, { name })) {
+    if (isHeader) isHeader = false;
+    else if (left-- > 0 && !line.startsWith('{"type":"end"')) yield { row: rowOf(JSON.parse(line)), line };
+    else return;
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * What a store holds, as rows in the domain's words: what one store tells, another takes in. The rows of a workspace
+ * stand together and in one order, whichever store tells them: the workspace, its assistants, credentials and keys, each
+ * session with its messages (a turn behind its own message), what is remembered for retries, and what was used.
+ *
+ * A turn in flight is told as one whose owner has died: its message carries the output stored so far, its lease and slot
+ * are void, and the first process that serves the other store seals it as partial. What is over by itself stays behind:
+ * memories past their time, budgets that are full again, and what a workspace left that is being removed.
+ */
+import type { Bucket } from '../../machines/budget.ts';
+import type {
+  Assistant, BudgetName, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, Remembered, Session, StopRequest, Turn, UsageCounts, Versioned,
+  Workspace,
+} from '../store.ts';
+import { fields } from './usage.ts';
+import type { Grain } from './usage.ts';
+
+/** A step's answer that the step must be able to give again. */
+export interface Answered {
+  readonly fence: Fence;
+  readonly version: number;
+}
+
+export interface WorkspaceRow extends Versioned<Workspace> {
+  readonly type: 'workspace';
+}
+
+export interface AssistantRow extends Versioned<Assistant> {
+  readonly type: 'assistant';
+}
+
+export interface CredentialRow extends Versioned<Credential> {
+  readonly type: 'credential';
+}
+
+/** Those of a key's budgets that may not be full yet. */
+export type Buckets = Readonly<Partial<Record<BudgetName, Bucket>>>;
+
+export interface KeyRow extends Versioned<Key> {
+  readonly type: 'key';
+  readonly budgets: Buckets;
+}
+
+export interface SessionRow extends Versioned<Session> {
+  readonly type: 'session';
+  /** The turn last withdrawn, which left no other trace. */
+  readonly withdrawn: ({ readonly turnId: string } & Answered) | null;
+}
+
+export interface MessageRow {
+  readonly type: 'message';
+  readonly workspaceId: string;
+  readonly sessionId: string;
+  readonly index: number;
+  readonly record: Message;
+}
+
+export interface TurnRow {
+  readonly type: 'turn';
+  readonly workspaceId: string;
+  readonly record: Turn;
+  readonly begun: Answered;
+  readonly finished: Answered | null;
+  /** Of a turn that is not sealed: who ran it, who asked it to stop, and the request that it is remembered by. */
+  readonly flight: {
+    readonly fence: Fence;
+    readonly stop: StopRequest | null;
+    readonly remembered: { readonly scope: string; readonly key: string } | null;
+  } | null;
+}
+
+export interface MemoryRow {
+  readonly type: 'memory';
+  readonly workspaceId: string;
+  readonly record: Remembered;
+}
+
+/** What an assistant used in the second or the hour that begins at `start`, in Unix seconds. */
+export interface UsageRow {
+  readonly type: 'usage';
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  readonly grain: Grain;
+  readonly start: number;
+  readonly counts: UsageCounts;
+}
+
+export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | MessageRow | TurnRow | MemoryRow | UsageRow;
+
+/** Where telling goes on: at this workspace, or at this session of it. */
+export interface DumpPlace {
+  readonly workspaceId: string;
+  readonly sessionId: string | null;
+}
+
+/** A store that is told. */
+export interface DumpSource {
+  /** `memory`, `lmdb`, `redis`. */
+  readonly name: string;
+  open(): Promise<void>;
+  close(): Promise<void>;
+  /** Names the state that is read: while it stands, a telling that was cut may go on. Null where a state has no name. */
+  mark(): string | null;
+  /** All rows, or those from a place on. Memory stays bounded however many there are. */
+  rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow>;
+}
+
+/** How far a store has taken in the rows of a file. */
+export interface DumpProgress {
+  /** The export's id. */
+  readonly id: string;
+  readonly rows: number;
+  readonly done: boolean;
+}
+
+/** A store that takes in. Until it is done, no server opens it. */
+export interface DumpTarget {
+  readonly name: string;
+  open(): Promise<void>;
+  close(): Promise<void>;
+  /** How far this export has been taken in before; rejects with `DumpRefused` if the store holds anything else. */
+  progress(id: string): Promise<DumpProgress>;
+  /** Takes in rows, and then notes how far this reaches. Every row is set and none is added to: taken in twice, it is there once. */
+  load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void>;
+}
+
+/** An export or an import that cannot be, in one sentence that says what to do. */
+export class DumpRefused extends Error {}
+
+export const holdsOtherData = (): DumpRefused =>
+  new DumpRefused('The store holds other data. Import into an empty one (a new folder, another database of Redis) before a server first starts on it.');
+
+/** Why a store is not opened. */
+export const importUnfinished = 'An import into this store was cut. Run parley import again with the same file: it goes on where it was.';
+
+/** What a store has of each of the kinds, in the order of their ids, for `rowsOf` to put together. */
+export interface Holdings {
+  records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncIterable<Versioned<CatalogRecords[K]>>;
+  buckets(workspaceId: string, keyId: string): Promise<Buckets>;
+  /** Each session before its messages, and each turn behind its own message. */
+  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | MessageRow | TurnRow>;
+  /** In the order of their ends, then of their names. */
+  memories(workspaceId: string): AsyncIterable<Remembered>;
+  /** By assistant; each hour before its seconds. */
+  usage(workspaceId: string): AsyncIterable<UsageRow>;
+}
+
+/** From its deepest debt a bucket is full after so long. */
+export const bucketFullMs = 120_000;
+
+/** The rows of all workspaces, in the one order. */
+export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace | null): AsyncGenerator<DumpRow> {
+  for await (const workspace of holdings.records('workspace', '', from?.workspaceId ?? null)) {
+    const { id } = workspace.record;
+    const session = from?.workspaceId === id ? from.sessionId : null;
+    if (session === null) {
+      yield { type: 'workspace', ...workspace };
+      for await (const assistant of holdings.records('assistant', id, null)) yield { type: 'assistant', ...assistant };
+      for await (const credential of holdings.records('credential', id, null)) yield { type: 'credential', ...credential };
+      for await (const key of holdings.records('key', id, null)) {
+        yield { type: 'key', ...key, budgets: unfilled(await holdings.buckets(id, key.record.id), nowMs) };
+      }
+    }
+    yield* holdings.sessions(id, session);
+    for await (const record of holdings.memories(id)) if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };
+    yield* holdings.usage(id);
+  }
+}
+
+const budgetNames = ['requests', 'speech', 'transcriptionTokens'] as const satisfies readonly BudgetName[];
+
+const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
+  Object.fromEntries(
+    budgetNames.flatMap((name) => {
+      const bucket = buckets[name];
+      return bucket !== undefined && bucket.at + bucketFullMs > nowMs ? [[name, { level: bucket.level, at: bucket.at }]] : [];
+    }),
+  );
+
+/** What was counted, given in the order in which the stores keep counts. A count that was not kept yet is 0. */
+export function usageRow(workspaceId: string, assistantId: string, grain: Grain, start: number, counted: readonly number[]): UsageRow {
+  const counts = Object.fromEntries(fields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
+  return { type: 'usage', workspaceId, assistantId, grain, start, counts };
+}

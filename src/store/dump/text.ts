@@ -1,0 +1,181 @@
+/** Rows as text, one JSON object a line, and back: what comes from a file is believed only as far as its schema reaches. */
+import { Type } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import type { TSchema } from 'typebox';
+import type { DumpRow } from '../dump.ts';
+import { fields } from '../usage.ts';
+
+const Name = () => Type.String({ minLength: 1 });
+const Whole = () => Type.Integer({ minimum: 0 });
+const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
+const OneOf = (...values: string[]) => Type.Enum(values);
+const Base64 = () => Type.String({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' });
+const Snapshot = () => Type.Object({ version: Whole(), state: Name(), context: Type.Unknown() });
+const Fence = () => Type.Object({ epoch: Whole(), owner: Type.String() });
+const Answered = () => Type.Object({ fence: Fence(), version: Whole() });
+const Bucket = () => Type.Optional(Type.Object({ level: Type.Integer(), at: Whole() }));
+const Text = () => Type.String();
+const StopReason = () => Nullable(OneOf('end', 'aborted', 'error', 'expired'));
+const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
+
+const row = (type: DumpRow['type'], properties: Record<string, TSchema>) => Type.Object({ type: Type.Literal(type), ...properties });
+const record = (type: DumpRow['type'], properties: Record<string, TSchema>, more: Record<string, TSchema> = {}) =>
+  row(type, { version: Type.Integer({ minimum: 1 }), record: Type.Object(properties), ...more });
+/** Of a workspace. */
+const held = { id: Name(), workspaceId: Name() };
+const stamps = { createdAt: Whole(), updatedAt: Whole() };
+
+const assistant = record('assistant', {
+  ...held,
+  name: Text(),
+  description: Nullable(Text()),
+  greeting: Nullable(Text()),
+  channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
+  visitorFields: Type.Array(
+    Type.Object({ name: Text(), label: Text(), type: OneOf('text', 'email', 'number', 'boolean'), required: Type.Boolean() }),
+  ),
+  maxCallSeconds: Whole(),
+  model: Type.Object({
+    provider: Text(),
+    name: Text(),
+    credentialId: Nullable(Text()),
+    systemPrompt: Nullable(Text()),
+    temperature: Nullable(Type.Number()),
+    outputTokensMax: Nullable(Whole()),
+  }),
+  voice: Nullable(Type.Object({ provider: Text(), name: Nullable(Text()), voice: Nullable(Text()), credentialId: Nullable(Text()) })),
+  link: Nullable(Type.Object({ slug: Nullable(Text()), limits: MapOf(Nullable(Type.Number())), origins: Type.Array(Text()) })),
+  ...stamps,
+  machine: Snapshot(),
+});
+
+const key = record(
+  'key',
+  {
+    ...held,
+    publicId: Name(),
+    digest: Base64(),
+    name: Text(),
+    assistantIds: Nullable(Type.Array(Text())),
+    expiresAt: Nullable(Type.Integer()),
+    limits: Type.Object({ requests: Whole(), speech: Whole(), transcriptionTokens: Whole() }),
+    createdAt: Whole(),
+    revokedAt: Nullable(Whole()),
+    machine: Snapshot(),
+  },
+  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }) },
+);
+
+const session = record(
+  'session',
+  {
+    ...held,
+    assistantId: Name(),
+    channel: OneOf('api', 'link', 'widget'),
+    visitor: MapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+    metadata: MapOf(Type.String()),
+    maxCallSeconds: Whole(),
+    createdAt: Whole(),
+    expiresAt: Whole(),
+    lastActivityAt: Whole(),
+    messageCount: Whole(),
+    machine: Snapshot(),
+  },
+  { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
+);
+
+const message = row('message', {
+  workspaceId: Name(),
+  sessionId: Name(),
+  index: Whole(),
+  record: Type.Object({
+    id: Name(),
+    turnId: Nullable(Name()),
+    role: OneOf('user', 'assistant'),
+    content: Text(),
+    status: OneOf('completed', 'partial', 'streaming'),
+    stopReason: StopReason(),
+    errorCode: Nullable(Text()),
+    createdAt: Whole(),
+  }),
+});
+
+const turn = row('turn', {
+  workspaceId: Name(),
+  record: Type.Object({
+    id: Name(),
+    sessionId: Name(),
+    messageId: Name(),
+    messageIndex: Whole(),
+    status: OneOf('streaming', 'completed', 'aborted', 'failed'),
+    stopReason: StopReason(),
+    errorCode: Nullable(Text()),
+    inputTokens: Whole(),
+    outputTokens: Whole(),
+    createdAt: Whole(),
+    endedAt: Nullable(Whole()),
+  }),
+  begun: Answered(),
+  finished: Nullable(Answered()),
+  flight: Nullable(
+    Type.Object({ fence: Fence(), stop: Nullable(OneOf('aborted', 'expired')), remembered: Nullable(Type.Object({ scope: Text(), key: Text() })) }),
+  ),
+});
+
+const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
+  workspace: record('workspace', { id: Name(), name: Text(), retentionDays: Whole(), turnsInFlightMax: Whole(), ...stamps }),
+  assistant,
+  credential: record('credential', {
+    ...held,
+    kind: OneOf('model', 'voice'),
+    provider: Text(),
+    baseUrl: Nullable(Text()),
+    sealed: Base64(),
+    ...stamps,
+  }),
+  key,
+  session,
+  message,
+  turn,
+  memory: row('memory', {
+    workspaceId: Name(),
+    record: Type.Object({ scope: Text(), key: Text(), bodyDigest: Text(), resultId: Name(), untilMs: Whole() }),
+  }),
+  usage: row('usage', {
+    workspaceId: Name(),
+    assistantId: Name(),
+    grain: OneOf('second', 'hour'),
+    start: Whole(),
+    counts: Type.Object(Object.fromEntries(fields.map((name) => [name, Whole()]))),
+  }),
+};
+
+const compiled = new Map<string, Validator>();
+
+/** What is wrong with a row, beginning with the path of the field: `record.name must be string`. */
+export class RowProblem extends Error {}
+
+export function rowText(row: DumpRow): string {
+  if (row.type === 'key') return JSON.stringify({ ...row, record: { ...row.record, digest: base64(row.record.digest) } });
+  if (row.type === 'credential') return JSON.stringify({ ...row, record: { ...row.record, sealed: base64(row.record.sealed) } });
+  return JSON.stringify(row);
+}
+
+/** The row that parsed JSON is; throws `RowProblem` if it is none. */
+export function rowOf(value: unknown): DumpRow {
+  const type = (value as { readonly type?: unknown } | null)?.type;
+  if (typeof type !== 'string' || !Object.hasOwn(schemas, type)) throw new RowProblem('type must name a kind of row');
+  let validator = compiled.get(type);
+  if (validator === undefined) compiled.set(type, (validator = Compile(schemas[type as DumpRow['type']])));
+  if (!validator.Check(value)) throw new RowProblem(problemOf(validator.Errors(value)[0]));
+  const row = value as { type: string; record: { digest: string; sealed: string } };
+  if (row.type === 'key') return { ...row, record: { ...row.record, digest: bytesOf(row.record.digest) } } as unknown as DumpRow;
+  if (row.type === 'credential') return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } } as unknown as DumpRow;
+  return value as DumpRow;
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
+
+const problemOf = (error: { readonly instancePath: string; readonly message: string } | undefined): string =>
+  error === undefined ? 'it is not as it must be' : `${error.instancePath.split('/').filter(Boolean).join('.')} ${error.message}`.trim();

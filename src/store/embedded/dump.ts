@@ -1,0 +1,167 @@
+/**
+ * An embedded store told row by row: from the engine itself, because a store that is opened makes void the leases and
+ * goes on with removals of an earlier process. Rows are read in bounded pages, each within one turn of the event loop.
+ */
+import type { Bucket } from '../../../machines/budget.ts';
+import { limits } from '../../limits.ts';
+import type { CatalogKind, CatalogRecords, Message, Remembered, TurnPlace, Versioned } from '../../store.ts';
+import { unpackRow } from '../codec.ts';
+import { rowsOf, usageRow } from '../dump.ts';
+import type { Buckets, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import type { Engine } from '../engine.ts';
+import { hourSeconds } from '../usage.ts';
+import type { FlightRow } from './flights.ts';
+import * as keys from './keys.ts';
+import type * as sessions from './sessions.ts';
+import type * as turns from './turns.ts';
+
+export interface Readable extends Pick<Engine, 'name' | 'open' | 'close' | 'get' | 'range' | 'pause'> {
+  /** Names the state that is read, if it has a name. */
+  mark?(): string;
+}
+
+export class EmbeddedSource implements DumpSource, Holdings {
+  readonly #engine: Readable;
+
+  constructor(engine: Readable) {
+    this.#engine = engine;
+  }
+
+  get name(): string {
+    return this.#engine.name;
+  }
+
+  open(): Promise<void> {
+    return this.#engine.open();
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  mark(): string | null {
+    return this.#engine.mark?.() ?? null;
+  }
+
+  rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow> {
+    return rowsOf(this, nowMs, from);
+  }
+
+  async *records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncGenerator<Versioned<CatalogRecords[K]>> {
+    for await (const [, { record, version }] of this.#rows<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId), from)) yield { version, record };
+  }
+
+  async buckets(workspaceId: string, keyId: string): Promise<Buckets> {
+    const found: Record<string, Bucket> = {};
+    for await (const [key, bucket] of this.#rows<Bucket>(keys.keyBudgets(workspaceId, keyId))) found[keys.lastPart(key)] = bucket;
+    return found;
+  }
+
+  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
+    for await (const [, { session, version, withdrawn }] of this.#rows<sessions.SessionRow>(keys.sessions(workspaceId), from)) {
+      yield { type: 'session', version, record: session, withdrawn: withdrawn && { turnId: withdrawn.turnId, ...answered(withdrawn) } };
+      yield* this.#messages(workspaceId, session.id);
+    }
+  }
+
+  /**
+   * Their order is not the one that they lie in. The next ones in order are picked from all of them, pass by pass, so
+   * that there is no need to hold more than two picks at a time.
+   */
+  async *memories(workspaceId: string): AsyncGenerator<Remembered> {
+    const prefix = keys.memories(workspaceId);
+    for (let after = '', picked: number = limits.movingPickedMax; picked === limits.movingPickedMax; ) {
+      let found: { readonly place: string; readonly record: Remembered }[] = [];
+      const pick = (): void => {
+        found.sort((a, b) => (a.place < b.place ? -1 : 1));
+        found = found.slice(0, limits.movingPickedMax);
+      };
+      for await (const [key, record] of this.#rows<Remembered>(prefix)) {
+        const place = keys.memoryEnd(record.untilMs, keys.lastPart(key));
+        if (place > after) found.push({ place, record });
+        if (found.length === 2 * limits.movingPickedMax) pick();
+      }
+      pick();
+      for (const { record } of found) yield record;
+      picked = found.length;
+      after = found.at(-1)?.place ?? after;
+    }
+  }
+
+  async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
+    for await (const [key, counts] of this.#rows<number[]>(keys.usageOf('hour', workspaceId))) {
+      const [assistantId, hour] = key.split('/').slice(2) as [string, string];
+      yield usageRow(workspaceId, assistantId, 'hour', Number(hour), counts);
+      const [from, to] = [0, hourSeconds].map((seconds) => keys.usageAt('second', workspaceId, assistantId, Number(hour) + seconds)) as [string, string];
+      for await (const [second, used] of this.#between<number[]>(from, to)) {
+        yield usageRow(workspaceId, assistantId, 'second', Number(keys.lastPart(second)), used);
+      }
+    }
+  }
+
+  async *#messages(workspaceId: string, sessionId: string): AsyncGenerator<MessageRow | TurnRow> {
+    for await (const [key, message] of this.#rows<Message>(keys.messages(workspaceId, sessionId))) {
+      const place = message.turnId === null ? null : { workspaceId, sessionId, turnId: message.turnId };
+      const record = message.status === 'streaming' && place !== null ? { ...message, content: await this.#output(place) } : message;
+      yield { type: 'message', workspaceId, sessionId, index: Number(keys.lastPart(key)), record };
+      const turn = place !== null && message.role === 'assistant' ? this.#turn(place) : null;
+      if (turn !== null) yield turn;
+    }
+  }
+
+  async #output(place: TurnPlace): Promise<string> {
+    let text = '';
+    for await (const [, piece] of this.#rows<string>(keys.output(place))) text += piece;
+    return text;
+  }
+
+  #turn(place: TurnPlace): TurnRow | null {
+    const row = this.#get<turns.TurnRow>(keys.turn(place));
+    if (row === undefined) return null;
+    const flight = this.#get<FlightRow>(keys.flight(place));
+    const memory = flight?.memory ? this.#get<Remembered>(flight.memory) : undefined;
+    return {
+      type: 'turn',
+      workspaceId: place.workspaceId,
+      record: row.turn,
+      begun: answered(row.begun),
+      finished: row.finished && answered(row.finished),
+      flight: flight === undefined ? null : {
+        fence: flight.fence,
+        stop: flight.stop ?? null,
+        remembered: memory === undefined ? null : { scope: memory.scope, key: memory.key },
+      },
+    };
+  }
+
+  #get<T>(key: string): T | undefined {
+    const bytes = this.#engine.get(key);
+    return bytes === undefined ? undefined : unpackRow<T>(bytes);
+  }
+
+  /** The rows beneath a prefix, from an id on. */
+  #rows<T>(prefix: string, from: string | null = null): AsyncGenerator<[string, T]> {
+    return this.#between<T>(from === null ? prefix : prefix + keys.part(from), keys.endOf(prefix));
+  }
+
+  async *#between<T>(from: string, to: string): AsyncGenerator<[string, T]> {
+    for (let more = true; more; ) {
+      const page: [string, T][] = [];
+      let bytes = 0;
+      more = false;
+      for (const [key, value] of this.#engine.range(from, to, false)) {
+        page.push([key, unpackRow<T>(value)]);
+        bytes += value.length;
+        if (page.length < limits.scanRowsMax && bytes < limits.movingBytesMax) continue;
+        more = true;
+        break;
+      }
+      yield* page;
+      if (!more) return;
+      from = keys.justAfter(page.at(-1)![0]);
+      await this.#engine.pause();
+    }
+  }
+}
+
+const answered = ({ fence: { epoch, owner }, version }: turns.TurnRow['begun']): turns.TurnRow['begun'] => ({ fence: { epoch, owner }, version });

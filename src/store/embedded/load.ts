@@ -1,0 +1,105 @@
+/** An embedded store that takes in what another one held: the engine's rows and their indexes, as the verbs would have left them. */
+import type { TurnPlace } from '../../store.ts';
+import { unpackRow } from '../codec.ts';
+import { holdsOtherData } from '../dump.ts';
+import type { DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, TurnRow } from '../dump.ts';
+import type { Engine } from '../engine.ts';
+import { fields } from '../usage.ts';
+import type { FlightRow } from './flights.ts';
+import * as keys from './keys.ts';
+import { Draft } from '../ledger.ts';
+import { putSession } from './sessions.ts';
+import type * as turns from './turns.ts';
+
+export class EmbeddedTarget implements DumpTarget {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  get name(): string {
+    return this.#engine.name;
+  }
+
+  open(): Promise<void> {
+    return this.#engine.open();
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  async progress(id: string): Promise<DumpProgress> {
+    const stored = this.#engine.get(keys.importing);
+    if (stored === undefined) {
+      if (this.#holdsRows()) throw holdsOtherData();
+      return { id, rows: 0, done: false };
+    }
+    const progress = unpackRow<DumpProgress>(stored);
+    if (progress.id !== id) throw holdsOtherData();
+    return progress;
+  }
+
+  /** Rows and progress are one commit: what the progress says is what there is. */
+  load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void> {
+    const draft = new Draft();
+    for (const row of rows) put(draft, row);
+    draft.put(keys.importing, progress);
+    return this.#engine.write(draft.rows);
+  }
+
+  #holdsRows(): boolean {
+    for (const [key] of this.#engine.range('', '\x7f', false)) if (!keys.ownRows.includes(key)) return true;
+    return false;
+  }
+}
+
+function put(draft: Draft, row: DumpRow): void {
+  switch (row.type) {
+    case 'workspace':
+    case 'assistant':
+    case 'credential':
+    case 'key': {
+      const { type, record, version } = row;
+      draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), { record, version });
+      return type === 'key' ? putKey(draft, row) : undefined;
+    }
+    case 'session':
+      return putSession(draft, null, { session: row.record, version: row.version, withdrawn: row.withdrawn });
+    case 'message':
+      return putMessage(draft, row);
+    case 'turn':
+      return putTurn(draft, row);
+    case 'memory': {
+      const key = keys.memory(row.workspaceId, row.record.scope, row.record.key);
+      draft.put(key, row.record);
+      return draft.put(keys.memoryEnd(row.record.untilMs, key), key);
+    }
+    case 'usage':
+      return draft.put(keys.usageAt(row.grain, row.workspaceId, row.assistantId, row.start), fields.map((field) => row.counts[field]));
+  }
+}
+
+function putKey(draft: Draft, { record, budgets }: KeyRow): void {
+  draft.put(keys.publicKey(record.publicId), { workspaceId: record.workspaceId, id: record.id });
+  for (const name of ['requests', 'speech', 'transcriptionTokens'] as const) {
+    if (budgets[name] !== undefined) draft.put(keys.budget(record.workspaceId, record.id, name), budgets[name]);
+  }
+}
+
+/** What a message that streams has so far lies apart from it, in pieces: here in one. */
+function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: MessageRow): void {
+  const streams = record.status === 'streaming' && record.turnId !== null;
+  draft.put(keys.message(workspaceId, sessionId, index), streams ? { ...record, content: '' } : record);
+  if (streams && record.content !== '') draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
+}
+
+function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
+  const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
+  draft.put(keys.turn(place), { turn: record, begun, finished } satisfies turns.TurnRow);
+  if (flight === null) return;
+  const { fence, stop, remembered } = flight;
+  const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);
+  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop } satisfies FlightRow);
+}

@@ -1,0 +1,244 @@
+/**
+ * The store of many processes told row by row. Redis keeps no state for a reader, so what processes write meanwhile may
+ * be in it or not; but each session is told as it was at one moment: only its newest turn can still change, and that is
+ * read together with the session itself.
+ */
+import type { Clock } from '../../clock.ts';
+import { limits } from '../../limits.ts';
+import type { CatalogKind, CatalogRecords, Message, Remembered, Session, StopRequest, Turn, Versioned } from '../../store.ts';
+import { unpackRow } from '../codec.ts';
+import { rowsOf, usageRow } from '../dump.ts';
+import type { Answered, Buckets, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import type { Grain } from '../usage.ts';
+import { part, Roots } from './keys.ts';
+import { Link } from './link.ts';
+import { messageOf } from './records.ts';
+import { textOf } from './reply.ts';
+import type { Reply } from './reply.ts';
+import { loadScripts } from './scripts.ts';
+
+const budgets = ['requests', 'speech', 'transcriptionTokens'] as const;
+
+/** A message with its place in the transcript. */
+interface Placed {
+  readonly index: number;
+  readonly message: Message;
+}
+
+/** A session with its oldest messages and its two newest, and its turn in flight. */
+interface Asked {
+  readonly row: SessionRow;
+  readonly oldest: readonly Placed[];
+  readonly newest: readonly Placed[];
+  readonly flight: TurnRow | null;
+}
+
+export class RedisSource implements DumpSource, Holdings {
+  readonly name = 'redis';
+  readonly #link: Link;
+  readonly #roots: Roots;
+
+  constructor(url: string, { clock, prefix }: { readonly clock: Clock; readonly prefix?: string }) {
+    this.#link = new Link(url, clock, loadScripts());
+    this.#roots = new Roots(prefix);
+  }
+
+  open(): Promise<void> {
+    return this.#link.open();
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  mark(): null {
+    return null;
+  }
+
+  rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow> {
+    return rowsOf(this, nowMs, from);
+  }
+
+  async *records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncGenerator<Versioned<CatalogRecords[K]>> {
+    const root = kind === 'workspace' ? this.#roots.workspaces : this.#roots.workspace(workspaceId);
+    for await (const ids of this.#ids(`${root}:${kind}:ids`, from, limits.movingRowsMax)) {
+      const stored = await this.#fields(`${root}:${kind}`, ids.flatMap((id) => [id, `${id}/version`]));
+      for (let at = 0; at < stored.length; at += 2) {
+        if (stored[at] === null) continue;
+        yield { version: Number(textOf(stored[at + 1])), record: unpackRow<CatalogRecords[K]>(stored[at] as Buffer) };
+      }
+    }
+  }
+
+  async buckets(workspaceId: string, keyId: string): Promise<Buckets> {
+    const stored = await this.#fields(`${this.#roots.workspace(workspaceId)}:budget:${part(keyId)}`, budgets);
+    return Object.fromEntries(
+      budgets.flatMap((name, index) => {
+        if (stored[index] === null) return [];
+        const [level, at] = textOf(stored[index]).split(' ').map(Number) as [number, number];
+        return [[name, { level, at }]];
+      }),
+    );
+  }
+
+  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
+    const root = this.#roots.workspace(workspaceId);
+    for await (const ids of this.#ids(`${root}:sessions`, from, limits.movingSessionsMax)) {
+      // All at once, and each with its first messages: most conversations are short.
+      const asked = await Promise.all(ids.map((id) => this.#session(root, workspaceId, id)));
+      for (const each of asked) if (each !== null) yield* this.#rowsOf(root, each);
+    }
+  }
+
+  async *memories(workspaceId: string): AsyncGenerator<Remembered> {
+    const root = this.#roots.workspace(workspaceId);
+    const key = `${root}:memory-ends`;
+    for (let end = 0, seen = 0; ; ) {
+      const given = [key, end, '+inf', 'WITHSCORES', 'LIMIT', seen, limits.movingRowsMax];
+      const found = ((await this.#link.send(key, 'ZRANGEBYSCORE', ...given)) as [Reply, number][]).map(([name, ends]) => ({ name: textOf(name), ends }));
+      if (found.length === 0) return;
+      const stored = await this.#fields(`${root}:memories`, found.map(({ name }) => name));
+      for (const [index, record] of stored.entries()) {
+        if (record !== null) yield { ...unpackRow<Remembered>(record as Buffer), untilMs: found[index]!.ends };
+      }
+      const last = found.at(-1)!.ends;
+      seen = found.filter(({ ends }) => ends === last).length + (last === end ? seen : 0);
+      end = last;
+    }
+  }
+
+  async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
+    const root = this.#roots.workspace(workspaceId);
+    const assistants = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[];
+    for (const assistant of assistants.map(textOf).sort()) {
+      for await (const hour of this.#used(`${root}:usage:${assistant}`, workspaceId, assistant, 'hour')) {
+        yield hour;
+        yield* this.#used(`${root}:usage:${assistant}:${hour.start}`, workspaceId, assistant, 'second');
+      }
+    }
+  }
+
+  /** A session as it is now; null if it is gone. */
+  async #session(root: string, workspaceId: string, id: string): Promise<Asked | null> {
+    const answer = (await this.#link.run('dump-session', root, id, limits.movingSessionsMax)) as Reply[] | null;
+    if (answer === null) return null;
+    const [record, version, withdrawn, oldest, newest, inFlight] = answer as [Buffer, Reply, Reply, Reply[], Reply[], Reply[] | null];
+    const row: SessionRow = {
+      type: 'session',
+      version: Number(textOf(version)),
+      record: unpackRow<Session>(record),
+      withdrawn: withdrawn === null ? null : withdrawnOf(textOf(withdrawn)),
+    };
+    return { row, flight: inFlight === null ? null : flightOf(workspaceId, inFlight), oldest: oldest.map(placed), newest: newest.map(placed) };
+  }
+
+  async *#rowsOf(root: string, { row, flight, oldest, newest }: Asked): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
+    const { workspaceId, id } = row.record;
+    yield row;
+    yield* this.#messages(root, workspaceId, id, oldest, flight);
+    let next = (oldest.at(-1)?.index ?? -1) + 1;
+    for await (const page of this.#between(root, id, next, newest[0]?.index ?? next)) {
+      yield* this.#messages(root, workspaceId, id, page, flight);
+      next = page.at(-1)!.index + 1;
+    }
+    yield* this.#messages(root, workspaceId, id, newest.filter(({ index }) => index >= next), flight);
+  }
+
+  /** Messages, each turn behind its own. */
+  async *#messages(root: string, workspaceId: string, sessionId: string, messages: readonly Placed[], flight: TurnRow | null): AsyncGenerator<MessageRow | TurnRow> {
+    const turns = await this.#turns(root, workspaceId, sessionId, messages);
+    for (const { index, message } of messages) {
+      yield { type: 'message', workspaceId, sessionId, index, record: message };
+      if (!answers(message)) continue;
+      const turn = message.status === 'streaming' ? flight : turns.get(message.turnId);
+      if (turn) yield turn;
+    }
+  }
+
+  /** The messages from an index up to another, which stand for good. */
+  async *#between(root: string, sessionId: string, from: number, to: number): AsyncGenerator<Placed[]> {
+    const key = `${root}:messages:${sessionId}`;
+    while (from < to) {
+      const found = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, `(${to}`, 'LIMIT', 0, limits.movingSessionsMax)) as Reply[];
+      if (found.length === 0) return;
+      const page = found.map(placed);
+      yield page;
+      from = page.at(-1)!.index + 1;
+    }
+  }
+
+  /** The turns of these messages that are over, by their ids. */
+  async #turns(root: string, workspaceId: string, sessionId: string, messages: readonly Placed[]): Promise<Map<string, TurnRow>> {
+    const ids = messages.flatMap(({ message }) => (answers(message) && message.status !== 'streaming' ? [message.turnId] : []));
+    const stored = await this.#fields(`${root}:turns:${sessionId}`, ids.flatMap((id) => [part(id), `${part(id)}/begun`, `${part(id)}/finished`]));
+    const found = new Map<string, TurnRow>();
+    for (const [index, id] of ids.entries()) {
+      const [record, begun, finished] = stored.slice(index * 3, index * 3 + 3);
+      if (record === null) continue;
+      const row = { record: unpackRow<Turn>(record as Buffer), begun: answeredOf(textOf(begun)), finished: answeredOf(textOf(finished)) };
+      found.set(id, { type: 'turn', workspaceId, ...row, flight: null });
+    }
+    return found;
+  }
+
+  /** Counts by the hour or second that they are of, as they lie in a hash. */
+  async *#used(key: string, workspaceId: string, assistantId: string, grain: Grain): AsyncGenerator<UsageRow> {
+    const starts = ((await this.#link.send(key, 'HKEYS', key)) as Reply[]).map((each) => Number(textOf(each))).sort((a, b) => a - b);
+    for (let at = 0; at < starts.length; at += limits.movingRowsMax) {
+      const page = starts.slice(at, at + limits.movingRowsMax);
+      const stored = await this.#fields(key, page.map(String));
+      for (const [index, counts] of stored.entries()) {
+        if (counts !== null) yield usageRow(workspaceId, assistantId, grain, page[index]!, textOf(counts).split(',').map(Number));
+      }
+    }
+  }
+
+  /** The members of an index in order, from one on. */
+  async *#ids(key: string, from: string | null, count: number): AsyncGenerator<string[]> {
+    for (let after = from === null ? '-' : `[${part(from)}`; ; ) {
+      const found = ((await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as Reply[]).map(textOf);
+      if (found.length === 0) return;
+      yield found;
+      after = `(${found.at(-1)!}`;
+    }
+  }
+
+  async #fields(key: string, names: readonly string[]): Promise<Reply[]> {
+    return names.length === 0 ? [] : ((await this.#link.send(key, 'HMGET', key, ...names)) as Reply[]);
+  }
+}
+
+const placed = (stored: Reply): Placed => {
+  const { message, index } = messageOf(stored);
+  return { index: Number(index), message };
+};
+
+/** Whether the message is the one that a turn gave. */
+const answers = (message: Message): message is Message & { turnId: string } => message.role === 'assistant' && message.turnId !== null;
+
+/** Epoch, owner and version, as the scripts keep an answer. */
+const answeredOf = (text: string): Answered => {
+  const [epoch, owner, version] = text.split(' ') as [string, string, string];
+  return { fence: { epoch: Number(epoch), owner }, version: Number(version) };
+};
+
+function withdrawnOf(text: string): SessionRow['withdrawn'] {
+  const turnId = text.slice(0, text.indexOf(' '));
+  return { turnId, ...answeredOf(text.slice(turnId.length + 1)) };
+}
+
+function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory]: Reply[]): TurnRow {
+  const remembered = memory ? unpackRow<Remembered>(memory as Buffer) : null;
+  return {
+    type: 'turn',
+    workspaceId,
+    record: unpackRow<Turn>(record as Buffer),
+    begun: answeredOf(textOf(begun)),
+    finished: null,
+    flight: {
+      fence: { epoch: Number(textOf(epoch)), owner: textOf(owner) },
+      stop: stop === null ? null : (textOf(stop) as StopRequest),
+      remembered: remembered && { scope: remembered.scope, key: remembered.key },
+    },
+  };
+}

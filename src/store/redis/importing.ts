@@ -1,0 +1,17 @@
+/** How far an import has come, if there ever was one. */
+import { StoreUnavailable } from '../../store.ts';
+import { unpackRow } from '../codec.ts';
+import { importUnfinished } from '../dump.ts';
+import type { DumpProgress } from '../dump.ts';
+import type { Roots } from './keys.ts';
+import type { Link } from './link.ts';
+
+export async function progressOf(link: Link, { importing }: Roots): Promise<DumpProgress | null> {
+  const stored = await link.send(importing, 'GET', importing);
+  return stored === null ? null : unpackRow<DumpProgress>(stored as Buffer);
+}
+
+/** A store that holds a part of what it is to hold serves nobody. */
+export async function refuseUnfinished(link: Link, roots: Roots): Promise<void> {
+  if ((await progressOf(link, roots))?.done === false) throw new StoreUnavailable(importUnfinished);
+}

@@ -1,0 +1,12 @@
+-- A turn as another store had it. One in flight has lost its lease and takes no slot; its position comes with its message.
+local session, turn, record, index, begun, finished, epoch, owner, stop, memory = unpack(ARGV)
+redis.call('HSET', at('turns', session), turn, record, turn .. '/index', index, turn .. '/begun', begun)
+if finished ~= '' then redis.call('HSET', at('turns', session), turn .. '/finished', finished) end
+if epoch == '' then return 1 end
+local flight = at('flight', session, turn)
+redis.call('HSET', flight, 'epoch', epoch, 'owner', owner, 'lease', 0)
+if stop ~= '' then redis.call('HSET', flight, 'stop', stop) end
+if memory ~= '' then redis.call('HSET', flight, 'memory', memory) end
+redis.call('SADD', at('flights', session), turn)
+redis.call('ZADD', at('leases'), 0, session .. '/' .. turn)
+return 1
