@@ -43,8 +43,13 @@ export class RedisSource implements DumpSource, Holdings {
     this.#roots = new Roots(prefix);
   }
 
-  open(): Promise<void> {
-    return this.#link.open();
+  async open(): Promise<void> {
+    try {
+      await this.#link.open();
+    } catch (error) {
+      await this.#link.close();
+      throw error;
+    }
   }
 
   close(): Promise<void> {

@@ -31,8 +31,13 @@ export class RedisTarget implements DumpTarget {
   }
 
   async open(): Promise<void> {
-    await this.#link.open();
-    if (!this.#allowVolatile) await refuseVolatile(this.#link, this.#roots);
+    try {
+      await this.#link.open();
+      if (!this.#allowVolatile) await refuseVolatile(this.#link, this.#roots);
+    } catch (error) {
+      await this.#link.close();
+      throw error;
+    }
   }
 
   close(): Promise<void> {
