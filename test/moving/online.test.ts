@@ -1,0 +1,103 @@
+/** Exports of stores that are in use: what they may and may not hold. */
+import t from 'tap';
+import type { DumpRow } from '../../src/store/dump.ts';
+import { message, Scene, snapshot, workspace } from '../store/fixtures.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { inFolder, onRedis, opened, type Place } from './places.ts';
+
+/** Enough for several pages. */
+const messagesMax = 60;
+
+async function told(place: Place): Promise<DumpRow[]> {
+  const source = place.source();
+  await source.open();
+  const rows: DumpRow[] = [];
+  for await (const row of source.rows(Date.now(), null)) rows.push(row);
+  await source.close();
+  return rows;
+}
+
+/** Turns begun, spoken in, finished and withdrawn, until told to stop. */
+async function converse(scene: Scene, stopped: () => boolean): Promise<void> {
+  let session = scene.session({ messageCount: 1 });
+  await scene.store.createSession(scene.createStep({ session, greeting: message() }));
+  for (let version = 1, count = 0; session.messageCount < messagesMax || !stopped(); count++) {
+    const turn = await scene.begun(session, version);
+    await turn.append(0, `Answer ${count}`);
+    if (count % 3 === 2 || session.messageCount >= messagesMax) {
+      await scene.store.withdrawTurn(turn.withdrawStep());
+    } else {
+      const step = turn.finishStep({ tail: { position: 0, text: '' } });
+      await scene.store.finishTurn(step);
+      ({ session } = step);
+    }
+    version = turn.version + 1;
+  }
+}
+
+t.test('of Redis in use each session is told as it was at one moment', { skip: whyNoRedis() ?? false }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  t.teardown(() => server.stop());
+  const place = await onRedis(server.url)(t);
+  await opened(place, async (store) => {
+    const scene = new Scene(store, Date.now());
+    await store.catalog.create('workspace', workspace({ id: scene.workspaceId }));
+    let over = false;
+    const talks = Promise.all(Array.from({ length: 4 }, () => converse(scene, () => over)));
+    let flying = 0;
+    for (let count = 0; count < 25; count++) {
+      const rows = await told(place);
+      for (const session of rows.filter((row) => row.type === 'session')) {
+        const { id, messageCount, machine } = session.record;
+        const messages = rows.filter((row) => row.type === 'message').filter(({ sessionId }) => sessionId === id);
+        const turns = rows.filter((row) => row.type === 'turn').filter(({ record }) => record.sessionId === id);
+        const flights = turns.filter(({ flight }) => flight !== null);
+        flying += flights.length;
+        const whole =
+          messages.length === messageCount &&
+          messages.every(({ index }, at) => index === at) &&
+          messages.filter(({ record }) => record.status === 'streaming').length === flights.length &&
+          turns.length === (messageCount - 1) / 2 &&
+          flights.length === (machine.state === 'streaming' ? 1 : 0) &&
+          turns.every(({ finished, flight }) => (finished === null) === (flight !== null));
+        if (!whole) t.fail('a session that never was', { session, messages: messages.length, turns: turns.length, flights: flights.length });
+      }
+    }
+    over = true;
+    await talks;
+    t.ok(flying > 0, 'turns in flight were among them');
+  });
+});
+
+t.test('a folder in use is told as it was when the export began', async (t) => {
+  const place = await inFolder(t);
+  await opened(place, async (store) => {
+    const scene = new Scene(store, Date.now());
+    const { workspaceId } = scene;
+    await store.catalog.create('workspace', workspace({ id: workspaceId }));
+    for (let count = 0; count < 300; count++) await scene.created();
+    const source = place.source();
+    await source.open();
+    const all: DumpRow[] = [];
+    for await (const row of source.rows(Date.now(), null)) {
+      if (all.length === 1) await change(scene);
+      all.push(row);
+    }
+    await source.close();
+    t.equal(all.filter(({ type }) => type === 'workspace').length, 1);
+    const states = all.flatMap((row) => (row.type === 'session' ? [row.record.machine.state] : []));
+    t.same([states.length, new Set(states)], [300, new Set(['open'])], 'nothing of what came later');
+    const later = await told(place);
+    t.equal(later.filter((row) => row.type === 'session' && row.record.machine.state === 'ended').length, 300);
+  });
+});
+
+/** Ends every session and makes another workspace. */
+async function change({ store, workspaceId, ...scene }: Scene): Promise<void> {
+  const filter = { assistantIds: null, status: null, activeSince: 0, now: scene.now };
+  for (const { id } of (await store.sessions(workspaceId, filter, { limit: 300, after: null, order: 'asc' })).items) {
+    const { record, version } = (await store.session(workspaceId, id))!;
+    await store.saveSession({ ...record, machine: snapshot('ended') }, version);
+  }
+  await store.catalog.create('workspace', workspace());
+}
