@@ -47,7 +47,6 @@ export class WheelClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): Timer {
-    if (this.#live === 0) this.#lastTick = this.#tickNow();
     const due = Math.max(Math.ceil((performance.now() + delayMs) / tickMs), this.#lastTick + 1);
     const entry: Entry = {
       due,

@@ -23,7 +23,8 @@ async function exported(place: Place, out: string): Promise<string[]> {
 
 const imported = (place: Place, from: string) => importFrom({ target: place.target(), secret, from, onRows: () => {} });
 
-async function move(t: Test, from: MakePlace, to: MakePlace): Promise<void> {
+/** Moves a life: the workspace that it was lived in, which is gone in the end. */
+async function move(t: Test, from: MakePlace, to: MakePlace): Promise<string> {
   const folder = await temporaryFolder(t);
   const [here, there] = [await from(t), await to(t)];
   const [life, asked] = await opened(here, async (store) => {
@@ -42,6 +43,7 @@ async function move(t: Test, from: MakePlace, to: MakePlace): Promise<void> {
     t.same(await answers(store, life), asked, 'it answers the same');
     await goesOn(t, store, life);
   });
+  return life.scene.workspaceId;
 }
 
 /** Steps that were taken are answered as they were, and new ones begin where the old ones ended. */
@@ -84,11 +86,16 @@ t.test('to and from Redis', { skip }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
   const redis = onRedis(server.url);
-  await t.test('redis to redis', (t) => move(t, redis, redis));
+  const into = async (t: Test, place: MakePlace): Promise<void> => {
+    const workspaceId = await move(t, place, redis);
+    const left = await server.command('--scan', '--pattern', `*${workspaceId}*`);
+    t.same(left.split('\n').filter((key) => !key.includes(':write:')), [''], 'nothing stays behind that was taken in');
+  };
   for (const [name, place] of Object.entries(embedded)) {
-    await t.test(`${name} to redis`, (t) => move(t, place, redis));
+    await t.test(`${name} to redis`, (t) => into(t, place));
     await t.test(`redis to ${name}`, (t) => move(t, redis, place));
   }
+  await t.test('redis to redis', (t) => move(t, redis, redis));
   await t.test('to and from a cluster', async (t) => {
     const cluster = await RedisCluster.start();
     t.teardown(() => cluster.stop());
