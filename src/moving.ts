@@ -30,8 +30,8 @@ export async function openSource({ store }: Moving, clock: Clock): Promise<DumpS
 export async function openTarget({ store, allowVolatile }: Moving, clock: Clock): Promise<DumpTarget> {
   if (store.kind === 'memory') throw ephemeral();
   if (store.kind === 'lmdb') {
-    const [{ EmbeddedTarget }, { LmdbEngine }] = await Promise.all([import('./store/embedded/load.ts'), import('./store/lmdb.ts')]);
-    return new EmbeddedTarget(new LmdbEngine(store.folder, { durability: 'committed' }));
+    const [{ EmbeddedTarget }, { LmdbFilling }] = await Promise.all([import('./store/embedded/load.ts'), import('./store/lmdb/filling.ts')]);
+    return new EmbeddedTarget(new LmdbFilling(store.folder));
   }
   const { RedisTarget } = await import('./store/redis/load.ts');
   return new RedisTarget(store.url, { clock, allowVolatile });

@@ -6,11 +6,11 @@
  * Records are numbered without a gap, across files, and the database knows the number up to which it has everything. So
  * a loss of power costs the newest records and never one in the middle: reading stops at the first that is missing.
  */
-import { closeSync, fsyncSync, openSync, readdirSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
 import { limits } from '../limits.ts';
 import { Appended, type Engine, type Row, type Write } from './engine.ts';
-import { records, Segment, type Entry } from './journal/segment.ts';
+import { filesIn, nextKey, nextOf, pathOf, replay } from './journal/replay.ts';
+import { Segment, type Entry } from './journal/segment.ts';
 import { Waiting } from './journal/waiting.ts';
 
 /** The database beneath: when `flushed` resolves, all that it has taken is on the disk. */
@@ -18,9 +18,6 @@ export interface Base extends Engine {
   flushed(): Promise<void>;
 }
 
-/** Where the database keeps the number of the first record that it may not have. */
-const nextKey = 'journal-next';
-const fileName = /^journal-(\d{15})$/;
 /** Writes between two attempts to have a database that failed take its rows. */
 const retryEvery = 64;
 /** How many times the bounds may wait while the database does not take them. */
@@ -133,9 +130,7 @@ export class JournaledEngine implements Engine {
   }
 
   #apply(entry: Entry): void {
-    // A row that grows begins with what the layers beneath have of it.
-    if (entry.offset > 0 && !this.#waiting.has(entry.key)) this.#waiting.put(entry.key, this.get(entry.key) ?? new Uint8Array());
-    this.#waiting.apply(entry);
+    this.#waiting.apply(entry, (key) => this.get(key));
   }
 
   #full(times: number): boolean {
@@ -187,8 +182,7 @@ export class JournaledEngine implements Engine {
       this.#segment = null;
       unlinkSync(before.path);
     }
-    const path = join(this.#folder, `journal-${String(this.#next).padStart(15, '0')}`);
-    const segment = new Segment(path, this.#next);
+    const segment = new Segment(pathOf(this.#folder, this.#next), this.#next);
     if (this.#flushes) this.#flushFolder();
     if (this.#segment !== null) {
       this.#segment.close();
@@ -209,19 +203,8 @@ export class JournaledEngine implements Engine {
 
   /** The rows that an earlier process left in its files wait. */
   #readLeft(): void {
-    const stored = this.#base.get(nextKey);
-    this.#next = stored === undefined ? 0 : Number(Buffer.from(stored).toString());
-    const names = readdirSync(this.#folder).filter((name) => fileName.test(name)).sort();
-    this.#files = names.map((name) => join(this.#folder, name));
-    const firsts = names.map((name) => Number(fileName.exec(name)![1]));
-    for (const [index, file] of this.#files.entries()) {
-      for (const { number, entries } of records(file)) {
-        // A record at or beyond the next file's first was refused when it was written.
-        if (number > this.#next || number >= (firsts[index + 1] ?? Infinity)) break;
-        if (number < this.#next) continue;
-        this.#next++;
-        for (const entry of entries) this.#apply(entry);
-      }
-    }
+    this.#next = nextOf(this.#base.get(nextKey));
+    this.#files = filesIn(this.#folder);
+    this.#next = replay(this.#files, this.#next, (entry) => this.#apply(entry));
   }
 }

@@ -17,7 +17,6 @@ import { Registry } from './redis/registry.ts';
 import { loadScripts } from './redis/scripts.ts';
 import type { Scripts } from './redis/scripts.ts';
 import { RedisSessions } from './redis/sessions.ts';
-import { settingOf, unaskable, volatile } from './redis/setting.ts';
 import { RedisSweep } from './redis/sweep.ts';
 import { RedisTranscript } from './redis/transcript.ts';
 import { RedisTurns } from './redis/turns.ts';

@@ -6,8 +6,9 @@ import type { DumpSource, DumpTarget } from '../../src/store/dump.ts';
 import { EmbeddedSource } from '../../src/store/embedded/dump.ts';
 import { EmbeddedTarget } from '../../src/store/embedded/load.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { LmdbFilling } from '../../src/store/lmdb/filling.ts';
 import { LmdbSnapshot } from '../../src/store/lmdb/snapshot.ts';
-import { LmdbEngine, lmdbStore } from '../../src/store/lmdb.ts';
+import { lmdbStore } from '../../src/store/lmdb.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { RedisSource } from '../../src/store/redis/dump.ts';
 import { RedisTarget } from '../../src/store/redis/load.ts';
@@ -34,7 +35,7 @@ export const inFolder: MakePlace = async (t) => {
   return {
     store: () => lmdbStore(folder),
     source: () => new EmbeddedSource(new LmdbSnapshot(folder)),
-    target: () => new EmbeddedTarget(new LmdbEngine(folder)),
+    target: () => new EmbeddedTarget(new LmdbFilling(folder)),
   };
 };
 

@@ -39,10 +39,6 @@ export class Waiting {
     return this.#rows.size;
   }
 
-  has(key: string): boolean {
-    return this.#rows.get(key) !== undefined;
-  }
-
   /** The row's bytes; null if it was removed, undefined if nothing is said of it here. */
   get(key: string): Uint8Array | null | undefined {
     const value = this.#rows.get(key);
@@ -54,11 +50,9 @@ export class Waiting {
     return value === null ? 0 : value?.length;
   }
 
-  put(key: string, bytes: Uint8Array): void {
-    this.#rows.set(key, bytes);
-  }
-
-  apply({ key, offset, pieces }: Entry): void {
+  /** A row that grows begins with what `beneath` has of it. */
+  apply({ key, offset, pieces }: Entry, beneath: (key: string) => Uint8Array | undefined): void {
+    if (offset > 0 && this.#rows.get(key) === undefined) this.#rows.set(key, beneath(key) ?? new Uint8Array());
     if (pieces === null) this.#rows.set(key, null);
     else if (offset === 0 && pieces.length === 1) this.#rows.set(key, pieces[0]!);
     else {

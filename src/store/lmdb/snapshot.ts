@@ -1,6 +1,7 @@
 /**
- * One state of an LMDB environment, read and never written: LMDB keeps it whole for its reader while another process,
- * the owner perhaps, goes on writing. The pages that it needs are not used again meanwhile, so the file may grow.
+ * One state of a folder, read and never written, while another process, its owner perhaps, goes on writing. LMDB keeps a
+ * state of its own whole for a reader (the pages that this needs are not used again meanwhile, so the file may grow);
+ * over it stands what the journal says beyond it, held in memory.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +10,24 @@ import type { RootDatabase, Transaction } from 'lmdb';
 import { StoreUnavailable } from '../../store.ts';
 import type { Readable } from '../embedded/dump.ts';
 import type { Row } from '../engine.ts';
+import { filesIn, nextKey, nextOf, replay } from '../journal/replay.ts';
+import { Waiting } from '../journal/waiting.ts';
+
+interface State {
+  readonly transaction: Transaction;
+  readonly waiting: Waiting;
+  /** The number of the first record that is not in it. */
+  readonly next: number;
+}
+
+/** The database takes from the journal once in thousands of rows: that it does so at each of many looks in a row does not happen. */
+const looksMax = 50;
 
 export class LmdbSnapshot implements Readable {
   readonly name = 'lmdb';
   readonly #folder: string;
-  #opened: { readonly database: RootDatabase<Buffer, string>; readonly transaction: Transaction; readonly mark: string } | null = null;
+  #database: RootDatabase<Buffer, string> | null = null;
+  #state: State | null = null;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -23,44 +37,73 @@ export class LmdbSnapshot implements Readable {
     // Opened for reading, lmdb leaves an empty folder behind where there was none.
     if (!existsSync(join(this.#folder, 'data.mdb'))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
     try {
-      const database = open<Buffer, string>({ path: this.#folder, noSubdir: false, encoding: 'binary', readOnly: true });
-      // The name first: if a commit comes in between, it names an earlier state than the one that is read, and nobody goes on with it.
-      const mark = lastCommit(database);
-      database.resetReadTxn();
-      this.#opened = { database, transaction: database.useReadTransaction(), mark };
+      this.#database = open<Buffer, string>({ path: this.#folder, noSubdir: false, encoding: 'binary', readOnly: true });
+      this.#state = look(this.#database, this.#folder);
     } catch (error) {
+      await this.#database?.close();
       throw new StoreUnavailable(`The folder ${this.#folder} cannot be opened as a store: ${(error as Error).message}`, { cause: error });
     }
   }
 
   async close(): Promise<void> {
-    const { database, transaction } = this.#reading;
-    this.#opened = null;
-    transaction.done();
-    await database.close();
+    this.#reading.transaction.done();
+    this.#state = null;
+    await this.#database!.close();
   }
 
   mark(): string {
-    return this.#reading.mark;
+    return String(this.#reading.next);
   }
 
   get(key: string): Uint8Array | undefined {
-    const { database, transaction } = this.#reading;
-    return database.get(key, { transaction });
+    const { transaction, waiting } = this.#reading;
+    const value = waiting.get(key);
+    return value === undefined ? this.#database!.get(key, { transaction }) : (value ?? undefined);
   }
 
-  *range(from: string, to: string): Generator<Row> {
-    const { database, transaction } = this.#reading;
-    for (const { key, value } of database.getRange({ start: from, end: to, transaction })) yield [key, value];
+  range(from: string, to: string): Iterable<Row> {
+    return this.#reading.waiting.over(this.#below(from, to), from, to, false);
   }
 
   /** Whoever reads a snapshot writes what it reads somewhere, and waits there. */
   async pause(): Promise<void> {}
 
-  get #reading() {
-    if (this.#opened === null) throw new Error('The store is not open.');
-    return this.#opened;
+  *#below(from: string, to: string): Generator<Row> {
+    const { transaction } = this.#reading;
+    for (const { key, value } of this.#database!.getRange({ start: from, end: to, transaction })) yield [key, value];
+  }
+
+  get #reading(): State {
+    if (this.#state === null) throw new Error('The store is not open.');
+    return this.#state;
   }
 }
 
-const lastCommit = (database: RootDatabase<Buffer, string>): string => String((database.getStats() as { lastTxnId: number }).lastTxnId);
+/**
+ * The journal's files go once the database has their rows, so they are read behind the database's own state; and if by
+ * then it has taken more, a file may have gone in between, and both are read again.
+ */
+function look(database: RootDatabase<Buffer, string>, folder: string): State {
+  for (let looks = 1; ; looks++) {
+    database.resetReadTxn();
+    const transaction = database.useReadTransaction();
+    const from = nextOf(database.get(nextKey, { transaction }));
+    const waiting = new Waiting();
+    const beneath = (key: string): Uint8Array | undefined => database.get(key, { transaction });
+    const next = readable(() => replay(filesIn(folder), from, (entry) => waiting.apply(entry, beneath)));
+    database.resetReadTxn();
+    if (next !== null && nextOf(database.get(nextKey)) === from) return { transaction, waiting, next };
+    transaction.done();
+    if (looks === looksMax) throw new Error('it is written to faster than it can be read');
+  }
+}
+
+/** Null if a file has gone. */
+function readable(read: () => number): number | null {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,24 @@
+/** A folder that is filled: without a journal, since whole portions need none. What one was left with is taken in first. */
+import { JournaledEngine } from '../journal.ts';
+import { LmdbEngine } from '../lmdb.ts';
+
+export class LmdbFilling extends LmdbEngine {
+  readonly #path: string;
+
+  constructor(folder: string) {
+    super(folder);
+    this.#path = folder;
+  }
+
+  override async open(): Promise<void> {
+    const journaled = new JournaledEngine(new LmdbEngine(this.#path), this.#path, { flushes: false });
+    await journaled.open();
+    await journaled.close();
+    await super.open();
+  }
+
+  override async close(): Promise<void> {
+    await this.flushed();
+    await super.close();
+  }
+}
