@@ -1,6 +1,14 @@
 /** Exports of stores that are in use: what they may and may not hold. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { open } from 'lmdb';
 import t from 'tap';
+import { unpackRow } from '../../src/store/codec.ts';
 import type { DumpRow } from '../../src/store/dump.ts';
+import { nextKey } from '../../src/store/journal/replay.ts';
+import { LmdbSnapshot } from '../../src/store/lmdb/snapshot.ts';
+import { temporaryFolder } from '../folders.ts';
 import { message, Scene, snapshot, workspace } from '../store/fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { inFolder, onRedis, opened, type Place } from './places.ts';
@@ -101,3 +109,47 @@ async function change({ store, workspaceId, ...scene }: Scene): Promise<void> {
   }
   await store.catalog.create('workspace', workspace());
 }
+
+t.test('a look at a folder finds one state, whatever its journal and its database are at', async (t) => {
+  const folder = await temporaryFolder(t);
+  const writer = spawn(process.execPath, ['--import=tsx', fileURLToPath(new URL('./writing.ts', import.meta.url)), folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => writer.kill('SIGKILL'));
+  await once(writer.stdout, 'data');
+  const seen = new Set<number>();
+  for (let count = 0; count < 200; count++) {
+    const snapshot = new LmdbSnapshot(folder);
+    await snapshot.open();
+    const rows = [...snapshot.range('row/', 'row0')].map(([key, value]) => [key, unpackRow<number>(value)] as const);
+    const values = new Set(rows.map(([, value]) => value));
+    const [value] = [...values];
+    if (values.size !== 1 || rows.length !== (value! % 2 === 0 ? 30 : 31)) t.fail('two states in one', { rows });
+    seen.add(value!);
+    await snapshot.close();
+  }
+  t.ok(seen.size > 10, 'it was written to meanwhile');
+});
+
+t.test('a journal that goes into the database between the looks at both is looked at again', async (t) => {
+  const folder = await temporaryFolder(t);
+  const database = open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary', overlappingSync: true });
+  await database.put('row', Buffer.from('old'));
+  let looks = 0;
+  const taken = (): string[] => {
+    if (++looks > 1) return [];
+    database.transactionSync(() => {
+      database.putSync('row', Buffer.from('new'));
+      database.putSync(nextKey, Buffer.from('7'));
+    });
+    return [`${folder}/journal-000000000000000`];
+  };
+  const snapshot = new LmdbSnapshot(folder, taken);
+  await snapshot.open();
+  t.same([String(snapshot.get('row')), snapshot.mark(), looks], ['new', '7', 2]);
+  await snapshot.close();
+  const hurried = new LmdbSnapshot(folder, () => {
+    database.putSync(nextKey, Buffer.from(String(++looks)));
+    return [];
+  });
+  await t.rejects(hurried.open(), { message: /written to faster than it can be read/ });
+  await database.close();
+});

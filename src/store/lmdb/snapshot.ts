@@ -26,11 +26,14 @@ const looksMax = 50;
 export class LmdbSnapshot implements Readable {
   readonly name = 'lmdb';
   readonly #folder: string;
+  readonly #files: typeof filesIn;
   #database: RootDatabase<Buffer, string> | null = null;
   #state: State | null = null;
 
-  constructor(folder: string) {
+  /** `files` lists the journal's files, where they are not found in the usual way. */
+  constructor(folder: string, files: typeof filesIn = filesIn) {
     this.#folder = folder;
+    this.#files = files;
   }
 
   async open(): Promise<void> {
@@ -38,7 +41,7 @@ export class LmdbSnapshot implements Readable {
     if (!existsSync(join(this.#folder, 'data.mdb'))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
     try {
       this.#database = open<Buffer, string>({ path: this.#folder, noSubdir: false, encoding: 'binary', readOnly: true });
-      this.#state = look(this.#database, this.#folder);
+      this.#state = look(this.#database, () => this.#files(this.#folder));
     } catch (error) {
       await this.#database?.close();
       throw new StoreUnavailable(`The folder ${this.#folder} cannot be opened as a store: ${(error as Error).message}`, { cause: error });
@@ -83,14 +86,14 @@ export class LmdbSnapshot implements Readable {
  * The journal's files go once the database has their rows, so they are read behind the database's own state; and if by
  * then it has taken more, a file may have gone in between, and both are read again.
  */
-function look(database: RootDatabase<Buffer, string>, folder: string): State {
+function look(database: RootDatabase<Buffer, string>, files: () => string[]): State {
   for (let looks = 1; ; looks++) {
     database.resetReadTxn();
     const transaction = database.useReadTransaction();
     const from = nextOf(database.get(nextKey, { transaction }));
     const waiting = new Waiting();
     const beneath = (key: string): Uint8Array | undefined => database.get(key, { transaction });
-    const next = readable(() => replay(filesIn(folder), from, (entry) => waiting.apply(entry, beneath)));
+    const next = readable(() => replay(files(), from, (entry) => waiting.apply(entry, beneath)));
     database.resetReadTxn();
     if (next !== null && nextOf(database.get(nextKey)) === from) return { transaction, waiting, next };
     transaction.done();
