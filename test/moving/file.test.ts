@@ -9,8 +9,9 @@ import { WheelClock } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
 import { exportTo, importFrom, type Exported } from '../../src/moving.ts';
 import type { DumpProgress, DumpRow, DumpSource, DumpTarget } from '../../src/store/dump.ts';
+import type { Message } from '../../src/store.ts';
 import { temporaryFolder } from '../folders.ts';
-import { ids } from '../store/fixtures.ts';
+import { ids, workspace } from '../store/fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { live } from './life.ts';
 import { inFolder, inMemory, onRedis, opened, type MakePlace, type Place } from './places.ts';
@@ -104,6 +105,18 @@ t.test('an import into redis that was cut goes on', { skip: whyNoRedis() ?? fals
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
   await resumes(t, onRedis(server.url));
+  const there = await onRedis(server.url)(t);
+  const target = there.target();
+  await target.open();
+  const [kept, broken] = [workspace(), {} as Message];
+  const rows = [
+    { type: 'workspace', version: 1, record: kept },
+    { type: 'message', workspaceId: kept.id, sessionId: 'ses_1', index: 0, record: broken },
+  ] as const;
+  await t.rejects(target.load(rows, { id: 'x', rows: 2, done: true }));
+  await target.close();
+  await t.rejects(opened(there, async () => {}), { message: /^An import into this store was cut/ }, 'even in its first batch');
+
   const volatile = await RedisServer.start();
   t.teardown(() => volatile.stop());
   const { file } = await scene(t);

@@ -58,6 +58,12 @@ async function goesOn(t: Test, store: Parameters<typeof live>[0], { scene, keys,
   const [requests, speech] = await store.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
   t.ok(requests!.remaining < 60 && speech!.remaining < 30);
 
+  if (store.leaseMs === null) {
+    // Only an embedded store takes the caller's word for the time.
+    await store.sweep(nowMs + 3 * 86_400_000, 0);
+    t.equal(await store.remembered(workspaceId, 'key_1 /sessions', 'k0', nowMs), null, 'memories go when their time is over');
+  }
+
   t.equal(await store.turnsInFlight(workspaceId), 0, 'turns that nobody runs take no slots');
   const orphans = (await store.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId);
   t.same(orphans.map(({ turnId }) => turnId).sort(), flying.map(({ turnId }) => turnId).sort());
