@@ -5,9 +5,10 @@
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
 import type { CatalogKind, CatalogRecords, Message, Remembered, TurnPlace, Versioned } from '../../store.ts';
+import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
-import { rowsOf, usageRow } from '../dump.ts';
-import type { Buckets, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import { importUnfinished, rowsOf, usageRow } from '../dump.ts';
+import type { Buckets, DumpPlace, DumpProgress, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
 import { hourSeconds } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
@@ -31,8 +32,11 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return this.#engine.name;
   }
 
-  open(): Promise<void> {
-    return this.#engine.open();
+  async open(): Promise<void> {
+    await this.#engine.open();
+    if (this.#get<DumpProgress>(keys.importing)?.done !== false) return;
+    await this.#engine.close();
+    throw new StoreUnavailable(importUnfinished);
   }
 
   close(): Promise<void> {

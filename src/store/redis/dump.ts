@@ -10,6 +10,7 @@ import { unpackRow } from '../codec.ts';
 import { rowsOf, usageRow } from '../dump.ts';
 import type { Answered, Buckets, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Grain } from '../usage.ts';
+import { refuseUnfinished } from './importing.ts';
 import { part, Roots } from './keys.ts';
 import { Link } from './link.ts';
 import { messageOf } from './records.ts';
@@ -46,6 +47,7 @@ export class RedisSource implements DumpSource, Holdings {
   async open(): Promise<void> {
     try {
       await this.#link.open();
+      await refuseUnfinished(this.#link, this.#roots);
     } catch (error) {
       await this.#link.close();
       throw error;
