@@ -3,6 +3,8 @@ import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
 
 const barCells = 24;
+/** Of a terminal that does not tell. */
+const usualColumns = 80;
 
 /** `[#####-------]  42 %` of a part between 0 and 1. */
 export function bar(part: number): string {
@@ -32,7 +34,7 @@ export class Progress {
   #later(): Timer {
     return this.#clock.after(this.#moving ? limits.movingShownMs : limits.movingToldMs, () => {
       const line = this.#line();
-      process.stderr.write(this.#moving ? `\r\u001b[K${line.slice(0, process.stderr.columns - 1)}` : `${line}\n`);
+      process.stderr.write(this.#moving ? `\r\u001b[K${line.slice(0, (process.stderr.columns || usualColumns) - 1)}` : `${line}\n`);
       this.#timer = this.#later();
     });
   }

@@ -1,0 +1,29 @@
+/** How far a long command has come. */
+import t from 'tap';
+import { bar, Progress } from '../../src/cli/progress.ts';
+import { limits } from '../../src/limits.ts';
+
+t.test('a bar never leaves its bounds', async (t) => {
+  t.equal(bar(0), `[${'-'.repeat(24)}]   0 %`);
+  t.equal(bar(0.5), `[${'#'.repeat(12)}${'-'.repeat(12)}]  50 %`);
+  t.equal(bar(1), `[${'#'.repeat(24)}] 100 %`);
+});
+
+t.test('where no terminal is, a line comes every few seconds until the end', async (t) => {
+  const lines: string[] = [];
+  const { write, isTTY } = process.stderr;
+  t.teardown(async () => Object.assign(process.stderr, { write, isTTY }));
+  Object.assign(process.stderr, { isTTY: false, write: (text: string) => lines.push(text) > 0 });
+  const waits: { ms: number; callback: () => void; cancelled: boolean }[] = [];
+  const after = (ms: number, callback: () => void) => {
+    const wait = { ms, callback, cancelled: false };
+    waits.push(wait);
+    return { cancel: () => void (wait.cancelled = true) };
+  };
+  let rows = 0;
+  const progress = new Progress({ now: () => 0, monotonic: () => 0, after, stop: () => {} }, () => `${rows} rows`);
+  for (rows = 1; rows < 3; rows++) waits.at(-1)!.callback();
+  progress.end();
+  t.same(lines, ['1 rows\n', '2 rows\n']);
+  t.same(waits.map(({ ms, cancelled }) => [ms, cancelled]), [[limits.movingToldMs, false], [limits.movingToldMs, false], [limits.movingToldMs, true]]);
+});
