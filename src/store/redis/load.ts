@@ -70,7 +70,8 @@ export class RedisTarget implements DumpTarget {
   async #put(row: DumpRow): Promise<void> {
     switch (row.type) {
       case 'workspace':
-        await this.#link.run('register', this.#roots.registry, row.record.id);
+        // For the sweep, and for turns that nobody runs: whoever looks takes out again what holds nothing.
+        for (const list of ['active', 'turning']) await this.#link.run('register', this.#roots.registry, list, row.record.id);
         return this.#record(this.#roots.workspaces, row.type, row);
       case 'assistant':
       case 'credential':
