@@ -14,6 +14,7 @@ const eventHead = 'data: ';
 class Relay {
   readonly #response: HttpResponse;
   #position = 0;
+  #begun = false;
   gone = false;
 
   constructor(response: HttpResponse) {
@@ -31,7 +32,9 @@ class Relay {
     this.#send(`event: message.delta\nid: ${this.#position}\ndata: ${JSON.stringify({ text })}\n\n`, false);
   }
 
-  #begun = false;
+  cut(): void {
+    if (!this.gone) this.#response.close();
+  }
 
   #send(frame: string, last: boolean): void {
     this.#response.cork(() => {
@@ -59,20 +62,34 @@ class Upstream {
   #rest: Buffer = Buffer.alloc(0);
   #lines = '';
   #inBody = false;
+  #body = '';
+  #answered = false;
 
   constructor() {
     this.#socket = connect(upstreamPort, '127.0.0.1').setNoDelay(true);
     this.#socket.on('data', (data) => this.#take(data));
-    this.#socket.on('error', () => this.#socket.destroy());
+    this.#socket.on('error', () => {});
+    // The provider ends connections that were idle for a while.
+    this.#socket.on('close', () => {
+      const at = idle.indexOf(this);
+      if (at >= 0) idle.splice(at, 1);
+      // One that ended just as it was used has answered nothing yet: the request goes to a new one.
+      if (this.#relay === null) return;
+      if (this.#answered) this.#relay.cut();
+      else new Upstream().send(this.#body, this.#relay);
+    });
   }
 
   send(body: string, relay: Relay): void {
     this.#relay = relay;
+    this.#body = body;
+    this.#answered = false;
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: upstream\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
     this.#socket.write(head + body);
   }
 
   #take(data: Buffer): void {
+    this.#answered = true;
     const bytes = this.#rest.length === 0 ? data : Buffer.concat([this.#rest, data]);
     let at = 0;
     if (!this.#inBody) {
