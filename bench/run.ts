@@ -10,28 +10,17 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { answer, type Wanted } from './answer.ts';
 import { build } from './contenders/parley.ts';
-import { machineFacts } from './harness/machine.ts';
 import { Progress } from './harness/progress.ts';
 import { takePlace, whyNoMeasure } from './harness/process.ts';
-import type { Question, Size } from './harness/question.ts';
-import type { Result } from './harness/result.ts';
-import { ask, type Answer } from './harness/runner.ts';
+import type { Size } from './harness/question.ts';
 import { tableOf } from './harness/table.ts';
-import { startUpstream } from './harness/upstream.ts';
 import { questions } from './questions.ts';
 
 const roundsOf: Readonly<Record<Size, number>> = { full: 5, quick: 3, smoke: 1 };
 
-interface Wanted {
-  readonly asked: readonly Question[];
-  readonly size: Size;
-  readonly rounds: number;
-  readonly peers: boolean;
-  readonly write: boolean;
-}
-
-function readArguments(): Wanted {
+function readArguments(): Wanted & { readonly write: boolean } {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { quick: { type: 'boolean' }, smoke: { type: 'boolean' }, rounds: { type: 'string' }, peers: { type: 'boolean' }, write: { type: 'boolean' } },
@@ -45,30 +34,13 @@ function readArguments(): Wanted {
   return { asked, size, rounds, peers: values.peers ?? false, write: values.write ?? false };
 }
 
-/** Asks the questions and returns what there is to tell. */
-async function answer({ asked, size, rounds, peers }: Wanted): Promise<Result> {
-  const progress = new Progress(asked.length);
-  const upstream = await startUpstream();
-  const startedAt = new Date();
-  const answers: Answer[] = [];
-  try {
-    for (const question of asked) {
-      answers.push(await ask(question, { size, rounds, peers, surroundings: { upstream: upstream.port }, progress: progress.tell }));
-      progress.next();
-    }
-  } finally {
-    progress.end();
-    await upstream.process.stop();
-  }
-  return { size, rounds, startedAt: startedAt.toISOString(), machine: machineFacts(), answers };
-}
-
 const wanted = readArguments();
 const reason = whyNoMeasure();
 if (reason !== null) throw new Error(`Nothing can be measured here: ${reason}.`);
 build();
 takePlace();
-const result = await answer(wanted);
+const progress = new Progress(wanted.asked.length);
+const result = await answer(wanted, progress);
 const results = fileURLToPath(new URL('./results', import.meta.url));
 await mkdir(results, { recursive: true });
 await writeFile(`${results}/result.json`, `${JSON.stringify(result, null, 2)}\n`);

@@ -73,7 +73,9 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
       headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     }).then(json);
-  const workspace: string = (await console('GET', '/workspaces')).data[0].id;
+  // A server answers before it has made the first workspace.
+  let workspace: string | undefined;
+  while (workspace === undefined) workspace = (await console('GET', '/workspaces')).data[0]?.id;
   const within = `/workspaces/${workspace}`;
   await console('PATCH', within, { turns_in_flight_max: 100_000 });
   const credential = await console('POST', `${within}/credentials`, { kind: 'model', provider: 'openai', base_url: `http://127.0.0.1:${surroundings.upstream}/v1`, api_key: 'sk-bench' });

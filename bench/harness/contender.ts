@@ -2,6 +2,7 @@
 import type { Format } from '../load/stream.ts';
 import type { Shape } from '../text.ts';
 import type { Process } from './process.ts';
+import type { Size } from './question.ts';
 
 /** A contender that runs. */
 export interface Instance {
@@ -17,6 +18,7 @@ export interface Instance {
 export interface Surroundings {
   /** The provider's port. */
   readonly upstream: number;
+  readonly size: Size;
 }
 
 export interface Contender {

@@ -23,6 +23,8 @@ export interface Options {
   readonly rounds: number;
   readonly peers: boolean;
   readonly surroundings: Surroundings;
+  /** Instances that questions hand on to each other, at a smoke size; whoever gives it stops them. */
+  readonly shared: Map<Contender, Instance> | null;
   /** Told before each measurement: how many are over and how many there are. */
   progress(done: number, all: number, doing: string): void;
 }
@@ -62,10 +64,11 @@ class Asking {
   async run(): Promise<void> {
     this.#admit();
     const { rounds } = this.#options;
+    if (this.#options.shared !== null) await Promise.all(this.#entrants.map((entrant) => this.#guarded(entrant, () => this.#started(entrant))));
     for (const entrant of this.#entrants) {
       // The heaviest case comes last, and warms what the others use as well.
       const warming = this.#casesOf(entrant).at(-1);
-      if (this.#question.fresh || warming === undefined) continue;
+      if (!this.#warms || warming === undefined) continue;
       await this.#guarded(entrant, () => this.#measure(entrant, warming, -1));
     }
     for (let round = 0; round < rounds; round++) {
@@ -80,6 +83,7 @@ class Asking {
   }
 
   async stop(): Promise<void> {
+    if (this.#options.shared !== null) return;
     for (const { instance } of this.#entrants) await instance?.stop();
   }
 
@@ -100,16 +104,27 @@ class Asking {
   async #measure(entrant: Entrant, name: string, round: number): Promise<Readonly<Record<string, number>>> {
     const { size, rounds, surroundings, progress } = this.#options;
     const { contender } = entrant;
-    const warming = this.#question.fresh ? 0 : this.#entrants.length;
+    const warming = this.#warms ? this.#entrants.length : 0;
     const all = warming + rounds * this.#entrants.reduce((sum, one) => sum + this.#casesOf(one).length, 0);
     progress(this.#done++, all, `${this.#question.name}: ${contender.name}, ${name}${round < 0 ? ' (warm-up)' : ''}`);
-    if (this.#question.fresh) {
+    if (this.#question.fresh && this.#options.shared === null) {
       await entrant.instance?.stop();
       entrant.instance = null;
     }
-    entrant.instance ??= await contender.start(surroundings);
-    const measuring = this.#question.measure({ instance: entrant.instance, contender: contender.name, case: name, size, round, surroundings });
+    const instance = await this.#started(entrant);
+    const measuring = this.#question.measure({ instance, contender: contender.name, case: name, size, round, surroundings });
     return withDeadline(measuring, size === 'full' ? 600_000 : 60_000);
+  }
+
+  get #warms(): boolean {
+    return !this.#question.fresh && this.#options.shared === null;
+  }
+
+  async #started(entrant: Entrant): Promise<Instance> {
+    const { shared, surroundings } = this.#options;
+    entrant.instance ??= shared?.get(entrant.contender) ?? (await entrant.contender.start(surroundings));
+    shared?.set(entrant.contender, entrant.instance);
+    return entrant.instance;
   }
 
   #note({ contender }: Entrant, name: string, round: number, figures: Readonly<Record<string, number>>): void {
