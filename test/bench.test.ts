@@ -21,6 +21,7 @@ t.test('idle sessions', async (t) => {
 });
 
 t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
+  t.setTimeout(120_000);
   build();
   const watcher = { tell: () => {}, next: () => {}, end: () => {} };
   const result = await answer({ asked: questions, size: 'smoke', rounds: 1, peers: false }, watcher);
