@@ -8,14 +8,19 @@
  *   npm run bench -- --smoke           only shows that it runs
  */
 import { mkdir, writeFile } from 'node:fs/promises';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { answer, type Wanted } from './answer.ts';
 import { build } from './contenders/parley.ts';
+import { installPeers } from './contenders/peers.ts';
 import { Progress } from './harness/progress.ts';
 import { takePlace, whyNoMeasure } from './harness/process.ts';
 import type { Size } from './harness/question.ts';
-import { tableOf } from './harness/table.ts';
+import { performanceOf } from './harness/performance.ts';
+import { reportOf } from './harness/report.ts';
+import type { Result } from './harness/result.ts';
+import { tableOf, toldOf, type QuestionTold } from './harness/table.ts';
 import { questions } from './questions.ts';
 
 const roundsOf: Readonly<Record<Size, number>> = { full: 5, quick: 3, smoke: 1 };
@@ -34,17 +39,25 @@ function readArguments(): Wanted & { readonly write: boolean } {
   return { asked, size, rounds, peers: values.peers ?? false, write: values.write ?? false };
 }
 
-const wanted = readArguments();
+/** Leaves the result and the report behind, and writes the document if that is wanted. Returns where the report is. */
+async function keep(result: Result, told: readonly QuestionTold[], write: boolean): Promise<string> {
+  const folder = fileURLToPath(new URL('./results', import.meta.url));
+  await mkdir(folder, { recursive: true });
+  await writeFile(`${folder}/result.json`, `${JSON.stringify(result, null, 2)}\n`);
+  await writeFile(`${folder}/report.html`, reportOf(result, told));
+  if (write) await writeFile(fileURLToPath(new URL('../docs/performance.md', import.meta.url)), performanceOf(result, told));
+  return relative(process.cwd(), `${folder}/report.html`);
+}
+
+const { write, ...wanted } = readArguments();
 const reason = whyNoMeasure();
 if (reason !== null) throw new Error(`Nothing can be measured here: ${reason}.`);
+if (wanted.peers) installPeers();
 build();
 takePlace();
-const progress = new Progress(wanted.asked.length);
-const result = await answer(wanted, progress);
-const results = fileURLToPath(new URL('./results', import.meta.url));
-await mkdir(results, { recursive: true });
-await writeFile(`${results}/result.json`, `${JSON.stringify(result, null, 2)}\n`);
-process.stdout.write(tableOf(result));
+const result = await answer(wanted, new Progress(wanted.asked.length));
+const told = toldOf(result, questions);
+process.stdout.write(`${tableOf(told)}\nPlots: ${await keep(result, told, write)}\n`);
 const failures = result.answers.flatMap(({ question, failures }) => failures.map(({ contender, reason }) => `${question}, ${contender}: ${reason}`));
 for (const failure of failures) process.stderr.write(`${failure}\n`);
 process.exitCode = failures.length > 0 ? 1 : 0;

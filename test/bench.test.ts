@@ -4,12 +4,17 @@ import { answer } from '../bench/answer.ts';
 import { build } from '../bench/contenders/parley.ts';
 import { whyNoRedis } from '../bench/contenders/redis.ts';
 import { whyNoMeasure } from '../bench/harness/process.ts';
+import { performanceOf } from '../bench/harness/performance.ts';
+import { reportOf } from '../bench/harness/report.ts';
 import { judge } from '../bench/harness/statistics.ts';
-import { toldOf } from '../bench/harness/table.ts';
+import { tableOf, toldOf } from '../bench/harness/table.ts';
 import { idleSessions } from '../bench/idle-sessions.ts';
 import { AnswerStream, parleyFormat } from '../bench/load/stream.ts';
 import { questions } from '../bench/questions.ts';
 import { tokenAt } from '../bench/text.ts';
+
+// Some twenty servers are started.
+t.setTimeout(120_000);
 
 t.test('idle sessions', async (t) => {
   const sessions: number[] = [];
@@ -21,11 +26,11 @@ t.test('idle sessions', async (t) => {
 });
 
 t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
-  t.setTimeout(120_000);
   build();
   const watcher = { tell: () => {}, next: () => {}, end: () => {} };
   const result = await answer({ asked: questions, size: 'smoke', rounds: 1, peers: false }, watcher);
-  for (const { question, answer } of toldOf(result)) {
+  const told = toldOf(result, questions);
+  for (const { question, answer } of told) {
     t.same(answer.failures, [], question.name);
     const absent = new Set(answer.absent.map(({ contender }) => contender));
     for (const contender of question.contenders.filter(({ name }) => !absent.has(name))) {
@@ -38,6 +43,12 @@ t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t
   }
   const named = (reason: string): boolean => ['asked for with --peers', 'nginx is not installed', whyNoRedis()].includes(reason);
   t.same(result.answers.flatMap(({ absent }) => absent).filter(({ reason }) => !named(reason)), [], 'who is absent is so for a reason that is known');
+  const [table, report, performance] = [tableOf(told), reportOf(result, told), performanceOf(result, told)];
+  for (const { title } of questions) {
+    t.ok(table.includes(title) && report.includes(title) && performance.includes(title), `${title} is in the table, the report and the document`);
+  }
+  t.equal(report.split('<svg').length - 1, new Set(result.answers.flatMap(({ question, rows }) => rows.map(({ figure }) => `${question} ${figure}`))).size, 'each figure is drawn');
+  t.notMatch(report, /(src|href)="/, 'the report needs nothing beside it');
 });
 
 t.test('goals name rows that there are', async (t) => {

@@ -1,5 +1,4 @@
 /** The result as a table for a terminal. */
-import { questions } from '../questions.ts';
 import type { Question } from './question.ts';
 import type { Result } from './result.ts';
 import type { Answer } from './runner.ts';
@@ -19,7 +18,7 @@ export interface QuestionTold {
 }
 
 /** The answers with the questions that they belong to, and what came of the goals. */
-export const toldOf = (result: Result): QuestionTold[] =>
+export const toldOf = (result: Result, questions: readonly Question[]): QuestionTold[] =>
   result.answers.map((answer) => {
     const question = questions.find(({ name }) => name === answer.question)!;
     return { question, answer, judged: question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
@@ -31,8 +30,8 @@ export function verdict({ goal, spread, met }: Judged): { value: string; range: 
   return { value: `${shown(spread.median)}${mark}`, range: `${shown(spread.least)} – ${shown(spread.most)}`, word: met ? 'met' : goal.stretch ? 'not yet' : 'MISSED' };
 }
 
-export function tableOf(result: Result): string {
-  const parts = toldOf(result).map(({ question, answer, judged }) => {
+export function tableOf(told: readonly QuestionTold[]): string {
+  const parts = told.map(({ question, answer, judged }) => {
     const rows = answer.rows.map((row) => {
       const { median, least, most } = spreadOf(row.samples);
       return [row.case, row.figure, row.contender, `${shown(median)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
