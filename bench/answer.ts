@@ -1,6 +1,7 @@
 /** Asks questions, one after another, of the contenders that each is about. */
 import type { Contender, Instance } from './harness/contender.ts';
 import { machineFacts } from './harness/machine.ts';
+import { cpuMicroseconds } from './harness/process.ts';
 import type { Question, Size } from './harness/question.ts';
 import type { Result } from './harness/result.ts';
 import { ask, type Answer } from './harness/runner.ts';
@@ -23,7 +24,11 @@ export interface Watcher {
 
 export async function answer({ asked, size, rounds, peers }: Wanted, watcher: Watcher): Promise<Result> {
   const upstream = await startUpstream();
-  const surroundings = { upstream: upstream.port, size };
+  const loadMicroseconds = (): number => {
+    const { user, system } = process.cpuUsage();
+    return user + system + cpuMicroseconds([upstream.process]);
+  };
+  const surroundings = { upstream: upstream.port, size, loadMicroseconds };
   const shared = size === 'smoke' ? new Map<Contender, Instance>() : null;
   const startedAt = new Date().toISOString();
   const answers: Answer[] = [];

@@ -19,6 +19,8 @@ export interface Surroundings {
   /** The provider's port. */
   readonly upstream: number;
   readonly size: Size;
+  /** CPU time so far of what stands around the server, in microseconds: this process and the provider. */
+  loadMicroseconds(): number;
 }
 
 export interface Contender {

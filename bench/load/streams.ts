@@ -51,12 +51,6 @@ export class Streams {
     return this.answers.reduce((sum, answer) => sum + answer.deltas, 0);
   }
 
-  /** Ends what is under way, which nobody checks then; resolves when the connections are gone. */
-  async cut(): Promise<void> {
-    this.#close();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-
   #run(connection: Connection, request: string, answer: AnswerStream): Promise<void> {
     return new Promise((resolve, reject) => {
       let status = 0;

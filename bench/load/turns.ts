@@ -38,13 +38,13 @@ export function turn(connection: Connection, instance: Instance, request: string
   });
 }
 
-/** Runs each conversation for `turnsEach` turns, `abreast` conversations at a time. */
-export async function converse(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape): Promise<TurnTimes> {
+/** Runs each conversation for `turnsEach` turns, `abreast` conversations at a time, until all are over or `until`, of `performance.now()`, has come. */
+export async function converse(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape, until = Infinity): Promise<TurnTimes> {
   const times: TurnTimes = { firstMs: [], wholeMs: [] };
   let next = 0;
   const connections = Array.from({ length: Math.min(abreast, requests.length) }, (_, index) => new Connection(instance.ports[index % instance.ports.length]!));
   const run = async (connection: Connection): Promise<void> => {
-    while (next < requests.length) {
+    while (next < requests.length && performance.now() < until) {
       const request = requests[next++]!;
       for (let count = 0; count < turnsEach; count++) await turn(connection, instance, request, shape, times);
     }

@@ -10,28 +10,28 @@ import { converse, type TurnTimes } from '../load/turns.ts';
 const shape = { tokens: 1, rate: 0 };
 const [calm, busy] = ['one at a time', 'beside 12,800 events/s'];
 const background = { streams: 128, rate: 100 };
-const turnsEach = 10;
-const conversations: Readonly<Record<Size, number>> = { full: 100, quick: 50, smoke: 2 };
-/** The other streams last longer than the turns do: what is left of them is cut. */
-const backgroundSeconds = 20;
+const turnsEach = 5;
+const conversations: Readonly<Record<Size, number>> = { full: 200, quick: 100, smoke: 4 };
+/** How long the other streams last; the turns beside them end a little before. */
+const besideSeconds: Readonly<Record<Size, number>> = { full: 7, quick: 4, smoke: 1 };
+const marginMs = 500;
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
   const { instance, case: name, size } = measurement;
   const requests = await instance.conversations(shape, conversations[size]);
-  const ask = (): Promise<TurnTimes> => converse(instance, requests, turnsEach, 1, shape);
-  const { firstMs } = name === calm || size === 'smoke' ? await ask() : await beside(measurement, ask);
+  const { firstMs } = name === calm || size === 'smoke' ? await converse(instance, requests, turnsEach, 1, shape) : await beside(measurement, requests);
   return { p50: quantile(firstMs, 0.5), p99: quantile(firstMs, 0.99) };
 }
 
-async function beside<T>({ instance }: Measurement, run: () => Promise<T>): Promise<T> {
-  const others = { rate: background.rate, tokens: background.rate * backgroundSeconds };
+/** The other streams are waited for: parley would go on with a turn whose client has left, into the next measurement. */
+async function beside({ instance, size }: Measurement, requests: readonly string[]): Promise<TurnTimes> {
+  const seconds = besideSeconds[size];
+  const others = { rate: background.rate, tokens: background.rate * seconds };
   const streams = new Streams(instance, await instance.conversations(others, background.streams), others);
   await streams.begun();
-  try {
-    return await run();
-  } finally {
-    await streams.cut();
-  }
+  const times = await converse(instance, requests, turnsEach, 1, shape, performance.now() + seconds * 1000 - marginMs);
+  await streams.done;
+  return times;
 }
 
 const goal = (name: string, figure: string, most: number): Goal => ({

@@ -31,7 +31,7 @@ const smokeStreams = 4;
 
 const cpu = 'CPU per event';
 
-async function measure({ instance, case: name, size }: Measurement): Promise<Record<string, number>> {
+async function measure({ instance, case: name, size, surroundings }: Measurement): Promise<Record<string, number>> {
   const { settle, window, after } = times[size];
   const count = size === 'smoke' ? smokeStreams : streams[name]!;
   const shape = { rate, tokens: Math.ceil(((settle + window + after) / 1000) * rate) };
@@ -40,18 +40,21 @@ async function measure({ instance, case: name, size }: Measurement): Promise<Rec
   await under.begun();
   await pause(settle);
   under.lateness.reset();
-  const [cpuBefore, before, deltasBefore, startedAt] = [cpuMicroseconds(instance.processes), under.tokens, under.deltas, performance.now()];
+  const [cpuBefore, loadBefore, before, deltasBefore] = [cpuMicroseconds(instance.processes), surroundings.loadMicroseconds(), under.tokens, under.deltas];
+  const startedAt = performance.now();
   await pause(window);
   const tokens = under.tokens - before;
   const deltas = under.deltas - deltasBefore;
   const seconds = (performance.now() - startedAt) / 1000;
   const spent = cpuMicroseconds(instance.processes) - cpuBefore;
+  const load = surroundings.loadMicroseconds() - loadBefore;
   const { lateness } = under;
   const figures = {
     [cpu]: spent / tokens,
     'events delivered': tokens / seconds,
     'events a frame': tokens / deltas,
     'core in use': (spent / (seconds * 1e6)) * 100,
+    "the load's core": (load / (seconds * 1e6)) * 100,
     'late p50': lateness.percentile(50) / 1e6,
     'late p99': lateness.percentile(99) / 1e6,
   };
@@ -71,12 +74,13 @@ const against = (contender: string, name: string, most: number, more: Partial<Go
 export const relay: Question = {
   name: 'relay',
   title: 'Relaying an event',
-  method: `Streams of ${rate} events a second each; CPU time of the server over a window in which all of them run, for each event of the provider delivered. "Late" is the time between two events of a stream beyond the provider's own.`,
+  method: `Streams of ${rate} events a second each; CPU time of the server over a window in which all of them run, for each event of the provider delivered. "Late" is the time between two events of a stream beyond the provider's own; where the load's core is full as well, it is the load that is late.`,
   figures: [
     { name: cpu, unit: 'µs' },
     { name: 'events delivered', unit: '/s' },
     { name: 'events a frame', unit: '' },
     { name: 'core in use', unit: '%' },
+    { name: "the load's core", unit: '%' },
     { name: 'late p50', unit: 'ms' },
     { name: 'late p99', unit: 'ms' },
   ],
