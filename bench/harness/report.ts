@@ -12,7 +12,7 @@ const plotWidth = 860;
 const barHeight = 22;
 const marginHeight = 96;
 
-/** A bar for each contender and case, with a line from the least to the most of the rounds. */
+/** A bar for each contender and case: the median; how far the rounds lie apart is in the table below. */
 function plotOf(question: Question, figure: Figure, rows: readonly Row[]): string {
   const drawn = rows.filter((row) => row.figure === figure.name);
   const cases = [...new Set(drawn.map((row) => row.case))];
