@@ -15,7 +15,7 @@ import { answer, type Wanted } from './answer.ts';
 import { build } from './contenders/parley.ts';
 import { installPeers } from './contenders/peers.ts';
 import { Progress } from './harness/progress.ts';
-import { takePlace, whyNoMeasure } from './harness/process.ts';
+import { endOnSignal, takePlace, whyNoMeasure } from './harness/process.ts';
 import type { Size } from './harness/question.ts';
 import { performanceOf } from './harness/performance.ts';
 import { reportOf } from './harness/report.ts';
@@ -55,6 +55,7 @@ if (reason !== null) throw new Error(`Nothing can be measured here: ${reason}.`)
 if (wanted.peers) installPeers();
 build();
 takePlace();
+endOnSignal();
 const result = await answer(wanted, new Progress(wanted.asked.length));
 const told = toldOf(result, questions);
 process.stdout.write(`${tableOf(told)}\nPlots: ${await keep(result, told, write)}\n`);

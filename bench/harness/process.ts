@@ -19,6 +19,11 @@ export const placement = pinned ? 'server on core 0; load, upstream and Redis on
 /** Why nothing can be measured here, or null. */
 export const whyNoMeasure = (): string | null => (existsSync('/proc/self/stat') ? null : 'the CPU time of other processes is read from /proc, which this system has not');
 
+/** Ends what was started when a signal ends this process. */
+export function endOnSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+}
+
 /** Moves this process, which is the load, to its core. */
 export function takePlace(): void {
   if (pinned) execFileSync('taskset', ['-a', '-p', '-c', String(cores.load), String(process.pid)], { stdio: 'ignore' });
@@ -36,7 +41,8 @@ export interface Command {
 
 const probe = fileURLToPath(new URL('./probe.mjs', import.meta.url));
 const running = new Set<Process>();
-process.once('exit', () => running.forEach((one) => one.child.kill('SIGKILL')));
+// nginx takes its workers along only when it is asked to end.
+process.once('exit', () => running.forEach((one) => one.child.kill('SIGTERM')));
 
 export class Process {
   readonly child: ChildProcess;

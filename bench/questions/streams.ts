@@ -12,7 +12,7 @@ const streams: Readonly<Record<Size, number>> = { full: 2000, quick: 2000, smoke
 /** Slow enough for all of them to be held, not worked on. */
 const rate = 2;
 const settleMs: Readonly<Record<Size, number>> = { full: 5000, quick: 3000, smoke: 0 };
-const tokens: Readonly<Record<Size, number>> = { full: 40, quick: 30, smoke: 1 };
+const tokens: Readonly<Record<Size, number>> = { full: 24, quick: 16, smoke: 1 };
 
 async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
   const before = residentBytes(instance.processes);
