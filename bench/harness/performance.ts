@@ -2,7 +2,7 @@
 import type { Contender } from './contender.ts';
 import type { Result } from './result.ts';
 import { spreadOf } from './statistics.ts';
-import { shown, verdict, type QuestionTold } from './table.ts';
+import { absencesOf, shown, verdict, type QuestionTold } from './table.ts';
 
 const escaped = (text: string): string => text.replaceAll('|', '\\|');
 const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |\n`;
@@ -20,11 +20,11 @@ function goalsOf(told: readonly QuestionTold[]): string {
 
 function shortfallsOf(told: readonly QuestionTold[]): string {
   const missed = told.flatMap(({ judged }) => judged.filter(({ met, goal }) => !met && !goal.stretch));
-  const unanswered = told.flatMap(({ question, answer, judged }) => [
-    ...question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- not measured: ${goal.text}\n`),
-    ...[...answer.absent, ...answer.failures].map(({ contender, reason }) => `- ${question.name} without ${contender}: ${reason.split('\n')[0]}\n`),
-  ]);
-  const lines = [...missed.map((one) => `- ${one.goal.text}: ${verdict(one).value}\n`), ...new Set(unanswered)];
+  const unanswered = told.flatMap(({ question, judged }) =>
+    question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- not measured: ${goal.text}\n`),
+  );
+  const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map((line) => `- measured ${line}\n`);
+  const lines = [...missed.map((one) => `- ${one.goal.text}: ${verdict(one).value}\n`), ...unanswered, ...absent];
   return lines.length === 0 ? 'Nothing.\n' : lines.join('');
 }
 

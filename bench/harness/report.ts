@@ -3,7 +3,7 @@ import * as echarts from 'echarts';
 import type { Figure, Question } from './question.ts';
 import type { Result } from './result.ts';
 import { spreadOf, type Row } from './statistics.ts';
-import { shown, verdict, type QuestionTold } from './table.ts';
+import { absencesOf, shown, verdict, type QuestionTold } from './table.ts';
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character]!);
@@ -56,7 +56,7 @@ function sectionOf({ question, answer, judged }: QuestionTold): string {
     return [row.case, row.figure, row.contender, `${shown(median)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
   });
   const plots = question.figures.filter(({ name }) => answer.rows.some((row) => row.figure === name)).map((figure) => `<figure>${plotOf(question, figure, answer.rows)}</figure>`);
-  const absent = answer.absent.map(({ contender, reason }) => `<p>Without ${escaped(contender)}: ${escaped(reason)}.</p>`);
+  const absent = absencesOf(answer.absent).map((line) => `<p>${escaped(line)}</p>`);
   const all = `<details><summary>All figures</summary>${tableOf(['case', 'figure', 'contender', 'median', 'of the rounds'], rows)}</details>`;
   const goalTable = goals.length === 0 ? '' : tableOf(['goal', 'median', 'of the rounds', ''], goals);
   return `<section><h2>${escaped(question.title)}</h2><p>${escaped(question.method)}</p>${goalTable}${plots.join('')}${all}${absent.join('')}</section>`;

@@ -1,7 +1,7 @@
 /** The result as a table for a terminal. */
 import type { Question } from './question.ts';
 import type { Result } from './result.ts';
-import type { Answer } from './runner.ts';
+import type { Absence, Answer } from './runner.ts';
 import { judge, spreadOf, type Judged } from './statistics.ts';
 
 /** A number with the digits that mean something. */
@@ -30,6 +30,16 @@ export function verdict({ goal, spread, met }: Judged): { value: string; range: 
   return { value: `${shown(spread.median)}${mark}`, range: `${shown(spread.least)} – ${shown(spread.most)}`, word: met ? 'met' : goal.stretch ? 'not yet' : 'MISSED' };
 }
 
+/** Who took no part, a line for each reason. */
+export function absencesOf(absent: readonly Absence[]): string[] {
+  const reasons = new Map<string, Set<string>>();
+  for (const { contender, reason } of absent) {
+    const short = reason.split('\n')[0]!.replace(/\.$/, '');
+    reasons.set(short, (reasons.get(short) ?? new Set()).add(contender));
+  }
+  return [...reasons].map(([reason, names]) => `without ${[...names].join(', ')}: ${reason}`);
+}
+
 export function tableOf(told: readonly QuestionTold[]): string {
   const parts = told.map(({ question, answer, judged }) => {
     const rows = answer.rows.map((row) => {
@@ -41,7 +51,7 @@ export function tableOf(told: readonly QuestionTold[]): string {
       const { value, range, word } = verdict(one);
       return [word, one.goal.text, value, range];
     });
-    const absent = answer.absent.map(({ contender, reason }) => `  without ${contender}: ${reason}\n`).join('');
+    const absent = absencesOf(answer.absent).map((line) => `  ${line}\n`).join('');
     return `\n${question.title}\n${columns(rows, [3, 4])}${absent}${goals.length > 0 ? `\n${columns(goals, [2, 3])}` : ''}`;
   });
   return parts.join('');
