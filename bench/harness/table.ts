@@ -17,11 +17,11 @@ export interface QuestionTold {
   readonly judged: readonly Judged[];
 }
 
-/** The answers with the questions that they belong to, and what came of the goals. */
+/** The answers with the questions that they belong to, and what came of the goals, of which a smoke run says nothing. */
 export const toldOf = (result: Result, questions: readonly Question[]): QuestionTold[] =>
   result.answers.map((answer) => {
     const question = questions.find(({ name }) => name === answer.question)!;
-    return { question, answer, judged: question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
+    return { question, answer, judged: result.size === 'smoke' ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
   });
 
 /** A goal's figure, its spread over the rounds, and the word for what came of it. */
