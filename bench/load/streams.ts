@@ -15,16 +15,23 @@ export class Streams {
   #begun = 0;
   #onBegun: () => void = () => {};
   readonly #connections: Connection[];
+  /** What begins each of those that have not begun yet. */
+  readonly #waiting: (() => void)[] = [];
 
-  constructor(instance: Instance, requests: readonly string[], shape: Shape) {
+  /** Begins all at once, or `abreast` at a time, each when an earlier one has begun. */
+  constructor(instance: Instance, requests: readonly string[], shape: Shape, abreast = Infinity) {
     const intervalMs = shape.rate === 0 ? 0 : 1000 / shape.rate;
     const late = (gapMs: number): void => this.lateness.record(Math.max(1, Math.round((gapMs - intervalMs) * 1e6)));
     this.#connections = requests.map((_, index) => new Connection(instance.ports[index % instance.ports.length]!));
     const all = requests.map((request, index) => {
       const answer = new AnswerStream(instance.format, shape.tokens, late);
       this.answers.push(answer);
-      return this.#run(this.#connections[index]!, request, answer);
+      const connection = this.#connections[index]!;
+      return new Promise<void>((resolve, reject) => {
+        this.#waiting.push(() => this.#run(connection, request, answer).then(resolve, reject));
+      });
     });
+    for (let index = 0; index < Math.min(abreast, requests.length); index++) this.#waiting.shift()!();
     this.done = Promise.all(all).then(() => this.#close(), (error) => {
       this.#close();
       throw error;
@@ -62,6 +69,7 @@ export class Streams {
           answer.take(piece, now);
           if (before === 0 && answer.firstAt !== 0) {
             this.#begun++;
+            this.#waiting.shift()?.();
             this.#onBegun();
           }
         },

@@ -11,13 +11,15 @@ const open = '2,000 open streams';
 const streams: Readonly<Record<Size, number>> = { full: 2000, quick: 2000, smoke: 10 };
 /** Slow enough for all of them to be held, not worked on. */
 const rate = 2;
+/** What 2,000 clients at one instant do to a server is another question. */
+const openedAbreast = 100;
 const settleMs: Readonly<Record<Size, number>> = { full: 5000, quick: 3000, smoke: 0 };
 const tokens: Readonly<Record<Size, number>> = { full: 24, quick: 16, smoke: 1 };
 
 async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
   const before = residentBytes(instance.processes);
   const shape = { rate, tokens: tokens[size] };
-  const under = new Streams(instance, await instance.conversations(shape, streams[size]), shape);
+  const under = new Streams(instance, await instance.conversations(shape, streams[size]), shape, openedAbreast);
   await under.begun();
   await pause(settleMs[size]);
   const resident = residentBytes(instance.processes);
