@@ -8,6 +8,7 @@ import { performanceOf } from '../bench/harness/performance.ts';
 import { reportOf } from '../bench/harness/report.ts';
 import { judge } from '../bench/harness/statistics.ts';
 import { tableOf, toldOf } from '../bench/harness/table.ts';
+import { failovers, type Failover } from '../bench/failover.ts';
 import { idleSessions } from '../bench/idle-sessions.ts';
 import { AnswerStream, parleyFormat } from '../bench/load/stream.ts';
 import { questions } from '../bench/questions.ts';
@@ -23,6 +24,13 @@ t.test('idle sessions', async (t) => {
     t.ok(at.heapBytes > 0);
   });
   t.same(sessions, [200, 400, 600, 800, 1000, 1200, 1400, 1600, 1800, 2000, 2000]);
+});
+
+t.test('failovers', { skip: whyNoRedis() ?? false }, async (t) => {
+  const reported: Failover[] = [];
+  await failovers(1, 'replicated', (each) => reported.push(each));
+  t.match(reported, [{ lost: 0, mixed: 0 }]);
+  t.ok(reported[0]!.acknowledged > 0 && reported[0]!.firstMs > 0 && reported[0]!.failed + reported[0]!.refused > 0);
 });
 
 t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
