@@ -1,8 +1,21 @@
-/** The benchmarks run, at a smoke size. */
+/** The benchmarks run, at a smoke size: every question is answered, and every character that a server streams comes once. */
 import t from 'tap';
+import { answer } from '../bench/answer.ts';
+import { build } from '../bench/contenders/parley.ts';
+import { whyNoRedis } from '../bench/contenders/redis.ts';
+import { whyNoMeasure } from '../bench/harness/process.ts';
+import { performanceOf } from '../bench/harness/performance.ts';
+import { reportOf } from '../bench/harness/report.ts';
+import { judge } from '../bench/harness/statistics.ts';
+import { tableOf, toldOf } from '../bench/harness/table.ts';
 import { failovers, type Failover } from '../bench/failover.ts';
 import { idleSessions } from '../bench/idle-sessions.ts';
-import { whyNoRedis } from './store/redis-server.ts';
+import { AnswerStream, parleyFormat } from '../bench/load/stream.ts';
+import { questions } from '../bench/questions.ts';
+import { tokenAt } from '../bench/text.ts';
+
+// Some twenty servers are started.
+t.setTimeout(120_000);
 
 t.test('idle sessions', async (t) => {
   const sessions: number[] = [];
@@ -18,4 +31,75 @@ t.test('failovers', { skip: whyNoRedis() ?? false }, async (t) => {
   await failovers(1, 'replicated', (each) => reported.push(each));
   t.match(reported, [{ lost: 0, mixed: 0 }]);
   t.ok(reported[0]!.acknowledged > 0 && reported[0]!.firstMs > 0 && reported[0]!.failed + reported[0]!.refused > 0);
+});
+
+t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
+  build();
+  const watcher = { tell: () => {}, next: () => {}, end: () => {} };
+  const result = await answer({ asked: questions, size: 'smoke', rounds: 1, peers: false }, watcher);
+  const told = toldOf(result, questions);
+  for (const { question, answer } of told) {
+    t.same(answer.failures, [], question.name);
+    const absent = new Set(answer.absent.map(({ contender }) => contender));
+    for (const contender of question.contenders.filter(({ name }) => !absent.has(name))) {
+      for (const name of question.cases('smoke')) {
+        if (question.takes?.(contender, name) === false) continue;
+        const rows = answer.rows.filter((row) => row.contender === contender.name && row.case === name);
+        t.ok(rows.length > 0 && rows.every(({ samples }) => samples.length === 1 && typeof samples[0] === 'number'), `${question.name}: ${contender.name}, ${name}`);
+      }
+    }
+  }
+  const named = (reason: string): boolean => ['asked for with --peers', 'nginx is not installed', whyNoRedis()].includes(reason);
+  t.same(result.answers.flatMap(({ absent }) => absent).filter(({ reason }) => !named(reason)), [], 'who is absent is so for a reason that is known');
+  const [table, report, performance] = [tableOf(told), reportOf(result, told), performanceOf(result, told)];
+  for (const { title } of questions) {
+    t.ok(table.includes(title) && report.includes(title) && performance.includes(title), `${title} is in the table, the report and the document`);
+  }
+  t.equal(report.split('<svg').length - 1, new Set(result.answers.flatMap(({ question, rows }) => rows.map(({ figure }) => `${question} ${figure}`))).size, 'each figure is drawn');
+  t.notMatch(report, /(src|href)="/, 'the report needs nothing beside it');
+});
+
+t.test('goals name rows that there are', async (t) => {
+  for (const question of questions) {
+    const names = question.contenders.map(({ name }) => name);
+    t.equal(new Set(names).size, names.length, `${question.name} has each contender once`);
+    for (const { text, of, against } of question.goals) {
+      for (const row of against === undefined ? [of] : [of, against]) {
+        t.ok(names.includes(row.contender) && question.cases('full').includes(row.case) && question.figures.some(({ name }) => name === row.figure), `${question.name}: ${text}`);
+      }
+    }
+  }
+});
+
+t.test('a goal is judged by the median of what the rounds say', async (t) => {
+  const row = (contender: string, ...samples: (number | null)[]) => ({ contender, case: 'c', figure: 'f', unit: '', samples });
+  const [of, against] = [{ contender: 'a', case: 'c', figure: 'f' }, { contender: 'b', case: 'c', figure: 'f' }];
+  const goal = { text: '', kind: 'ratio', of, against, most: 1.2 } as const;
+  const judged = judge(goal, [row('a', 10, 30, 12), row('b', 10, 10, 10)]);
+  t.same(judged?.spread, { median: 1.2, least: 1, most: 3 });
+  t.equal(judged?.met, true);
+  t.equal(judge(goal, [row('a', 13, null, 13), row('b', 10, 1, 10)])?.met, false, 'a round without a sample does not count');
+  t.equal(judge(goal, [row('a', 1)]), null, 'what was not measured is not judged');
+});
+
+t.test('the load sees what is lost, doubled or left open', async (t) => {
+  const delta = (text: string): string => `event: message.delta\nid: 1\ndata: ${JSON.stringify({ text })}\n\n`;
+  const all = Array.from({ length: 30 }, (_, index) => tokenAt(index));
+  const end = 'event: turn.completed\nid: 1\ndata: {}\n\n';
+  const take = (...pieces: string[]) => () => {
+    const stream = new AnswerStream(parleyFormat, all.length);
+    for (const piece of pieces) stream.take(Buffer.from(piece).toString('latin1'), 1);
+    stream.end();
+    return stream.deltas;
+  };
+  t.equal(take(...all.map(delta), end)(), 30);
+  t.equal(take(delta(all.slice(0, 7).join('')), delta(all.slice(7).join('')), end)(), 2, 'however many tokens a frame holds');
+  const whole = all.map(delta).join('') + end;
+  t.equal(take(whole.slice(0, 333), whole.slice(333))(), 30, 'wherever it is cut');
+  t.throws(take(...all.slice(1).map(delta), end), /Not the text/);
+  t.throws(take(...all.slice(0, 29).map(delta), end), /characters came/);
+  t.throws(take(delta(all[0]!), ...all.map(delta), end), /Not the text/);
+  t.throws(take(...all.map(delta)), /0 terminal/);
+  t.throws(take(...all.map(delta), end, end), /2 terminal/);
+  t.throws(take('event: error\nid: 0\ndata: {"code":"api_error"}\n\n'), /failed/);
 });

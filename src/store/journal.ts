@@ -18,9 +18,10 @@ export interface Base extends Engine {
   flushed(): Promise<void>;
 }
 
-/** Writes between two attempts to have a database that failed take its rows. */
+/** How often it could be asked between two attempts to have a database that failed take its rows. */
 const retryEvery = 64;
-/** How many times the bounds may wait while the database does not take them. */
+/** How many times the bounds may wait while the database takes the ones before, and while it takes nothing. */
+const behindMax = 2;
 const backlogMax = 8;
 
 export interface JournalOptions {
@@ -55,7 +56,9 @@ export class JournaledEngine implements Engine {
   /** The number of the next record. */
   #next = 0;
   #taking: Promise<boolean> | null = null;
-  #writesSinceFailure = 0;
+  /** Whether the database failed when it was asked last, and how often since it could have been asked again. */
+  #failed = false;
+  #asksSinceFailure = 0;
 
   constructor(base: Base, folder: string, { flushes, onlyReads = false, bounds = limits }: JournalOptions) {
     this.name = base.name;
@@ -106,10 +109,7 @@ export class JournaledEngine implements Engine {
 
   async write(rows: Iterable<Write>): Promise<void> {
     if (this.#onlyReads) throw new Error('It was opened for reading only.');
-    if (this.#full(backlogMax)) {
-      this.#oftenRelieve();
-      throw new Error('The database does not take what waits in the journal.');
-    }
+    await this.#roomMade();
     if (this.#segment === null || this.#segment.torn) this.#begin();
     const segment = this.#segment!;
     const entries = Array.from(rows, (write) => this.#entry(write));
@@ -117,7 +117,7 @@ export class JournaledEngine implements Engine {
     if (this.#flushes) await segment.flushed();
     this.#next++;
     for (const entry of entries) this.#apply(entry);
-    if (this.#full(1)) this.#oftenRelieve();
+    if (this.#full(1) && this.#taking === null && this.#asks()) void this.#relieve();
   }
 
   pause(): Promise<void> {
@@ -138,20 +138,32 @@ export class JournaledEngine implements Engine {
     return this.#waiting.size >= times * journalRowsMax || (this.#segment?.bytes ?? 0) >= times * journalBytesMax;
   }
 
-  /** After a failure the database is asked again now and then only: each time costs it all of the rows. */
-  #oftenRelieve(): void {
-    if (this.#taking !== null || this.#writesSinceFailure++ % retryEvery !== 0) return;
-    void this.#relieve();
+  /** Holds the writer up while the database is behind; throws once too much waits for one that takes nothing. */
+  async #roomMade(): Promise<void> {
+    if (this.#taking !== null && this.#full(behindMax)) await this.#taking;
+    while (this.#full(backlogMax)) {
+      const taking = this.#taking ?? (this.#asks() ? this.#relieve() : null);
+      if (taking === null || !(await taking)) throw new Error('The database does not take what waits in the journal.');
+    }
+  }
+
+  /** Whether to ask the database now: after a failure only now and then, because each time costs it all of the rows. */
+  #asks(): boolean {
+    return !this.#failed || this.#asksSinceFailure++ % retryEvery === 0;
   }
 
   /** Has the database take what is sealed, or else what waits: whether it did. */
   #relieve(): Promise<boolean> {
     this.#taking = this.#take().then(
       () => {
-        this.#writesSinceFailure = 0;
+        this.#failed = false;
         return true;
       },
-      () => false,
+      () => {
+        if (!this.#failed) this.#asksSinceFailure = 1;
+        this.#failed = true;
+        return false;
+      },
     );
     return this.#taking.finally(() => (this.#taking = null));
   }

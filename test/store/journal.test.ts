@@ -306,6 +306,20 @@ t.test('a database that takes nothing makes it refuse in the end, and no longer 
   await run.engine.close();
 });
 
+t.test('a database that is behind holds the writer up and refuses nothing', async (t) => {
+  const run = await opened(t);
+  const write = run.base.write.bind(run.base);
+  run.base.write = async (rows) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    await write(rows);
+  };
+  const count = 50 * bounds.journalRowsMax;
+  for (let index = 0; index < count; index++) await run.engine.write([[`row/${String(index).padStart(4, '0')}`, Buffer.from('text')]]);
+  t.equal(readAll(run.engine).length, count);
+  await run.engine.close();
+  t.equal([...run.base.range('row/', 'row0', false)].length, count);
+});
+
 t.test('the contract holds over a journal that hands over all the time', async (t) => {
   for (const each of cases) {
     await t.test(each.name, async (t) => {

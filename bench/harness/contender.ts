@@ -1,0 +1,45 @@
+/** Who is measured: how it is started, and how it is talked to. */
+import type { Format } from '../load/stream.ts';
+import type { Shape } from '../text.ts';
+import type { Process } from './process.ts';
+import type { Size } from './question.ts';
+
+/** A contender that runs. */
+export interface Instance {
+  /** The processes whose CPU time and memory are the server's. */
+  readonly processes: readonly Process[];
+  readonly ports: readonly number[];
+  readonly format: Format;
+  /** The bytes of one request each for so many conversations that are answered with such a stream. The same bytes again are the next turn. */
+  conversations(shape: Shape, count: number): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+export interface Surroundings {
+  /** The provider's port. */
+  readonly upstream: number;
+  readonly size: Size;
+  /** CPU time so far of what stands around the server, in microseconds: this process and the provider. */
+  loadMicroseconds(): number;
+}
+
+export interface Contender {
+  readonly name: string;
+  /** What it leaves out or does more than parley. */
+  readonly note: string;
+  /** It takes part only in full runs, or only when peers are asked for. */
+  readonly standing: 'always' | 'full' | 'peer';
+  /** Why it cannot take part here, or null. */
+  absent?(): string | null;
+  start(surroundings: Surroundings): Promise<Instance>;
+}
+
+/** A request in HTTP/1.1 with a JSON body. */
+export function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): string {
+  const json = JSON.stringify(body);
+  const lines = Object.entries({ host: '127.0.0.1', 'content-type': 'application/json', ...headers, 'content-length': String(Buffer.byteLength(json)) });
+  return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${json}`;
+}
+
+/** What a user says in every turn. */
+export const message = 'How much is it, and when can I have it?';

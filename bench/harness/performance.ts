@@ -1,0 +1,89 @@
+/** `docs/performance.md`: the goals with one run's figures, what falls short, and who was measured. */
+import type { Contender } from './contender.ts';
+import type { Result } from './result.ts';
+import { spreadOf } from './statistics.ts';
+import { absencesOf, shown, verdict, type QuestionTold } from './table.ts';
+
+const escaped = (text: string): string => text.replaceAll('|', '\\|');
+const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |\n`;
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => line(head) + line(head.map(() => '---')) + rows.map(line).join('');
+
+function goalsOf(told: readonly QuestionTold[]): string {
+  const rows = told.flatMap(({ question, judged }) =>
+    judged.map((one) => {
+      const { value, range, word } = verdict(one);
+      return [question.name, one.goal.text + (one.goal.stretch ? ' (stretch)' : ''), value, range, word.toLowerCase()];
+    }),
+  );
+  return table(['question', 'goal', 'median', 'least – most of the rounds', ''], rows);
+}
+
+function shortfallsOf(told: readonly QuestionTold[]): string {
+  const missed = told.flatMap(({ judged }) => judged.filter(({ met, goal }) => !met && !goal.stretch));
+  const unanswered = told.flatMap(({ question, judged }) =>
+    question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- not measured: ${goal.text}\n`),
+  );
+  const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map((line) => `- measured ${line}\n`);
+  const lines = [...missed.map((one) => `- ${one.goal.text}: ${verdict(one).value}\n`), ...unanswered, ...absent];
+  return lines.length === 0 ? 'Nothing.\n' : lines.join('');
+}
+
+/** A table for each question: a line for each case and contender, a column for each figure. */
+function figuresOf({ question, answer }: QuestionTold): string {
+  const figures = question.figures.filter(({ name }) => answer.rows.some((row) => row.figure === name));
+  const rows = question.cases('full').flatMap((name) =>
+    question.contenders.flatMap((contender) => {
+      const found = answer.rows.filter((row) => row.case === name && row.contender === contender.name);
+      if (found.length === 0) return [];
+      const cells = figures.map((figure) => {
+        const row = found.find((one) => one.figure === figure.name);
+        return row === undefined ? '' : shown(spreadOf(row.samples).median);
+      });
+      return [[name, contender.name, ...cells]];
+    }),
+  );
+  const head = ['case', 'contender', ...figures.map(({ name, unit }) => (unit === '' ? name : `${name} (${unit})`))];
+  return `### ${question.title}\n\n${question.method}\n\n${table(head, rows)}`;
+}
+
+function contendersOf(told: readonly QuestionTold[]): string {
+  const seen = new Set<Contender>();
+  const lines: string[] = [];
+  for (const { question } of told) {
+    for (const contender of question.contenders) {
+      if (!seen.has(contender)) lines.push(`- **${contender.name}** (${question.name}): ${contender.note}\n`);
+      seen.add(contender);
+    }
+  }
+  return lines.join('');
+}
+
+export function performanceOf(result: Result, told: readonly QuestionTold[]): string {
+  const { machine, rounds, size, startedAt } = result;
+  const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
+  return `# Performance
+
+Written by \`npm run bench -- --write\`; nothing here is typed by hand. CPU time is user and system time of the server with its threads and
+children, as the operating system counts it. Contenders take turns over ${rounds} rounds after a warm-up that is thrown away; figures are medians, and a
+ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly disturbs its neighbour too.
+
+- Run: ${startedAt.slice(0, 10)}, size ${size}, ${rounds} rounds.
+- Machine: ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}; load ${shown(machine.load)} at the end.
+- Placement: ${machine.placement}.
+- Versions: Node ${machine.node}, ${versions}.
+
+## Goals
+
+F is the floor: the least that relaying a stream costs here (\`bench/floor.ts\`).
+
+${goalsOf(told)}
+## What falls short
+
+${shortfallsOf(told)}
+## Figures
+
+${told.map(figuresOf).join('\n')}
+## Who was measured
+
+${contendersOf(told)}`;
+}

@@ -1,0 +1,135 @@
+/** A process under test, or beside one: pinned to a core, and what it costs as the operating system counts it. */
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+/** Where a process runs: the server alone on its core; load, upstream and databases on the other. */
+export type Place = 'server' | 'load';
+
+const cores: Readonly<Record<Place, number>> = { server: 0, load: 1 };
+const pinned = availableParallelism() >= 2 && spawnSync('taskset', ['-c', '0,1', 'true']).status === 0;
+
+/** How processes are placed, in words, for the result. */
+export const placement = pinned ? 'server on core 0; load, upstream and Redis on core 1' : 'not pinned: taskset or a second core is missing';
+
+/** Why nothing can be measured here, or null. */
+export const whyNoMeasure = (): string | null => (existsSync('/proc/self/stat') ? null : 'the CPU time of other processes is read from /proc, which this system has not');
+
+/** Ends what was started when a signal ends this process. */
+export function endOnSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+}
+
+/** Moves this process, which is the load, to its core. */
+export function takePlace(): void {
+  if (pinned) execFileSync('taskset', ['-a', '-p', '-c', String(cores.load), String(process.pid)], { stdio: 'ignore' });
+}
+
+export interface Command {
+  readonly place: Place;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** It is a Node process: the probe is loaded into it, and it tells its port with `process.send` unless it is given one. */
+  readonly node?: boolean;
+}
+
+const probe = fileURLToPath(new URL('./probe.mjs', import.meta.url));
+const running = new Set<Process>();
+// nginx takes its workers along only when it is asked to end.
+process.once('exit', () => running.forEach((one) => one.child.kill('SIGTERM')));
+
+export class Process {
+  readonly child: ChildProcess;
+  readonly ended: Promise<string>;
+  #stderr = '';
+
+  constructor({ place, program, args, env = {}, cwd, node = false }: Command) {
+    const line = node ? ['--expose-gc', `--import=${probe}`, ...args] : args;
+    const [file, words] = pinned ? ['taskset', ['-c', String(cores[place]), program, ...line]] : [program, line];
+    const { PATH, HOME, TMPDIR } = process.env;
+    this.child = spawn(file, words, {
+      cwd,
+      env: { PATH, HOME, TMPDIR, NODE_ENV: 'production', ...env },
+      // Its output, logs included, goes to /dev/null, as it would to a pipe that costs the server the same writes.
+      stdio: ['ignore', 'ignore', 'pipe', ...(node ? (['ipc'] as const) : [])],
+    });
+    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.#stderr = (this.#stderr + text).slice(-4000)));
+    this.ended = once(this.child, 'close').then(([code, signal]) => `${program} ${args[0] ?? ''} ended with ${code ?? signal}.\n${this.#stderr}`);
+    running.add(this);
+    void this.ended.then(() => running.delete(this));
+  }
+
+  /** What the process sends next over its channel; rejects when it ends before. */
+  async told<T>(): Promise<T> {
+    const message = once(this.child, 'message').then(([value]) => value as T);
+    return Promise.race([message, this.ended.then((why) => Promise.reject(new Error(why)))]);
+  }
+
+  async heapBytes(): Promise<number> {
+    const told = this.told<{ heapBytes: number }>();
+    this.child.send('heap');
+    return (await told).heapBytes;
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    await this.ended;
+  }
+}
+
+const ticksPerSecond = Number(spawnSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }).stdout || 100);
+
+/** The process and all that descend from it. */
+function family(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return [pid, ...children.split(' ').filter(Boolean).flatMap((child) => family(Number(child)))];
+  } catch {
+    return [];
+  }
+}
+
+/** User and system time so far in microseconds: threads, living children and those waited for included. */
+export function cpuMicroseconds(processes: readonly Process[]): number {
+  let ticks = 0;
+  for (const pid of processes.flatMap(({ child }) => family(child.pid!))) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name, in parentheses, may hold anything. Behind it: state is field 3, utime to cstime are 14 to 17.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    for (const field of [14, 15, 16, 17]) ticks += Number(fields[field - 3]);
+  }
+  return (ticks / ticksPerSecond) * 1e6;
+}
+
+/** Memory that is resident now, files mapped into it included. */
+export function residentBytes(processes: readonly Process[]): number {
+  const pids = processes.flatMap(({ child }) => family(child.pid!));
+  return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024, 0);
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Waits until `GET path` on the port is answered with 2xx; rejects when the process ends before. */
+export async function untilReady(port: number, path: string, process: Process): Promise<void> {
+  let ended: string | null = null;
+  void process.ended.then((why) => (ended = why));
+  for (;;) {
+    if (ended !== null) throw new Error(ended);
+    const answered = await fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.ok, () => false);
+    if (answered) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

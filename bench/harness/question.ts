@@ -1,0 +1,60 @@
+/** A question that the benchmarks answer, as data; the runner does what is common to all. */
+import type { Contender, Instance, Surroundings } from './contender.ts';
+
+/** Full is for figures that are written down, quick answers in about a minute, smoke only shows that it runs. */
+export type Size = 'full' | 'quick' | 'smoke';
+
+export interface Figure {
+  readonly name: string;
+  readonly unit: string;
+}
+
+/** One row of the answer. */
+export interface Pick {
+  readonly contender: string;
+  readonly case: string;
+  readonly figure: string;
+}
+
+/** What the project wants of a row: of its median, or of the median over the rounds of its ratio or difference to another row. */
+export interface Goal {
+  readonly text: string;
+  readonly of: Pick;
+  readonly kind: 'value' | 'ratio' | 'difference';
+  readonly against?: Pick;
+  /** One of the two. */
+  readonly most?: number;
+  readonly least?: number;
+  /** Wanted, but missing it is no failure. */
+  readonly stretch?: boolean;
+}
+
+export interface Measurement {
+  readonly instance: Instance;
+  readonly contender: string;
+  readonly case: string;
+  readonly size: Size;
+  /** From 0; -1 while warming up. */
+  readonly round: number;
+  readonly surroundings: Surroundings;
+}
+
+export interface Question {
+  readonly name: string;
+  readonly title: string;
+  /** How it is measured, in a sentence or two. */
+  readonly method: string;
+  readonly figures: readonly Figure[];
+  readonly contenders: readonly Contender[];
+  readonly goals: readonly Goal[];
+  cases(size: Size): readonly string[];
+  /** Whether the contender takes part in the case; all do unless this says otherwise. */
+  takes?(contender: Contender, name: string): boolean;
+  /** Each measurement has a server of its own, which is not warmed up. */
+  readonly fresh?: boolean;
+  /** The figures by name. */
+  measure(measurement: Measurement): Promise<Readonly<Record<string, number>>>;
+}
+
+/** Goals on one row each, all against the floor. */
+export const pick = (contender: string, name: string, figure: string): Pick => ({ contender, case: name, figure });

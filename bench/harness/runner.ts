@@ -1,0 +1,158 @@
+/** Asks one question: starts the contenders, throws the warm-up away, and lets them take turns round by round. */
+import type { Contender, Instance, Surroundings } from './contender.ts';
+import type { Question, Size } from './question.ts';
+import type { Row } from './statistics.ts';
+
+export interface Absence {
+  readonly contender: string;
+  readonly reason: string;
+}
+
+/** What came of a question. */
+export interface Answer {
+  readonly question: string;
+  readonly rows: readonly Row[];
+  /** Contenders that took no part, or gave up, and why. */
+  readonly absent: readonly Absence[];
+  /** What a contender that must take part failed with. */
+  readonly failures: readonly Absence[];
+}
+
+export interface Options {
+  readonly size: Size;
+  readonly rounds: number;
+  readonly peers: boolean;
+  readonly surroundings: Surroundings;
+  /** Instances that questions hand on to each other, at a smoke size; whoever gives it stops them. */
+  readonly shared: Map<Contender, Instance> | null;
+  /** Told before each measurement: how many are over and how many there are. */
+  progress(done: number, all: number, doing: string): void;
+}
+
+interface Entrant {
+  readonly contender: Contender;
+  instance: Instance | null;
+  gaveUp: boolean;
+}
+
+export async function ask(question: Question, options: Options): Promise<Answer> {
+  const asking = new Asking(question, options);
+  try {
+    await asking.run();
+  } finally {
+    await asking.stop();
+  }
+  return { question: question.name, rows: asking.rows, absent: asking.absent, failures: asking.failures };
+}
+
+class Asking {
+  readonly rows: Row[] = [];
+  readonly absent: Absence[] = [];
+  readonly failures: Absence[] = [];
+  readonly #question: Question;
+  readonly #options: Options;
+  readonly #cases: readonly string[];
+  #entrants: Entrant[] = [];
+  #done = 0;
+
+  constructor(question: Question, options: Options) {
+    this.#question = question;
+    this.#options = options;
+    this.#cases = question.cases(options.size);
+  }
+
+  async run(): Promise<void> {
+    this.#admit();
+    const { rounds } = this.#options;
+    if (this.#options.shared !== null) await Promise.all(this.#entrants.map((entrant) => this.#guarded(entrant, () => this.#started(entrant))));
+    for (const entrant of this.#entrants) {
+      // The heaviest case comes last, and warms what the others use as well.
+      const warming = this.#casesOf(entrant).at(-1);
+      if (!this.#warms || warming === undefined) continue;
+      await this.#guarded(entrant, () => this.#measure(entrant, warming, -1));
+    }
+    for (let round = 0; round < rounds; round++) {
+      for (const name of this.#cases) {
+        // In every other round the order is turned round, so that nobody always follows the same one.
+        for (const entrant of round % 2 === 0 ? this.#entrants : this.#entrants.toReversed()) {
+          if (!this.#casesOf(entrant).includes(name)) continue;
+          await this.#guarded(entrant, async () => this.#note(entrant, name, round, await this.#measure(entrant, name, round)));
+        }
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#options.shared !== null) return;
+    for (const { instance } of this.#entrants) await instance?.stop();
+  }
+
+  #admit(): void {
+    const { size, peers } = this.#options;
+    for (const contender of this.#question.contenders) {
+      if (contender.standing === 'full' && size === 'quick') continue;
+      const reason = contender.standing === 'peer' && !peers ? 'asked for with --peers' : contender.absent?.() ?? null;
+      if (reason === null) this.#entrants.push({ contender, instance: null, gaveUp: false });
+      else this.absent.push({ contender: contender.name, reason });
+    }
+  }
+
+  #casesOf({ contender }: Entrant): readonly string[] {
+    return this.#cases.filter((name) => this.#question.takes?.(contender, name) ?? true);
+  }
+
+  async #measure(entrant: Entrant, name: string, round: number): Promise<Readonly<Record<string, number>>> {
+    const { size, rounds, surroundings, progress } = this.#options;
+    const { contender } = entrant;
+    const warming = this.#warms ? this.#entrants.length : 0;
+    const all = warming + rounds * this.#entrants.reduce((sum, one) => sum + this.#casesOf(one).length, 0);
+    progress(this.#done++, all, `${this.#question.name}: ${contender.name}, ${name}${round < 0 ? ' (warm-up)' : ''}`);
+    if (this.#question.fresh && this.#options.shared === null) {
+      await entrant.instance?.stop();
+      entrant.instance = null;
+    }
+    const instance = await this.#started(entrant);
+    const measuring = this.#question.measure({ instance, contender: contender.name, case: name, size, round, surroundings });
+    return withDeadline(measuring, size === 'full' ? 600_000 : 60_000);
+  }
+
+  get #warms(): boolean {
+    return !this.#question.fresh && this.#options.shared === null;
+  }
+
+  async #started(entrant: Entrant): Promise<Instance> {
+    const { shared, surroundings } = this.#options;
+    entrant.instance ??= shared?.get(entrant.contender) ?? (await entrant.contender.start(surroundings));
+    shared?.set(entrant.contender, entrant.instance);
+    return entrant.instance;
+  }
+
+  #note({ contender }: Entrant, name: string, round: number, figures: Readonly<Record<string, number>>): void {
+    for (const { name: figure, unit } of this.#question.figures) {
+      const value = figures[figure];
+      if (value === undefined) continue;
+      let row = this.rows.find((one) => one.contender === contender.name && one.case === name && one.figure === figure);
+      if (row === undefined) this.rows.push((row = { contender: contender.name, case: name, figure, unit, samples: Array<number | null>(this.#options.rounds).fill(null) }));
+      row.samples[round] = value;
+    }
+  }
+
+  /** One that fails takes no further part; only of parley and the floor is it a failure of the run. */
+  async #guarded(entrant: Entrant, run: () => Promise<unknown>): Promise<void> {
+    if (entrant.gaveUp) return;
+    try {
+      await run();
+    } catch (error) {
+      entrant.gaveUp = true;
+      const told = { contender: entrant.contender.name, reason: error instanceof Error ? error.message : String(error) };
+      (entrant.contender.standing === 'always' ? this.failures : this.absent).push(told);
+    }
+  }
+}
+
+/** A server that hangs is one that failed. */
+async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+  let timer!: NodeJS.Timeout;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(reject, deadlineMs, new Error(`It hung for ${deadlineMs / 1000} s.`))));
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,57 @@
+/** What is told of many samples. */
+import type { Goal, Pick } from './question.ts';
+
+/** The value below which the share lies, between two samples where it falls between them; NaN of none. */
+export function quantile(samples: readonly number[], share: number): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const [below, above] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
+  return below === undefined || above === undefined ? NaN : below + (above - below) * (at - Math.floor(at));
+}
+
+export const median = (samples: readonly number[]): number => quantile(samples, 0.5);
+
+/** The samples of one row, a round each; null where the round gave none. */
+export interface Row extends Pick {
+  readonly unit: string;
+  readonly samples: (number | null)[];
+}
+
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+export const spreadOf = (samples: readonly (number | null)[]): Spread => {
+  const given = samples.filter((one) => one !== null);
+  return { median: median(given), least: Math.min(...given), most: Math.max(...given) };
+};
+
+/** Two rows compared round by round, because what disturbs one measurement mostly disturbs its neighbour too. */
+export function paired(row: Row, other: Row, compare: (a: number, b: number) => number): Spread {
+  const pairs = row.samples.flatMap((one, round) => {
+    const against = other.samples[round];
+    return one === null || against === null || against === undefined ? [] : [compare(one, against)];
+  });
+  return spreadOf(pairs);
+}
+
+export interface Judged {
+  readonly goal: Goal;
+  readonly spread: Spread;
+  readonly met: boolean;
+}
+
+export const rowOf = (rows: readonly Row[], wanted: Pick): Row | undefined =>
+  rows.find((row) => row.contender === wanted.contender && row.case === wanted.case && row.figure === wanted.figure);
+
+/** The goal and what came of it; null when a row that it speaks of was not measured. */
+export function judge(goal: Goal, rows: readonly Row[]): Judged | null {
+  const row = rowOf(rows, goal.of);
+  const other = goal.against && rowOf(rows, goal.against);
+  if (row === undefined || (goal.kind !== 'value' && other === undefined)) return null;
+  const spread = goal.kind === 'value' ? spreadOf(row.samples) : paired(row, other!, goal.kind === 'ratio' ? (a, b) => a / b : (a, b) => a - b);
+  if (Number.isNaN(spread.median)) return null;
+  return { goal, spread, met: spread.median <= (goal.most ?? Infinity) && spread.median >= (goal.least ?? -Infinity) };
+}

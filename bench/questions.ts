@@ -1,0 +1,14 @@
+/** Every question, in the order in which they are asked. */
+import type { Question } from './harness/question.ts';
+import { firstToken } from './questions/first-token.ts';
+import { limiter } from './questions/limiter.ts';
+import { processes } from './questions/processes.ts';
+import { relay } from './questions/relay.ts';
+import { sessions } from './questions/sessions.ts';
+import { start } from './questions/start.ts';
+import { store } from './questions/store.ts';
+import { openStreams } from './questions/streams.ts';
+import { transcripts } from './questions/transcripts.ts';
+import { turn } from './questions/turn.ts';
+
+export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start];

@@ -1,0 +1,102 @@
+/** What relaying one event costs, in calm and under load. */
+import { parley, parleyRedis } from '../contenders/parley.ts';
+import { floor, nginx, plain } from '../contenders/simple.ts';
+import { peers } from '../contenders/peers.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { cpuMicroseconds } from '../harness/process.ts';
+import { pick, type Goal, type Measurement, type Question, type Size } from '../harness/question.ts';
+
+import { Streams } from '../load/streams.ts';
+
+/** Events a second of one stream. */
+const rate = 100;
+/** Streams by the name of their case. */
+const streams: Readonly<Record<string, number>> = {
+  '1,600 events/s': 16,
+  '25,600 events/s': 256,
+  '51,200 events/s': 512,
+  '102,400 events/s': 1024,
+};
+const [calm, loaded, full, stretch] = Object.keys(streams) as [string, string, string, string];
+
+/** Milliseconds from the beginning of the last stream to the measurement, its length, and what streams go on for after it. */
+const times: Readonly<Record<Size, { settle: number; window: number; after: number }>> = {
+  full: { settle: 700, window: 4000, after: 500 },
+  quick: { settle: 400, window: 2000, after: 200 },
+  smoke: { settle: 20, window: 100, after: 20 },
+};
+
+/** At a smoke size there are as many streams as this. */
+const smokeStreams = 4;
+
+const cpu = 'CPU per event';
+
+async function measure({ instance, case: name, size, surroundings }: Measurement): Promise<Record<string, number>> {
+  const { settle, window, after } = times[size];
+  const count = size === 'smoke' ? smokeStreams : streams[name]!;
+  const shape = { rate, tokens: Math.ceil(((settle + window + after) / 1000) * rate) };
+  const requests = await instance.conversations(shape, count);
+  const under = new Streams(instance, requests, shape);
+  await under.begun();
+  await pause(settle);
+  under.lateness.reset();
+  const [cpuBefore, loadBefore, before, deltasBefore] = [cpuMicroseconds(instance.processes), surroundings.loadMicroseconds(), under.tokens, under.deltas];
+  const startedAt = performance.now();
+  await pause(window);
+  const tokens = under.tokens - before;
+  const deltas = under.deltas - deltasBefore;
+  const seconds = (performance.now() - startedAt) / 1000;
+  const spent = cpuMicroseconds(instance.processes) - cpuBefore;
+  const load = surroundings.loadMicroseconds() - loadBefore;
+  const { lateness } = under;
+  const figures = {
+    [cpu]: spent / tokens,
+    'events delivered': tokens / seconds,
+    'events a frame': tokens / deltas,
+    'core in use': (spent / (seconds * 1e6)) * 100,
+    "the load's core": (load / (seconds * 1e6)) * 100,
+    'late p50': lateness.percentile(50) / 1e6,
+    'late p99': lateness.percentile(99) / 1e6,
+  };
+  await under.done;
+  return figures;
+}
+
+const against = (contender: string, name: string, most: number, more: Partial<Goal> = {}): Goal => ({
+  text: `${contender} at ${name} ≤ ${most.toFixed(2)} F`,
+  kind: 'ratio',
+  of: pick(contender, name, cpu),
+  against: pick(floor.name, name, cpu),
+  most,
+  ...more,
+});
+
+export const relay: Question = {
+  name: 'relay',
+  title: 'Relaying an event',
+  method: `Streams of ${rate} events a second each; CPU time of the server over a window in which all of them run, for each event of the provider delivered. "Late" is the time between two events of a stream beyond the provider's own; where the load's core is full as well, it is the load that is late.`,
+  figures: [
+    { name: cpu, unit: 'µs' },
+    { name: 'events delivered', unit: '/s' },
+    { name: 'events a frame', unit: '' },
+    { name: 'core in use', unit: '%' },
+    { name: "the load's core", unit: '%' },
+    { name: 'late p50', unit: 'ms' },
+    { name: 'late p99', unit: 'ms' },
+  ],
+  contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
+  cases: (size) => (size === 'full' ? [calm, loaded, full, stretch] : size === 'quick' ? [loaded, full] : [calm]),
+  // Others are over their limit sooner, and would only stand in a queue of their own.
+  takes: ({ standing, name }, events) => (standing === 'peer' ? events === calm : events === stretch ? name === floor.name || name === parley.name : true),
+  goals: [
+    against('parley', loaded, 1.1),
+    against('parley', full, 1.05),
+    against('parley', full, 0.85, { text: 'parley at 51,200 events/s, batching ≤ 0.85 F' }),
+    against('parley, Redis', loaded, 1.3),
+    against('parley, Redis', full, 1.3),
+    { text: 'one core relays 51,200 events/s', kind: 'value', of: pick('parley', full, 'events delivered'), least: 0.99 * 51_200 },
+    { text: 'one core relays 100,000 events/s', kind: 'value', of: pick('parley', stretch, 'events delivered'), least: 100_000, stretch: true },
+    { text: 'at most 30 ms added between tokens at 100,000 events/s', kind: 'value', of: pick('parley', stretch, 'late p99'), most: 30, stretch: true },
+  ],
+  measure,
+};

@@ -1,0 +1,74 @@
+/** What a step costs in each store, without a server around it. */
+import { fileURLToPath } from 'node:url';
+import { storeFolder } from '../contenders/parley.ts';
+import { startRedis, whyNoRedis } from '../contenders/redis.ts';
+import type { Contender, Instance } from '../harness/contender.ts';
+import { cpuMicroseconds, Process } from '../harness/process.ts';
+import type { Measurement, Question, Size } from '../harness/question.ts';
+import { parleyFormat } from '../load/stream.ts';
+
+const turns: Readonly<Record<Size, number>> = { full: 10_000, quick: 5_000, smoke: 20 };
+
+/** Run from its source, since the scripts for Redis lie beside the store's; the loader has done its work before anything is measured. */
+const program = fileURLToPath(new URL('../store.ts', import.meta.url));
+
+async function startStore(where: string, remove: () => Promise<void>): Promise<Instance> {
+  const store = new Process({ place: 'server', program: process.execPath, args: ['--import=tsx', program, where], node: true });
+  await store.told();
+  return { processes: [store], ports: [], format: parleyFormat, conversations: async () => [], stop: () => store.stop().then(remove) };
+}
+
+const memory: Contender = { name: 'memory', note: 'Keeps nothing.', standing: 'always', start: () => startStore('memory:', async () => {}) };
+
+const lmdb: Contender = {
+  name: 'lmdb',
+  note: 'Answers when committed.',
+  standing: 'always',
+  async start() {
+    const { folder, remove } = await storeFolder();
+    return startStore(`lmdb:${folder}`, remove);
+  },
+};
+
+const redis: Contender = {
+  name: 'redis',
+  note: 'One script a step; the CPU time of Redis itself is a figure of its own.',
+  standing: 'always',
+  absent: whyNoRedis,
+  async start() {
+    const server = await startRedis();
+    const instance = await startStore(server.url, server.stop);
+    beside.set(instance, server.process);
+    return instance;
+  },
+};
+
+/** The database that an instance talks to. */
+const beside = new WeakMap<Instance, Process>();
+
+async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
+  const [store] = instance.processes as [Process];
+  const database = beside.get(instance);
+  const cpu = (): number[] => [cpuMicroseconds([store]), database === undefined ? 0 : cpuMicroseconds([database])];
+  const before = cpu();
+  const told = store.told<{ steps: number; seconds: number }>();
+  store.child.send({ turns: turns[size] });
+  const { steps, seconds } = await told;
+  const [own, databases] = cpu().map((after, index) => (after - before[index]!) / steps);
+  return { steps: steps / seconds, 'CPU per step': own!, ...(database !== undefined && { "the database's": databases! }) };
+}
+
+export const store: Question = {
+  name: 'store',
+  title: 'Steps of the store',
+  method: 'Sessions created, turns begun, given eight pieces and finished, 64 at a time; CPU time of the process that uses the store.',
+  figures: [
+    { name: 'steps', unit: '/s' },
+    { name: 'CPU per step', unit: 'µs' },
+    { name: "the database's", unit: 'µs' },
+  ],
+  contenders: [memory, lmdb, redis],
+  cases: () => ['a step'],
+  goals: [],
+  measure,
+};

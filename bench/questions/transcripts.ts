@@ -1,0 +1,57 @@
+/** Whether a turn costs more the longer the conversation has been. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { parley, parleyRedis } from '../contenders/parley.ts';
+import type { Instance } from '../harness/contender.ts';
+import { cpuMicroseconds } from '../harness/process.ts';
+import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
+import { converse } from '../load/turns.ts';
+
+const shape = { tokens: 1, rate: 0 };
+const abreast = 16;
+const [first, hundredth, last] = ['1st to 10th turn', '101st to 110th turn', '951st to 1,000th turn'];
+const turnsEach = 10;
+/** The turns that each conversation has had before the warm-up, which adds ten, as each of five rounds does. */
+const turnsBefore: Readonly<Record<string, number>> = { [first]: 0, [hundredth]: 100, [last]: 940 };
+const conversations: Readonly<Record<Size, number>> = { full: 100, quick: 50, smoke: 2 };
+const cpu = 'CPU per turn';
+
+/** Long conversations are grown once and go on round by round. */
+const grown = new WeakMap<Instance, Map<string, Promise<string[]>>>();
+
+async function requestsOf({ instance, case: name, size }: Measurement): Promise<string[]> {
+  if (name === first) return instance.conversations(shape, conversations[size]);
+  const cases = grown.get(instance) ?? new Map<string, Promise<string[]>>();
+  grown.set(instance, cases);
+  let requests = cases.get(name);
+  if (requests === undefined) cases.set(name, (requests = grow(instance, size === 'smoke' ? 2 : turnsBefore[name]!, conversations[size])));
+  return requests;
+}
+
+async function grow(instance: Instance, turns: number, count: number): Promise<string[]> {
+  const requests = await instance.conversations(shape, count);
+  await converse(instance, requests, turns, abreast, shape);
+  return requests;
+}
+
+async function measure(measurement: Measurement): Promise<Record<string, number>> {
+  const requests = await requestsOf(measurement);
+  const { processes } = measurement.instance;
+  const before = cpuMicroseconds(processes);
+  const { wholeMs } = await converse(measurement.instance, requests, turnsEach, abreast, shape);
+  await pause(measurement.size === 'smoke' ? 0 : 200);
+  return { [cpu]: (cpuMicroseconds(processes) - before) / wholeMs.length };
+}
+
+export const transcripts: Question = {
+  name: 'transcripts',
+  title: 'Long transcripts',
+  method: `CPU time of the server for a turn of one token, by how many turns the conversation has had. What the provider is sent is bounded, at 100 messages here; ten of them a round.`,
+  figures: [{ name: cpu, unit: 'µs' }],
+  contenders: [parley, parleyRedis],
+  cases: (size) => (size === 'quick' ? [first, hundredth] : [first, hundredth, last]),
+  goals: [
+    { text: 'the 1,000th turn ≤ 1.2 × the 1st', kind: 'ratio', of: pick(parley.name, last, cpu), against: pick(parley.name, first, cpu), most: 1.2 },
+    { text: 'the 1,000th turn ≤ 1.2 × the 100th', kind: 'ratio', of: pick(parley.name, last, cpu), against: pick(parley.name, hundredth, cpu), most: 1.2 },
+  ],
+  measure,
+};
