@@ -52,7 +52,7 @@ const isProlonged = (event: KeyEvent): boolean =>
 const isPaidOff = (context: KeyContext, event: KeyEvent): boolean => context.debt === null || event.at >= context.debt.until;
 
 /** A budget's newer refusal replaces its older one; of two budgets in debt the one that recovers last counts. */
-const longerDebt = (held: Debt | null, debt: Debt | null): Debt | null =>
+export const longerDebt = (held: Debt | null, debt: Debt | null): Debt | null =>
   held !== null && debt !== null && held.budget !== debt.budget && held.until > debt.until ? held : debt;
 
 export const keyMachine = setup({

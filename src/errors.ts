@@ -81,7 +81,11 @@ export class Failure extends Error {
 
   constructor(name: ErrorName, detail: FailureDetail = {}) {
     const row = errors[name];
+    // A refusal is an answer: where it was thrown concerns nobody, and to find that out costs more than the rest of it.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(sentence(row.message, detail), { cause: detail.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.row = row;
     this.seconds = detail.seconds;
   }

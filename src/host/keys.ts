@@ -1,5 +1,5 @@
 /** Key actors: whether a request may pass, and what it costs. */
-import { keyMachine, keyVersion, type KeyContext, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
+import { keyMachine, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
 import { secondsOf, type Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { isWhole, matches, publicIdOf } from '../keys.ts';
@@ -14,6 +14,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #shared: boolean;
+  readonly #inspector: Inspector;
+  readonly #owed = new WeakMap<object, Debt>();
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -27,6 +29,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     this.#store = store;
     this.#clock = clock;
     this.#shared = store.leaseMs !== null;
+    this.#inspector = inspector;
   }
 
   /** The key that this text is; throws the 401 that says why it is none. Costs no budget. */
@@ -35,10 +38,9 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
     if (actor === null || !matches(text, actor.record.digest)) throw new Failure('invalid_api_key');
     const at = this.#clock.now();
-    const { expiresAt } = actor.machine.context as KeyContext;
     const { state } = actor.machine;
     // The machine is asked only where it would refuse or move: within its budgets a key's request changes nothing in it.
-    if (state === 'revoked' || state === 'expired' || (expiresAt !== null && at >= expiresAt * 1000)) {
+    if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {
       const refusal = refusalOf(actor.machine.send({ type: 'request', at, debt: null }));
       if (refusal !== null) throw new Failure(refusal);
     }
@@ -53,8 +55,27 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const taken = answer instanceof Promise ? await answer : answer;
     const last = taken.at(-1);
     const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
-    if (debt !== null || actor.machine.state === 'limited') actor.machine.send({ type: 'request', at, debt });
+    const limited = actor.machine.state === 'limited';
+    if (debt !== null && limited && !this.#inspector.watched && !isOverdue(actor, at)) this.#owe(actor, debt);
+    else if (debt !== null || limited) {
+      this.#level(actor, at);
+      actor.machine.send({ type: 'request', at, debt });
+    }
     return taken;
+  }
+
+  /** A key that stays limited only owes more: its machine is told when that may move it, or when somebody watches. */
+  #owe({ machine }: KeyActor, debt: Debt): void {
+    const owed = this.#owed.get(machine) ?? (machine.context as KeyContext).debt;
+    this.#owed.set(machine, longerDebt(owed, debt)!);
+  }
+
+  /** Tells the machine what it was not told of. */
+  #level({ machine }: KeyActor, at: number): void {
+    const debt = this.#owed.get(machine);
+    if (debt === undefined) return;
+    this.#owed.delete(machine);
+    machine.send({ type: 'request', at, debt });
   }
 
   async revoke(workspaceId: string, id: string): Promise<KeyActor | null> {
@@ -69,7 +90,9 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   async configure(workspaceId: string, id: string, change: (record: Key) => Key): Promise<KeyActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const record = change(actor.record);
-      actor.machine.send({ type: 'configure', at: this.#clock.now(), expiresAt: record.expiresAt });
+      const at = this.#clock.now();
+      this.#level(actor, at);
+      actor.machine.send({ type: 'configure', at, expiresAt: record.expiresAt });
       return { ...record, machine: settled(actor.machine.snapshot()) };
     });
   }
@@ -83,6 +106,11 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     if (found === null) return null;
     return this.adopt(found, found.record.workspaceId);
   }
+}
+
+function isOverdue({ machine }: KeyActor, at: number): boolean {
+  const { expiresAt } = machine.context as KeyContext;
+  return expiresAt !== null && at >= expiresAt * 1000;
 }
 
 /** A key's id carries its public part, so that a key that is awake is found without the store. */

@@ -1,0 +1,60 @@
+/** A key's limits: its machine is told only of what may move it, and nobody can tell. */
+import fc from 'fast-check';
+import t from 'tap';
+import { activeSnapshot, Keys } from '../../src/host/keys.ts';
+import { Inspector } from '../../src/host/inspector.ts';
+import { memoryStore } from '../../src/store/memory.ts';
+import type { BudgetName, Key } from '../../src/store.ts';
+import { ManualClock } from '../model/provider.ts';
+import { key } from '../store/fixtures.ts';
+
+type Command =
+  | { kind: 'take'; budgets: BudgetName[] }
+  | { kind: 'wait'; ms: number }
+  | { kind: 'configure'; inSeconds: number | null }
+  | { kind: 'watch' };
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('take' as const), budgets: fc.constantFrom<BudgetName[]>(['requests'], ['requests', 'speech']) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(10, 5_000, 40_000) }) },
+  fc.record({ kind: fc.constant('configure' as const), inSeconds: fc.option(fc.constantFrom(-5, 30, 1000)) }),
+  fc.constant({ kind: 'watch' as const }),
+);
+
+/** One process' view of a key; `watched` has its machine told of everything. */
+async function view(watched: boolean) {
+  const clock = new ManualClock();
+  const store = memoryStore();
+  await store.open(clock.now());
+  const record: Key = key('wks_1', { limits: { requests: 3, speech: 1, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+  await store.catalog.create('key', record);
+  const inspector = new Inspector();
+  let leave: (() => void) | null = watched ? inspector.watch(() => {}) : null;
+  const keys = new Keys(store, clock, inspector);
+  return async (command: Command): Promise<unknown> => {
+    const actor = (await keys.of('wks_1', record.id))!;
+    if (command.kind === 'watch' && !watched) {
+      leave?.();
+      leave = leave === null ? inspector.watch(() => {}) : null;
+    } else if (command.kind === 'wait') clock.advance(command.ms);
+    else if (command.kind === 'take') await keys.take(actor, command.budgets);
+    else if (command.kind === 'configure') {
+      const expiresAt = command.inSeconds === null ? null : Math.floor(clock.now() / 1000) + command.inSeconds;
+      await keys.configure('wks_1', record.id, (before) => ({ ...before, expiresAt }));
+      return [actor.machine.state, actor.machine.context];
+    }
+    return actor.machine.state;
+  };
+}
+
+t.test('states are those of a machine that is told of everything', async (t) => {
+  const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
+      const [quiet, told] = [await view(false), await view(true)];
+      for (const each of commands) t.strictSame(await quiet(each), await told(each));
+      return t.passing();
+    }),
+    { numRuns: 200, seed },
+  );
+});
