@@ -50,7 +50,7 @@ async function view(watched: boolean) {
 t.test('states are those of a machine that is told of everything', async (t) => {
   const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
   await fc.assert(
-    fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
+    fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 40, size: 'max' }), async (commands) => {
       const [quiet, told] = [await view(false), await view(true)];
       for (const each of commands) t.strictSame(await quiet(each), await told(each));
       return t.passing();

@@ -183,7 +183,7 @@ for (const flushes of [false, true]) {
   t.test(`whatever happens, what was acknowledged is there (${flushes ? 'flushed' : 'committed'})`, async (t) => {
     const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
         const run = new Run(await temporaryFolder(t), flushes);
         await run.engine.open();
         for (const each of steps) await run.apply(t, each);
