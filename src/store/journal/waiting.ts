@@ -71,15 +71,17 @@ export class Waiting {
     }
   }
 
+  /** All rows, so many at a time. Each portion is in key order, which the database takes best; to order all of them would take too long at once. */
   *chunks(size: number): Generator<Write[]> {
     let chunk: Write[] = [];
-    // In key order, which the database takes best.
-    for (const [key, value] of this.#rows.range('', '\uffff')) {
+    for (const [key, value] of this.#rows) {
       chunk.push([key, value instanceof Growing ? value.bytes : value]);
       if (chunk.length < size) continue;
-      yield chunk;
+      yield chunk.sort(byKey);
       chunk = [];
     }
-    if (chunk.length > 0) yield chunk;
+    if (chunk.length > 0) yield chunk.sort(byKey);
   }
 }
+
+const byKey = ([a]: Write, [b]: Write): number => (a < b ? -1 : 1);
