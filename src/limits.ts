@@ -53,6 +53,16 @@ export const limits = {
   providerIdleMs: 60_000,
   providerErrorBytesMax: 64 * 1024,
   providerEventCharactersMax: 4 * 1024 * 1024, // one event, or a whole answer that is not streamed
+  providerAddressMs: 1_000, // before the next of a name's addresses is tried
+  providerInterimMax: 10, // answers 1xx before the answer
+  providerChunkExtensionBytesMax: 1024, // of one chunk
+  providerReadBytes: 64 * 1024,
+  providerProbeMs: 60_000, // of silence, before TCP asks whether the other side is still there
+  providerKeptMsMax: 30_000, // half of what load balancers usually let a quiet connection live
+  providerKeptMax: 256, // connections without a request, per origin
+  providerKeptTotalMax: 1024,
+  providerRepeatMsMax: 1_000, // from sending on a kept connection to its loss, for the request to be sent once more
+  providerOriginsMax: 1000, // base URLs, and TLS sessions, that are remembered
 
   // The host
   actorIdleMs: 60_000,

@@ -16,7 +16,7 @@ export interface MachineFacts {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-const packages = ['uWebSockets.js', 'lmdb', 'undici', 'xstate', 'redis'];
+const packages = ['uWebSockets.js', 'lmdb', 'xstate', 'redis'];
 
 export function machineFacts(): MachineFacts {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string; dependencies: Record<string, string> };

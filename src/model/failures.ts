@@ -1,5 +1,4 @@
 /** The one place where what a provider or the network did becomes a ModelFailure. */
-import { errors } from 'undici';
 import type { ModelFailure } from '../model.ts';
 import { AddressRefused } from './address.ts';
 
@@ -14,32 +13,8 @@ const connectCodes: Readonly<Record<string, ModelFailure>> = {
   ENODATA: 'address', // the name has no address
 };
 
-/** Of an attempt to connect. */
-export const failureOfConnect = (error: Error): ModelFailure =>
-  error instanceof AddressRefused ? 'address' : (connectCodes[codeOf(error)] ?? 'connect');
-
-const transferCodes: Readonly<Record<string, ModelFailure>> = {
-  // Of all that goes into a request only the key is free text, so only the key can make a header invalid.
-  UND_ERR_INVALID_ARG: 'credential',
-  UND_ERR_HEADERS_OVERFLOW: 'malformed',
-  UND_ERR_CLOSED: 'connect',
-  UND_ERR_DESTROYED: 'connect',
-};
-
-/** Of a request that was sent, or could not be formed. */
-export function failureOfTransfer(error: Error): ModelFailure {
-  if (error instanceof ConnectFailed) return error.failure;
-  return error instanceof errors.HTTPParserError ? 'malformed' : (transferCodes[codeOf(error)] ?? 'cut');
+/** Of an attempt to connect; null where nothing says why it ended. */
+export function failureOfConnect(error: Error | null): ModelFailure {
+  if (error instanceof AddressRefused) return 'address';
+  return connectCodes[(error as NodeJS.ErrnoException | null)?.code ?? ''] ?? 'connect';
 }
-
-/** Marks an error as one of connecting: once a request is under way the same codes mean something else. */
-export class ConnectFailed extends Error {
-  readonly failure: ModelFailure;
-
-  constructor(cause: Error) {
-    super('connect failed', { cause });
-    this.failure = failureOfConnect(cause);
-  }
-}
-
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');

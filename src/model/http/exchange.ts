@@ -1,0 +1,174 @@
+/** One request and its answer, with the bounds on waiting for it. */
+import type { Clock, Timer } from '../../clock.ts';
+import { limits } from '../../limits.ts';
+import type { ModelFailure } from '../../model.ts';
+import { failureOfStatus } from '../failures.ts';
+import type { Connection, ConnectionUser } from './connection.ts';
+import type { ResponseHead } from './head.ts';
+import type { Pool } from './pool.ts';
+import type { Target } from './target.ts';
+
+export interface ProviderBounds {
+  /** From the look-up of the name to the end of the TLS handshake. */
+  readonly connectMs: number;
+  /** From the request to `outputBegan`. */
+  readonly firstOutputMs: number;
+  /** Between two pieces of the answer, after `outputBegan`. */
+  readonly idleMs: number;
+  /** How much of a body that nobody wants is read so that its connection can be used again. */
+  readonly errorBytesMax: number;
+}
+
+/** Hears of one answer: a head, data, then `ended`; or `failed` at any point. Nothing after `release` or `cancel`. */
+export interface ProviderListener {
+  /** The answer's status is 2xx. Content type and coding are in lower case, empty if absent. */
+  head(contentType: string, contentEncoding: string): void;
+  /** The bytes are overwritten after the call. */
+  data(chunk: Buffer): void;
+  ended(): void;
+  /** `status` is null unless it was the status that failed. */
+  failed(failure: ModelFailure, status: number | null): void;
+}
+
+export interface ProviderCall {
+  /** The wait for the first output is over: from here on the idle bound counts. */
+  outputBegan(): void;
+  /** The caller has all that it wants; the rest is discarded within a bound, to keep the connection. */
+  release(): void;
+  /** Closes the connection at once. */
+  cancel(): void;
+}
+
+/** `open` tells the listener, `draining` discards what comes, `closed` is over. */
+export class Exchange implements ConnectionUser, ProviderCall {
+  readonly #clock: Clock;
+  readonly #bounds: ProviderBounds;
+  readonly #listener: ProviderListener;
+  readonly #pool: Pool;
+  #state: 'open' | 'draining' | 'closed' = 'open';
+  #connection: Connection | null = null;
+  /** Sends the request once more, while that is allowed. */
+  #repeat: (() => void) | null = null;
+  #sentAt = 0;
+  #timer: Timer;
+  #timerDue: number;
+  #began = false;
+  #quietSince: number;
+  #drained = 0;
+
+  constructor(clock: Clock, bounds: ProviderBounds, pool: Pool, listener: ProviderListener) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+    this.#pool = pool;
+    this.#listener = listener;
+    this.#quietSince = clock.monotonic();
+    this.#timerDue = this.#quietSince + bounds.firstOutputMs;
+    this.#timer = clock.after(bounds.firstOutputMs, () => this.#due());
+  }
+
+  send(target: Target, request: Buffer): void {
+    this.#repeat = () => this.#send(target, request, true);
+    this.#send(target, request, false);
+  }
+
+  fail(failure: ModelFailure, status: number | null): void {
+    if (this.#state !== 'open') return;
+    this.cancel();
+    this.#listener.failed(failure, status);
+  }
+
+  outputBegan(): void {
+    if (this.#began || this.#state !== 'open') return;
+    this.#began = true;
+    this.#quietSince = this.#clock.monotonic();
+    this.#wait(this.#quietSince + this.#bounds.idleMs);
+  }
+
+  release(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'draining';
+    this.#wait(this.#quietSince + this.#bounds.idleMs);
+  }
+
+  cancel(): void {
+    const connection = this.#connection;
+    this.#close();
+    connection?.destroy();
+  }
+
+  head({ status, contentType, contentEncoding }: ResponseHead): void {
+    this.#repeat = null;
+    if (this.#state !== 'open') return;
+    this.#quietSince = this.#clock.monotonic();
+    if (status < 300) return this.#listener.head(contentType, contentEncoding);
+    this.release();
+    this.#listener.failed(failureOfStatus(status), status);
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#state === 'open') {
+      this.#quietSince = this.#clock.monotonic();
+      this.#listener.data(chunk);
+    } else {
+      this.#drained += chunk.length;
+      if (this.#drained > this.#bounds.errorBytesMax) this.cancel();
+    }
+  }
+
+  ended(): void {
+    const open = this.#state === 'open';
+    this.#close();
+    if (open) this.#listener.ended();
+  }
+
+  /**
+   * A server may close a kept connection just when a request is on its way to it: then the request is sent once more, on a
+   * new connection. HTTP promises that of idempotent requests only, since nobody can tell that one did not run, and a model
+   * call that ran twice is paid for twice. So it is done where it is as good as certain: nothing was heard, and the loss showed
+   * as soon as a packet has gone there and back, whereas a server that dies over a request has had it for longer.
+   */
+  failed(failure: ModelFailure, unheard: boolean): void {
+    const repeat = this.#repeat;
+    this.#connection = null;
+    const soon = this.#clock.monotonic() - this.#sentAt <= limits.providerRepeatMsMax;
+    if (unheard && soon && repeat !== null && this.#state === 'open') return repeat();
+    this.fail(failure, null);
+    this.#close();
+  }
+
+  #send(target: Target, request: Buffer, fresh: boolean): void {
+    if (this.#state !== 'open') return;
+    this.#connection = this.#pool.take(target, fresh);
+    if (this.#connection === null) return this.fail('connect', null);
+    this.#sentAt = this.#clock.monotonic();
+    this.#connection.send(request, this);
+  }
+
+  #close(): void {
+    this.#state = 'closed';
+    this.#connection = null;
+    this.#repeat = null;
+    this.#timer.cancel();
+  }
+
+  /** A timer that fires too early finds out so by itself, so only one that would fire too late is set anew. */
+  #wait(due: number): void {
+    if (due >= this.#timerDue) return;
+    this.#arm(due);
+  }
+
+  #arm(due: number): void {
+    this.#timer.cancel();
+    this.#timerDue = due;
+    this.#timer = this.#clock.after(due - this.#clock.monotonic(), () => this.#due());
+  }
+
+  /** A chunk only notes its time; the timer, when it fires, finds out how much of the wait is left. */
+  #due(): void {
+    const waiting = this.#began || this.#state === 'draining';
+    const due = waiting ? this.#quietSince + this.#bounds.idleMs : this.#timerDue;
+    if (due > this.#clock.monotonic()) return this.#arm(due);
+    if (this.#state !== 'open') return this.cancel();
+    this.fail(this.#began ? 'idle_timeout' : 'first_output_timeout', null);
+  }
+}
