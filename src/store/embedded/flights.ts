@@ -25,13 +25,17 @@ export interface Flight {
   readonly row: FlightRow;
   /** Code points of output stored so far. */
   readonly position: number;
-  /** The row of output that grows: the position that it begins at and its length; null if the next piece begins one. */
-  readonly tail: { readonly position: number; readonly length: number } | null;
+  /** The row of output that grows: its key, the position that it begins at and its length; null if the next piece begins one. */
+  readonly tail: { readonly key: string; readonly position: number; readonly length: number } | null;
 }
+
+const isAt = ({ row: { place } }: Flight, { workspaceId, sessionId, turnId }: TurnPlace): boolean =>
+  place.turnId === turnId && place.sessionId === sessionId && place.workspaceId === workspaceId;
 
 export class Flights {
   readonly #ledger: Ledger;
-  readonly #byKey = new Map<string, Flight>();
+  /** By the turn's id; of one id there is hardly ever more than one. */
+  readonly #byTurn = new Map<string, Flight[]>();
   /** Per workspace, until when each slot is held. */
   readonly #slots = new Map<string, Map<string, number>>();
 
@@ -51,14 +55,21 @@ export class Flights {
   }
 
   get(place: TurnPlace): Flight | undefined {
-    return this.#byKey.get(keys.flight(place));
+    return this.#byTurn.get(place.turnId)?.find((flight) => isAt(flight, place));
   }
 
   set(flight: Flight): void {
     const { place, slotUntilMs } = flight.row;
-    const key = keys.flight(place);
-    this.#byKey.set(key, flight);
+    const flights = this.#byTurn.get(place.turnId) ?? [];
+    const at = flights.findIndex((other) => isAt(other, place));
+    if (at >= 0 && flights[at]!.row === flight.row) {
+      flights[at] = flight;
+      return;
+    }
+    if (at >= 0) flights[at] = flight;
+    else this.#byTurn.set(place.turnId, [...flights, flight]);
     if (slotUntilMs === 0) return;
+    const key = keys.flight(place);
     let slots = this.#slots.get(place.workspaceId);
     if (slots === undefined) this.#slots.set(place.workspaceId, (slots = new Map()));
     slots.set(key, slotUntilMs);
@@ -66,13 +77,15 @@ export class Flights {
 
   delete(place: TurnPlace): void {
     const key = keys.flight(place);
-    this.#byKey.delete(key);
+    const others = (this.#byTurn.get(place.turnId) ?? []).filter((flight) => !isAt(flight, place));
+    if (others.length > 0) this.#byTurn.set(place.turnId, others);
+    else this.#byTurn.delete(place.turnId);
     const slots = this.#slots.get(place.workspaceId);
     if (slots?.delete(key) && slots.size === 0) this.#slots.delete(place.workspaceId);
   }
 
   forget(workspaceId: string): void {
-    for (const { row } of [...this.#byKey.values()]) if (row.place.workspaceId === workspaceId) this.delete(row.place);
+    for (const { row } of [...this.#all()]) if (row.place.workspaceId === workspaceId) this.delete(row.place);
   }
 
   /** Whether the workspace has no slot left. The slots are looked at one by one only when they seem to be all taken. */
@@ -89,15 +102,19 @@ export class Flights {
 
   lapsed(nowMs: number, limit: number): TurnPlace[] {
     const places: TurnPlace[] = [];
-    for (const { row } of this.#byKey.values()) {
+    for (const { row } of this.#all()) {
       if (places.length === limit) break;
       if (row.leaseUntilMs <= nowMs) places.push(row.place);
     }
     return places;
   }
 
+  *#all(): Generator<Flight> {
+    for (const flights of this.#byTurn.values()) yield* flights;
+  }
+
   #load(): void {
-    this.#byKey.clear();
+    this.#byTurn.clear();
     this.#slots.clear();
     for (const [, row] of [...this.#ledger.scan<FlightRow>(keys.flights, keys.endOf(keys.flights))]) {
       this.set({ row, position: this.#stored(row.place), tail: null });

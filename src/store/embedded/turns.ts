@@ -81,11 +81,11 @@ export class Turns {
       if (flight === null) return 'fenced';
       if (text !== '') {
         const fresh = flight.tail === null || flight.tail.length >= limits.outputRowCharactersMax;
-        const tail = fresh ? { position: flight.position, length: 0 } : flight.tail!;
-        const key = keys.outputAt(step, tail.position);
-        if (fresh) draft.begin(key, text);
-        else draft.append(key, text);
-        this.#flights.set({ row: flight.row, position: flight.position + codePoints(text), tail: { ...tail, length: tail.length + text.length } });
+        const { position } = flight;
+        const tail = fresh ? { key: keys.outputAt(step, position), position, length: 0 } : flight.tail!;
+        if (fresh) draft.begin(tail.key, text);
+        else draft.append(tail.key, text);
+        this.#flights.set({ row: flight.row, position: position + codePoints(text), tail: { ...tail, length: tail.length + text.length } });
       }
       return stopOf(flight) ?? 'stored';
     });
@@ -227,9 +227,8 @@ export class Turns {
   #takeOutput(draft: Draft, { row: { place }, position, tail }: Flight): string {
     if (position === 0) return '';
     if (tail?.position === 0) {
-      const key = keys.outputAt(place, 0);
-      draft.remove(key);
-      return this.#ledger.get<string>(key) ?? '';
+      draft.remove(tail.key);
+      return this.#ledger.get<string>(tail.key) ?? '';
     }
     const prefix = keys.output(place);
     let text = '';
