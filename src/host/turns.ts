@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
 import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn } from '../store.ts';
+import { Pace } from '../turn/pace.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
@@ -46,6 +47,7 @@ export class Turns {
   readonly #workspaces: Workspaces;
   readonly #options: SessionsOptions;
   readonly #histories: Histories;
+  readonly #pace: Pace;
   readonly #running = new Set<TurnRunner>();
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
@@ -53,6 +55,7 @@ export class Turns {
     this.#workspaces = workspaces;
     this.#options = sessions.options;
     this.#histories = new Histories(sessions.options.store);
+    this.#pace = new Pace(sessions.options.clock);
   }
 
   get inFlight(): number {
@@ -210,6 +213,7 @@ export class Turns {
         },
       },
       clock,
+      this.#pace,
       turnMsMax,
     );
     this.#running.add(runner);

@@ -7,6 +7,7 @@ import { limits } from '../limits.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
 import { endsInHalf } from '../text.ts';
 import { TurnLog, type Terminal } from '../turn.ts';
+import type { Pace } from './pace.ts';
 
 /** What ends a turn. Time limit, output limit, drain and store faults are ours: `api_error`. */
 export type TurnOutcome =
@@ -59,6 +60,7 @@ export class TurnRunner {
   readonly settled: Promise<boolean>;
   readonly #effects: TurnEffects;
   readonly #clock: Clock;
+  readonly #pace: Pace;
   #announceBegun!: (begun: Begun) => void;
   #announceOver!: () => void;
   #announceSettled!: (stored: boolean) => void;
@@ -68,13 +70,16 @@ export class TurnRunner {
   #half = '';
   #phase: 'waiting' | 'streaming' | 'sealing' | 'over' = 'waiting';
   #writing: Promise<void> | null = null;
+  /** The next write waits for a beat. */
+  #paced = false;
   #timer: Timer;
 
-  constructor(turn: { turnId: string; messageId: string }, effects: TurnEffects, clock: Clock, turnMsMax: number) {
+  constructor(turn: { turnId: string; messageId: string }, effects: TurnEffects, clock: Clock, pace: Pace, turnMsMax: number) {
     this.turnId = turn.turnId;
     this.messageId = turn.messageId;
     this.#effects = effects;
     this.#clock = clock;
+    this.#pace = pace;
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
     this.over = new Promise((resolve) => (this.#announceOver = resolve));
     this.settled = new Promise((resolve) => (this.#announceSettled = resolve));
@@ -124,8 +129,22 @@ export class TurnRunner {
       this.#seal(outcomes.ours);
       return;
     }
-    // The write waits for the end of the tick, so that what arrives together is stored together.
+    this.#pace.note();
+    if (!this.#paced) this.#startWriting();
+  }
+
+  /** The write waits for the end of the tick, so that what arrives together is stored together. */
+  #startWriting(): void {
     this.#writing ??= Promise.resolve().then(() => this.#write());
+  }
+
+  /** Has what comes until the next beat be one write. */
+  #waitForBeat(): void {
+    this.#paced = true;
+    this.#pace.next(() => {
+      this.#paced = false;
+      if (this.#phase === 'streaming') this.#startWriting();
+    });
   }
 
   /** Keeps back half a surrogate pair, and mends what can never become one. */
@@ -145,6 +164,7 @@ export class TurnRunner {
         if (answer === 'fenced') return this.#lost();
         this.log.commit(fresh.pieces);
         this.#announceBegun({ kind: 'begun' });
+        if (this.#pace.busy) return this.#waitForBeat();
       }
     } catch {
       this.#storeFailed();

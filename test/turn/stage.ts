@@ -1,5 +1,6 @@
 /** A turn in flight whose store answers when the test lets it, and whose model says what the test says. */
 import type { ModelFailure, ModelSink, ModelUsage } from '../../src/model.ts';
+import { Pace } from '../../src/turn/pace.ts';
 import { TurnRunner, type TurnOutcome } from '../../src/turn/runner.ts';
 import { ManualClock } from '../model/provider.ts';
 
@@ -31,6 +32,7 @@ export const turnMsMax = 5000;
 
 export class Stage {
   readonly clock = new ManualClock();
+  readonly pace = new Pace(this.clock);
   readonly appends: Step<{ position: number; text: string }, 'stored' | 'fenced'>[] = [];
   readonly finishes: Step<Finish, 'fenced' | ModelUsage>[] = [];
   readonly withdrawals: Step<null, void>[] = [];
@@ -61,6 +63,7 @@ export class Stage {
         over: (status) => void this.statuses.push(status),
       },
       this.clock,
+      this.pace,
       turnMsMax,
     );
     void this.runner.begun.then(({ kind }) => (this.begun = kind));

@@ -1,0 +1,88 @@
+/** Under load pieces are handed over at a beat; what comes first and what ends a turn never waits. */
+import t from 'tap';
+import { limits } from '../../src/limits.ts';
+import { Pace } from '../../src/turn/pace.ts';
+import { ManualClock } from '../model/provider.ts';
+import { Stage } from './stage.ts';
+
+/** Lets every promise that can settle do so. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** As many pieces of other turns as make the process busy, or one fewer. */
+function load(stage: Stage, busy: boolean): void {
+  const pieces = limits.pacedPiecesPerSecond / 10 + (busy ? 1 : 0);
+  for (let index = 1; index < pieces; index++) stage.pace.note();
+  stage.clock.advance(100);
+  stage.pace.note();
+}
+
+async function stored(stage: Stage): Promise<void> {
+  await settled();
+  stage.appends.at(-1)!.resolve('stored');
+  await settled();
+}
+
+const texts = (stage: Stage): string[] => stage.appends.map(({ asked }) => asked.text);
+
+t.test('a process with little to do hands over each piece at once', async (t) => {
+  const stage = new Stage().start();
+  load(stage, false);
+  for (const piece of ['a', 'b', 'c']) {
+    stage.model.text(piece);
+    await stored(stage);
+  }
+  t.same(texts(stage), ['a', 'b', 'c']);
+});
+
+t.test('a busy one hands over the first at once, and the rest at the beat', async (t) => {
+  const stage = new Stage().start();
+  load(stage, true);
+  stage.model.text('first');
+  await stored(stage);
+  t.equal(stage.begun, 'begun');
+  for (const piece of [' and', ' then', ' more']) stage.model.text(piece);
+  await settled();
+  t.same(texts(stage), ['first']);
+  stage.clock.advance(limits.paceMs);
+  await stored(stage);
+  t.same(texts(stage), ['first', ' and then more']);
+  t.same(stage.appends.at(-1)!.asked.position, 5);
+  stage.clock.advance(limits.paceMs);
+  await settled();
+  t.equal(stage.appends.length, 2, 'a beat with nothing new writes nothing');
+  stage.model.text('!');
+  await stored(stage);
+  t.same(texts(stage).at(-1), '!', 'after a beat without a piece the next one goes at once');
+});
+
+for (const ending of ['end', 'abort'] as const) {
+  t.test(`an ${ending} waits for no beat and takes along what waits`, async (t) => {
+    const stage = new Stage().start();
+    load(stage, true);
+    stage.model.text('first');
+    await stored(stage);
+    stage.model.text(' rest');
+    if (ending === 'end') stage.model.end();
+    else void stage.runner.stop('aborted');
+    await settled();
+    t.match(stage.finishes[0]!.asked, { tail: { position: 5, text: ' rest' }, outcome: { status: ending === 'end' ? 'completed' : 'aborted' } });
+    stage.finishes[0]!.resolve({ inputTokens: 1, outputTokens: 1 });
+    await settled();
+    stage.clock.advance(limits.paceMs);
+    await settled();
+    t.same(texts(stage), ['first']);
+    t.same(stage.runner.log.terminal?.type, ending === 'end' ? 'completed' : 'aborted');
+  });
+}
+
+t.test('all turns share a beat, and a pace that nobody waits for sets no timer', async (t) => {
+  const clock = new ManualClock();
+  const pace = new Pace(clock);
+  t.equal(clock.timers, 0);
+  const called: number[] = [];
+  pace.next(() => called.push(1));
+  pace.next(() => called.push(2));
+  t.equal(clock.timers, 1);
+  clock.advance(limits.paceMs);
+  t.same([called, clock.timers], [[1, 2], 0]);
+});
