@@ -51,7 +51,7 @@ export const errors = {
   missing_visitor_fields: row('missing_visitor_fields', 422, 'invalid_request', 'Required visitor fields are missing: {field}.'),
   message_too_long: row('message_too_long', 422, 'invalid_request', 'The message is longer than {limit} characters.'),
   text_too_long: row('text_too_long', 422, 'invalid_request', 'The text is longer than {limit} characters.'),
-  invalid_range: row('invalid_range', 422, 'invalid_request', 'The window must start before it ends and be at most {limit} days long.'),
+  invalid_range: row('invalid_range', 422, 'invalid_request', 'The window must not start after it ends and be at most {limit} days long.'),
 
   assistant_unavailable: row('assistant_unavailable', 503, 'service_unavailable', 'The assistant cannot answer at the moment.'),
   voice_unavailable: row('voice_unavailable', 503, 'service_unavailable', 'Voice is not available at the moment.'),

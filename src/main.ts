@@ -1,5 +1,6 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { WheelClock } from './clock.ts';
 import { SettingError, type Config } from './config.ts';
@@ -84,11 +85,18 @@ export async function serve(config: Config): Promise<void> {
 function checkFolder({ store }: Config): void {
   if (store.kind !== 'lmdb') return;
   try {
-    mkdirSync(store.folder, { recursive: true, mode: 0o700 });
+    makeFolder(resolve(store.folder));
     accessSync(store.folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new SettingError(`PARLEY_STORE names a folder that cannot be used (${(error as NodeJS.ErrnoException).code}): ${store.folder}.`);
   }
+}
+
+/** Folder by folder, because `mkdir` with `recursive` never returns where the file system makes no folders, as beneath /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** The client of Redis is loaded only where it is used: it would slow every other start. */

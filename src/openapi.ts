@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document: the table of routes and the schemas of their validators, written out. */
+import { limits } from './limits.ts';
 import type { TSchema } from 'typebox';
 import manifest from '../package.json' with { type: 'json' };
 import { errors, type ErrorName } from './errors.ts';
@@ -152,12 +153,20 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
   };
 }
 
-const samples: Record<string, string> = { field: 'visitor.email', seconds: '7', limit: '8000' };
+const samples: Record<string, string> = { field: 'visitor.email', seconds: '7' };
+
+/** The bounds that the sentences tell of. */
+const bounds: Partial<Record<ErrorName, number>> = {
+  body_too_large: limits.bodyBytesMax,
+  message_too_long: limits.messageCharactersMax,
+  text_too_long: limits.speechCharactersMax,
+  invalid_range: limits.usageDaysMax,
+};
 
 function example(name: ErrorName): Json {
   const { type, code, message } = errors[name];
   return {
-    error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => samples[blank] ?? blank) },
+    error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => blank === 'limit' ? String(bounds[name]) : (samples[blank] ?? blank)) },
     request_id: 'req_1jyz8w4m7q0123456789abcdef',
   };
 }

@@ -39,12 +39,15 @@ interface SchemaError {
   readonly params: { readonly requiredProperties?: readonly string[]; readonly propertyNames?: readonly string[] };
 }
 
+/** What a name that the client chose may hold and a log line or a terminal should not; a back-tick would end the quotation. */
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029`]/g;
+
 /** A field's path, as in `visitor.email`; it ends before a name that the client chose too long to repeat. */
 function pathOf(instancePath: string): string {
   const parts = instancePath
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~').replace(unprintable, '\ufffd'));
   const tooLong = parts.findIndex((part) => part.length > limits.fieldCharactersShown);
   return (tooLong < 0 ? parts : parts.slice(0, tooLong)).join('.');
 }

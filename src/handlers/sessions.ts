@@ -11,9 +11,10 @@ import { idempotencyOf } from './idempotency.ts';
 export async function createSession(request: Request<KeyCaller, unknown, CreateSessionBody>): Promise<Reply> {
   const { caller, body, services } = request;
   const remember = idempotencyOf(request, '/sessions');
+  // Another body under the key is a fault of its fields, so it comes before what the body names.
+  const earlier = remember && (await services.host.sessions.remembered(caller.workspaceId, remember));
   const assistant = await reachAssistant(caller, body.assistant_id, services);
   const visitor = visitorOf(body.visitor ?? {}, assistant.visitorFields);
-  const earlier = remember && (await services.host.sessions.remembered(caller.workspaceId, remember));
   if (earlier) return created(earlier, services.clock.now(), true);
 
   const actor = await services.host.assistants.of(caller.workspaceId, assistant.id);

@@ -113,9 +113,11 @@ async function ofSession(t: Test, { id, create, refuse }: World): Promise<void> 
     [{ metadata: [] }, wrongField('metadata')],
     [{ metadata: 'x' }, wrongField('metadata')],
     [{ metadata: { x: 5 } }, wrongField('metadata.x')],
+    // Safe to log and to show.
+    [{ metadata: { 'a\u001b[31m`b': 5 } }, wrongField('metadata.a\ufffd[31m\ufffdb')],
     [{ metadata: { x: true } }, wrongField('metadata.x')],
     [{ metadata: { x: {} } }, wrongField('metadata.x')],
-    [{ metadata: { 'a\nb': {} } }, wrongField('metadata.a\nb')],
+    [{ metadata: { 'a\nb': {} } }, wrongField('metadata.a\ufffdb')],
     [{ metadata: { 'a.b/c~d': 5 } }, wrongField('metadata.a.b/c~d')],
     [{ metadata: { x: '\ud83d' } }, wrongField('metadata.x')],
     [{ metadata: { '\ud83d': 'x' } }, wrongField('metadata')],

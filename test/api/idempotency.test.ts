@@ -29,6 +29,7 @@ async function sessions(t: Test, house: House): Promise<void> {
   t.equal(reordered.json.id, first.json.id, 'bodies are compared as parsed JSON');
   refused(t, await create('s-1', { ...body, metadata: { a: '1' } }), 422, 'invalid_request');
   refused(t, await create('s-1', { ...body, extra: 1 }), 422, 'invalid_request');
+  refused(t, await create('s-1', { ...body, assistant_id: 'asst_none' }), 422, 'invalid_request');
   t.not((await create('s-2')).json.id, first.json.id);
   const other = await house.newKey();
   t.not((await create('s-1', body, other.key)).json.id, first.json.id, 'another API key, another memory');

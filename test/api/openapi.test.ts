@@ -81,6 +81,13 @@ t.test('the document', async (t) => {
     t.notOk(['model', 'voice', 'link', 'system_prompt', 'provider', 'credential_id'].some((name) => name in json.components.schemas.Assistant.properties));
   });
 
+  await t.test('examples of failures tell the bounds that are kept', async (t) => {
+    const said = new Set(JSON.stringify(json).match(/(?:larger|longer|more|most|than) (?:than )?\d+ [a-z]+/g));
+    t.ok(said.has('larger than 262144 bytes'), [...said].join());
+    t.ok(said.has('most 90 days'));
+    t.notMatch(JSON.stringify(json), /undefined|8000 bytes|8000 days/);
+  });
+
   await t.test('every operation has a name of its own, a summary and its security', async (t) => {
     const operations = Object.values<any>(json.paths).flatMap((path) => Object.values<any>(path));
     t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);

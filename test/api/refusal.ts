@@ -69,7 +69,7 @@ export const refusals = {
   tooLarge: row(400, 'invalid_request', 'The body is larger than 262144 bytes.'),
   notAnObject: row(422, 'invalid_request', 'The body must be a JSON object.'),
   messageTooLong: row(422, 'message_too_long', 'The message is longer than 8000 characters.'),
-  invalidRange: row(422, 'invalid_range', 'The window must start before it ends and be at most 90 days long.'),
+  invalidRange: row(422, 'invalid_range', 'The window must not start after it ends and be at most 90 days long.'),
   mismatch: row(422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
   notPermitted: row(403, 'assistant_not_permitted', 'The API key may not use this assistant.'),
   noAssistant: row(404, 'assistant_not_found', 'No such assistant.'),

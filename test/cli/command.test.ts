@@ -24,6 +24,8 @@ t.test('flags win over the environment, and a bare flag is 1', async (t) => {
 t.test('a setting that cannot be used is one line and exit code 2', async (t) => {
   t.strictSame(await run(t, ['serve'], { env: { PORT: 'eighty' } }), { code: 2, stdout: '', stderr: 'parley: PORT must be a whole number from 0 to 65535, not "eighty".\n' });
   t.strictSame(await run(t, ['serve', '--secret', 'short', '--synthetic']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SECRET must have at least 32 characters.\n' });
+  const nowhere = { code: 2, stdout: '', stderr: 'parley: PARLEY_STORE names a folder that cannot be used (ENOENT): /proc/not/there.\n' };
+  if (process.platform === 'linux') t.strictSame(await run(t, ['serve', '--store', 'lmdb:/proc/not/there']), nowhere);
   t.strictSame(await run(t, ['serve', '--synthetic', 'maybe']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SYNTHETIC must be 0 or 1, not "maybe".\n' });
 });
 
