@@ -1,0 +1,69 @@
+/** Goes over the history of a run: what the store did, what it holds in the end, and what its clients were told. */
+import type { Store } from '../../src/store.ts';
+import { codePoints } from '../../src/text.ts';
+import { Answers } from './answers.ts';
+import type { History } from './history.ts';
+import { Oracle, type TurnState } from './oracle.ts';
+import type { World } from './world.ts';
+
+/** What is wrong, one line each with the rule first; nothing, if all is well. `store` is what is left when all is over. */
+export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
+  const oracle = new Oracle();
+  for (const entry of history.entries) oracle.hear(entry);
+  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...checkTexts(oracle, history)];
+  const answers = new Answers(oracle, history, mode === 'failover');
+  for (const asked of history.asked) answers.check(asked);
+  return [...new Set([...wrong, ...answers.wrong])];
+}
+
+/** The store holds what it said it took, and nothing is in flight. */
+async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): Promise<string[]> {
+  const wrong: string[] = [];
+  const slots = await store.turnsInFlight(workspaceId);
+  if (slots !== 0) wrong.push(`slots: ${slots} are taken when all is over`);
+  for (const [id, known] of state.sessions) {
+    const found = await store.session(workspaceId, id);
+    if (found === null || found.version !== known.version || found.record.machine.state !== known.session.machine.state) {
+      wrong.push(`presence: ${id} is ${found?.record.machine.state} in version ${found?.version}, not ${known.session.machine.state} in ${known.version}`);
+      continue;
+    }
+    const said: string[] = [];
+    for (let after: string | null = null, more = true; more; more = after !== null) {
+      const page = await store.messages(workspaceId, id, { limit: 100, after, order: 'asc' });
+      said.push(...page.items.map(({ content }) => content));
+      after = page.next;
+    }
+    const due = [...(known.greeting === null ? [] : [known.greeting]), ...known.turnIds.flatMap((turnId) => [state.turns.get(turnId)!.question, state.turns.get(turnId)!.text])];
+    if (JSON.stringify(said) !== JSON.stringify(due)) wrong.push(`presence: ${id} says ${JSON.stringify(said)}, not ${JSON.stringify(due)}`);
+    if (found.record.messageCount !== due.length) wrong.push(`presence: ${id} counts ${found.record.messageCount} messages of ${due.length}`);
+  }
+  for (const [id, { turn, finished }] of state.turns) {
+    const found = await store.turn(workspaceId, turn.sessionId, id);
+    if (found?.status !== turn.status) wrong.push(`presence: ${id} is ${found?.status}, not ${turn.status}`);
+    if (finished === null) wrong.push(`liveness: ${id} was never sealed`);
+  }
+  return wrong;
+}
+
+/** Every text is the beginning of what one call of the model said to that question, and a model is told what was said. */
+function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
+  const wrong: string[] = [];
+  const byQuestion = Map.groupBy(said, ({ question }) => question);
+  for (const { turns, withdrawn } of [...forgotten, state]) {
+    for (const { question, text, turn } of [...turns.values(), ...withdrawn.values()]) {
+      const calls = byQuestion.get(question) ?? [];
+      const call = calls.find((one) => one.text.toWellFormed().startsWith(text));
+      if (text !== '' && call === undefined) wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${question}`);
+      if (turn.status === 'completed' && !calls.some((one) => one.text === text)) wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
+    }
+  }
+  const tales = new Map<string, TurnState[]>();
+  for (const { turns, withdrawn } of [...forgotten, state]) {
+    for (const turn of [...turns.values(), ...withdrawn.values()]) tales.set(turn.question, [...(tales.get(turn.question) ?? []), turn]);
+  }
+  for (const { question, messages } of said) {
+    const told = JSON.stringify(messages.slice(0, -1).map(({ content }) => content));
+    if (!tales.get(question)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${question}`);
+  }
+  return wrong;
+}
