@@ -3,7 +3,7 @@ import type { Store } from '../../src/store.ts';
 import { codePoints } from '../../src/text.ts';
 import { Answers } from './answers.ts';
 import type { History } from './history.ts';
-import { Oracle, type TurnState } from './oracle.ts';
+import { Oracle } from './oracle.ts';
 import type { World } from './world.ts';
 
 /** What is wrong, one line each with the rule first; nothing, if all is well. `store` is what is left when all is over. */
@@ -48,22 +48,23 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
 /** Every text is the beginning of what one call of the model said to that question, and a model is told what was said. */
 function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
   const wrong: string[] = [];
-  const byQuestion = Map.groupBy(said, ({ question }) => question);
-  for (const { turns, withdrawn } of [...forgotten, state]) {
-    for (const { question, text, turn } of [...turns.values(), ...withdrawn.values()]) {
-      const calls = byQuestion.get(question) ?? [];
-      const call = calls.find((one) => one.text.toWellFormed().startsWith(text));
-      if (text !== '' && call === undefined) wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${question}`);
-      if (turn.status === 'completed' && !calls.some((one) => one.text === text)) wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
-    }
-  }
-  const tales = new Map<string, TurnState[]>();
-  for (const { turns, withdrawn } of [...forgotten, state]) {
-    for (const turn of [...turns.values(), ...withdrawn.values()]) tales.set(turn.question, [...(tales.get(turn.question) ?? []), turn]);
+  const turns = [...forgotten, state].flatMap(({ turns, withdrawn }) => [...turns.values(), ...withdrawn.values()]);
+  const saidTo = grouped(said, ({ question }) => question);
+  const askedIn = grouped(turns, ({ question }) => question);
+  for (const { question, text, turn } of turns) {
+    const calls = saidTo.get(question) ?? [];
+    if (text !== '' && !calls.some((call) => call.text.toWellFormed().startsWith(text))) wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${question}`);
+    if (turn.status === 'completed' && !calls.some((call) => call.text === text)) wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
   }
   for (const { question, messages } of said) {
     const told = JSON.stringify(messages.slice(0, -1).map(({ content }) => content));
-    if (!tales.get(question)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${question}`);
+    if (!askedIn.get(question)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${question}`);
   }
   return wrong;
+}
+
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
 }

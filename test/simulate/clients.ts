@@ -50,14 +50,14 @@ export class Client {
     const { random } = this.#world.scheduler;
     // The newest are chosen more often, and so more often by two.
     const sessions = this.#gossip.sessions;
-    return this.say(random.chance(0.5) ? sessions.at(-1)! : random.pick(sessions));
+    const sessionId = random.chance(0.5) ? sessions.at(-1)! : random.pick(sessions);
+    return this.say(sessionId, random.chance(0.25) ? random.between(1, 4) : Infinity);
   }
 
-  /** Sends a message that nobody else sends. */
-  async say(sessionId: string): Promise<Asked> {
+  /** Sends a message that nobody else sends, and leaves after so many events. */
+  async say(sessionId: string, patience = Infinity): Promise<Asked> {
     const { random } = this.#world.scheduler;
     const body = { message: `question ${this.#gossip.number++}` };
-    const patience = random.chance(0.25) ? random.between(1, 4) : Infinity;
     const asked = await this.#insist({ method: 'POST', path: `/sessions/${sessionId}/chat`, body, headers: this.#onceOnly() }, (asked) => {
       const turnId = asked.stream?.turnId;
       if (turnId !== undefined && this.#gossip.turns.at(-1)?.turnId !== turnId) this.#gossip.turns.push({ sessionId, turnId });
