@@ -12,6 +12,7 @@ export class Disk implements Engine {
   readonly #world: World;
   readonly #rows: MemoryEngine;
   #writing: { rows: Write[]; done: () => void } | null = null;
+  readonly #unsafe: { safeMs: number; before: readonly Write[] }[] = [];
   #dead = false;
 
   constructor(world: World, rows: MemoryEngine) {
@@ -34,6 +35,7 @@ export class Disk implements Engine {
   write(rows: Iterable<Write>): Promise<void> {
     if (this.#dead) return never;
     const { scheduler, weather, bug } = this.#world;
+    if (bug?.answersEarly) return this.#writeEarly([...rows]);
     const writing = { rows: [...rows], done: () => {} };
     this.#writing = writing;
     this.#buckets(writing.rows, false);
@@ -48,13 +50,23 @@ export class Disk implements Engine {
         } else this.#commit();
       });
     });
-    return bug?.answersEarly ? Promise.resolve() : written;
+    return written;
   }
 
   die(): void {
     this.#dead = true;
     if (this.#writing !== null && this.#world.scheduler.random.chance(0.5)) this.#commit();
     this.#writing = null;
+    for (const { safeMs, before } of this.#unsafe.reverse()) if (safeMs > this.#world.scheduler.now) void this.#rows.write(before);
+  }
+
+  /** As a disk that lies: all that is not safe yet is as it was before, if the process dies. */
+  #writeEarly(rows: readonly Write[]): Promise<void> {
+    const { scheduler } = this.#world;
+    const before = rows.map(([key]): Write => [key, this.#rows.get(key) ?? null]);
+    this.#unsafe.push({ safeMs: scheduler.now + scheduler.random.between(0, 3000), before });
+    this.#buckets(rows, true);
+    return this.#rows.write(rows);
   }
 
   #commit(): void {
