@@ -154,7 +154,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     breaks: ['liveness', 'slots', 'presence'],
     steps: inSteps({ seizeTurn: async () => null }),
   }),
-  'a turn that is finished begins to stream again': () => ({
+  'an ended session is stored as open': () => ({
     mode: 'embedded',
     breaks: ['states', 'liveness'],
     steps: inSteps({ saveSession: (next, [session, version]) => next('saveSession', [{ ...session, machine: { ...session.machine, state: 'open' } }, version]) }),

@@ -20,7 +20,7 @@ import { operatorToken, type World } from './world.ts';
 /** How long a turn may run, in milliseconds: short, so that the limit is met. */
 export const turnMsMax = 20_000;
 
-const metrics = openMetrics(() => ({}), () => 0, () => 0);
+const metrics = openMetrics(() => ({}), () => 0, () => 0, () => ({ count: 0, seconds: 0 }));
 
 /** From one start to the death that ends it. */
 interface Life {

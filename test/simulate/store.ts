@@ -5,12 +5,6 @@ import type { History } from './history.ts';
 /** Takes a step of the store by its name; those of the catalog begin with `catalog.`. */
 export type Perform = (verb: string, args: readonly any[]) => any;
 
-const verbs = [
-  ...['createSession', 'session', 'sessions', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn'],
-  ...['seizeTurn', 'orphans', 'turn', 'output', 'turnsInFlight', 'messages', 'recentMessages', 'remembered', 'takeBudgets', 'usage', 'sweep', 'ping'],
-];
-const catalogVerbs = ['create', 'read', 'replace', 'remove', 'list', 'keyByPublicId'];
-
 /** Steps that change something, or are decided on: the others leave no trace in the history. */
 const kept = new Set(
   ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'seizeTurn', 'takeBudgets'].concat(
@@ -28,9 +22,15 @@ export const performOn =
 
 /** A store whose every step goes one way. */
 export function storeOf(parts: Pick<Store, 'leaseMs' | 'watch' | 'open' | 'close'>, perform: Perform): Store {
-  const steps = (names: readonly string[], prefix: string) =>
-    Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => perform(prefix + name, args)]));
-  return { name: 'simulated', catalog: steps(catalogVerbs, 'catalog.'), ...steps(verbs, ''), ...parts } as unknown as Store;
+  const steps = (known: object, prefix: string): object =>
+    new Proxy(known, {
+      get(target, name) {
+        // Whoever waits for a store asks it whether it is a promise.
+        if (name in target || typeof name === 'symbol' || name === 'then') return Reflect.get(target, name);
+        return (...args: unknown[]) => perform(prefix + name, args);
+      },
+    });
+  return steps({ name: 'simulated', ...parts, catalog: steps({}, 'catalog.') }, '') as Store;
 }
 
 /** Writes down what the store answered, when it did. */

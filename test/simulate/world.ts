@@ -12,6 +12,9 @@ import type { Server } from './server.ts';
 export const modes = ['embedded', 'shared', 'failover'] as const;
 export type Mode = (typeof modes)[number];
 
+/** The mode of a seed that is given none. */
+export const modeOf = (seed: number): Mode => modes[seed % modes.length]!;
+
 /** Typical times in milliseconds, and probabilities. */
 export interface Weather {
   /** On the way between a process and the shared store, or a client. */
