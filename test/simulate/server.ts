@@ -5,27 +5,11 @@
 import type { Clock } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
-import type { Write } from '../../src/store/engine.ts';
-import { MemoryEngine } from '../../src/store/memory.ts';
 import { StoreUnavailable, type Notice, type Store } from '../../src/store.ts';
 import { epochMs, type Gate } from './clock.ts';
+import { SharedRows } from './rows.ts';
 import { performOn, recorded, storeOf, type Perform } from './store.ts';
 import type { World } from './world.ts';
-
-/** An embedded store makes leases void when it opens, because it has one process; here, while it is deaf, that write goes nowhere. */
-class ServerRows extends MemoryEngine {
-  deaf = false;
-
-  override async write(rows: Iterable<Write>): Promise<void> {
-    if (!this.deaf) await super.write(rows);
-  }
-}
-
-async function copyOf(rows: ServerRows): Promise<ServerRows> {
-  const copy = new ServerRows();
-  await copy.write([...rows.range('', '\uffff', false)]);
-  return copy;
-}
 
 /** What a step that is sent again must find unchanged. */
 interface Sending {
@@ -39,9 +23,9 @@ const writes = new Set(['saveSession', 'catalog.create', 'catalog.replace', 'cat
 /** The shared store behind the network; the time is its own. */
 export class Server {
   readonly #world: World;
-  readonly #snapshots: ServerRows[] = [];
+  readonly #snapshots: SharedRows[] = [];
   readonly #listeners = new Set<(notice: Notice) => void>();
-  #rows = new ServerRows();
+  #rows = new SharedRows();
   #store = new EmbeddedStore(this.#rows);
   up = true;
 
@@ -81,7 +65,7 @@ export class Server {
   async snapshot(): Promise<void> {
     await this.#store.ping();
     this.#world.history.entries.push({ type: 'snapshot', id: this.#snapshots.length });
-    this.#snapshots.push(await copyOf(this.#rows));
+    this.#snapshots.push(await this.#rows.copy());
   }
 
   get snapshots(): number {
@@ -90,7 +74,7 @@ export class Server {
 
   /** Another server takes over, with the state of a snapshot: leases go on as they stand there. */
   async failover(to: number): Promise<void> {
-    this.#rows = await copyOf(this.#snapshots[to]!);
+    this.#rows = await this.#snapshots[to]!.copy();
     this.#store = new EmbeddedStore(this.#rows);
     this.#rows.deaf = true;
     await this.open();
