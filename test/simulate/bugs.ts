@@ -12,6 +12,10 @@ export interface Bug {
   readonly steps?: (next: Perform, call: { readonly host: string; readonly given: readonly any[] }) => Perform;
   /** An append is answered before it is stored. */
   readonly answersEarly?: boolean;
+  /** Changes the query that a process sees. */
+  readonly query?: (query: string) => string;
+  /** What is sent to a client may overtake what was sent before. */
+  readonly overtakes?: boolean;
 }
 
 /** A bug in some steps; the others go their way. */
@@ -149,6 +153,28 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       }),
     };
   },
+  'a turn is counted with a token too many': () => ({
+    mode: 'embedded',
+    breaks: ['usage'],
+    steps: inSteps({ finishTurn: (next, [step]) => next('finishTurn', [{ ...step, turn: { ...step.turn, outputTokens: step.turn.outputTokens + 1 } }]) }),
+  }),
+  'a stream goes on a character too late': () => ({
+    mode: 'shared',
+    breaks: ['stream', 'prefix'],
+    query: (query) => query.replace(/after=(\d+)/, (_, after) => `after=${Number(after) + 1}`),
+  }),
+  'events overtake each other': () => ({ mode: 'embedded', breaks: ['stream'], overtakes: true }),
+  'a session takes turns after its time': () => ({
+    mode: 'shared',
+    breaks: ['states'],
+    steps: inSteps({
+      session: async (next, args) => {
+        const found = await next('session', args);
+        const { machine } = found?.record ?? {};
+        return found && { ...found, record: { ...found.record, expiresAt: 1e10, machine: { ...machine, context: { ...machine.context, expiresAt: 1e10 } } } };
+      },
+    }),
+  }),
   'nobody may seize what a dead process left': () => ({
     mode: 'shared',
     breaks: ['liveness', 'slots', 'presence'],

@@ -1,9 +1,10 @@
 /** Goes over the history of a run: what the store did, what it holds in the end, and what its clients were told. */
-import type { Store } from '../../src/store.ts';
+import type { Store, Turn } from '../../src/store.ts';
 import { codePoints } from '../../src/text.ts';
 import { Answers } from './answers.ts';
+import { epochMs } from './clock.ts';
 import type { History } from './history.ts';
-import { Oracle } from './oracle.ts';
+import { Oracle, type State } from './oracle.ts';
 import type { World } from './world.ts';
 
 /** What is wrong, one line each with the rule first; nothing, if all is well. `store` is what is left when all is over. */
@@ -42,7 +43,26 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
     if (found?.status !== turn.status) wrong.push(`presence: ${id} is ${found?.status}, not ${turn.status}`);
     if (finished === null) wrong.push(`liveness: ${id} was never sealed`);
   }
-  return wrong;
+  return [...wrong, ...(await checkUsage(state, store, workspaceId))];
+}
+
+/** What is counted is what was there. */
+async function checkUsage({ sessions, turns }: State, store: Store, workspaceId: string): Promise<string[]> {
+  const finished = [...turns.values()].filter((one) => one.finished !== null).map(({ turn }) => turn);
+  const sum = (count: (turn: Turn) => number): number => finished.reduce((all, turn) => all + count(turn), 0);
+  const due = {
+    sessions: sessions.size,
+    turns: finished.length,
+    failedTurns: sum(({ status }) => (status === 'failed' ? 1 : 0)),
+    inputTokens: sum(({ inputTokens }) => inputTokens),
+    outputTokens: sum(({ outputTokens }) => outputTokens),
+  };
+  const start = Math.floor(epochMs / 1000) - 86_400;
+  const buckets = await store.usage(workspaceId, { assistantIds: null, start, end: start + 2 * 86_400, bucketSeconds: 86_400 });
+  return Object.entries(due).flatMap(([name, count]) => {
+    const counted = buckets.reduce((all, bucket) => all + bucket[name as keyof typeof due], 0);
+    return counted === count ? [] : [`usage: ${counted} ${name} are counted, not ${count}`];
+  });
 }
 
 /** Every text is the beginning of what one call of the model said to that question, and a model is told what was said. */

@@ -49,10 +49,6 @@ export class SimulatedHost {
     return this.#life?.gate ?? null;
   }
 
-  get draining(): boolean {
-    return this.#life?.services.draining ?? false;
-  }
-
   /** Starts the process unless it runs; one that its disk keeps from starting is started again. */
   async start(): Promise<void> {
     if (this.#life !== null || this.#starting) return;
@@ -165,8 +161,8 @@ export class SimulatedHost {
     if (this.#life !== null) this.#life.clock.aheadMs = aheadMs;
   }
 
-  /** What the process thinks is in flight. */
-  get inFlight(): number {
-    return this.#life?.services.host.turns.inFlight ?? 0;
+  /** Its way to the store; null while there is no process. */
+  get store(): Store | null {
+    return this.#life?.services.store ?? null;
   }
 }

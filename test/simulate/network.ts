@@ -41,7 +41,8 @@ export class Connection implements Exchange {
     this.asked = asked;
     this.method = request.method;
     this.path = request.path;
-    this.query = request.query ?? '';
+    const query = request.query ?? '';
+    this.query = world.bug?.query?.(query) ?? query;
   }
 
   headers(name: string): readonly string[] {
@@ -119,7 +120,7 @@ export class Connection implements Exchange {
   }
 
   #cursor(): number | null {
-    const after = /after=(\d+)/.exec(this.query)?.[1] ?? this.#request.headers?.['last-event-id'];
+    const after = /after=(\d+)/.exec(this.#request.query ?? '')?.[1] ?? this.#request.headers?.['last-event-id'];
     return after === undefined ? null : Number(after);
   }
 
@@ -149,9 +150,11 @@ export class Connection implements Exchange {
   /** In order, however long each takes. */
   #send(arrive: () => void): void {
     if (this.gone || this.asked.over) return;
-    const { scheduler, weather } = this.#world;
+    const { scheduler, weather, bug } = this.#world;
     if (scheduler.random.chance(weather.cuts / 10)) return this.cut();
-    this.#arrivesMs = Math.max(this.#arrivesMs, scheduler.now + scheduler.random.delay(weather.netMs, 3000));
+    const arrivesMs = scheduler.now + scheduler.random.delay(weather.netMs, 3000);
+    if (bug?.overtakes) return void scheduler.after(arrivesMs - scheduler.now, () => this.asked.over || arrive());
+    this.#arrivesMs = Math.max(this.#arrivesMs, arrivesMs);
     this.#toClient.push(arrive);
     scheduler.after(this.#arrivesMs - scheduler.now, () => {
       const next = this.#toClient.shift()!;

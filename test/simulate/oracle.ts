@@ -157,6 +157,8 @@ export class Oracle {
     let taken = 0;
     for (const other of this.state.turns.values()) if (other.finished === null && other.slotUntilMs > nowMs) taken++;
     if (taken >= step.turnsInFlightMax) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${step.turnsInFlightMax}`);
+    // By the clock of the process that began it; what is known of the session's time is what it was made with.
+    if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds) this.#fault('states', `${turn.id} began after the time of ${session.id}`);
     const moved = this.#move(session, step.version, answer.version, 'begun');
     if (moved === null) return;
     if (remember) this.#remember(session.workspaceId, remember);

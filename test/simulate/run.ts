@@ -2,6 +2,7 @@
 import { draftSnapshot } from '../../src/host/assistants.ts';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
 import { makeKey } from '../../src/keys.ts';
+import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import type { Assistant, Store } from '../../src/store.ts';
@@ -121,6 +122,8 @@ async function live(world: World): Promise<void> {
   await scheduler.sleep(70_000);
   await probe(world, gossip);
   await scheduler.sleep(10_000);
+  await bereave(world, gossip);
+  await scheduler.sleep(10_000);
 }
 
 /** As many turns at once as there are slots: a slot that leaked is missing now, and one that came to be is one too many. */
@@ -140,6 +143,22 @@ async function probe(world: World, gossip: Gossip): Promise<void> {
   for (const { status, stream, json } of await Promise.all(chats)) {
     if (status !== 200 || stream?.events.at(-1)?.event !== 'turn.completed') history.wrong.push(`slots: a turn beneath the ceiling was answered ${status} ${JSON.stringify(json ?? stream?.events)}`);
   }
+}
+
+/** A process dies in the midst of a turn: by when its session must be free again (promise P5). */
+async function bereave(world: World, gossip: Gossip): Promise<void> {
+  const { seeds, history, scheduler, hosts, mode } = world;
+  const client = new Client(world, gossip, seeds.keys.at(-1)!, 'probe');
+  const sessionId = (await client.create(seeds.assistantIds.at(-1))).json.id;
+  void client.say(sessionId);
+  await scheduler.sleep(scheduler.random.between(500, 1500));
+  const host = hosts.find(({ name }) => name === history.asked.at(-1)!.host)!;
+  host.crash();
+  if (mode === 'embedded' || hosts.length === 1) void host.start();
+  await scheduler.sleep(mode === 'embedded' ? 1000 : limits.leaseMs + 1000);
+  const session = await (mode === 'embedded' ? host.store! : world.server.store).session(seeds.workspaceId, sessionId);
+  if (session?.record.machine.state !== 'open') history.wrong.push(`liveness: the session of a turn whose process died is ${session?.record.machine.state}`);
+  await host.start();
 }
 
 async function leftStore({ mode, rows, server }: World): Promise<Store> {
