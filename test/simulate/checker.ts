@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 
 /** What is wrong, one line each with the rule first; nothing, if all is well. `store` is what is left when all is over. */
 export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
-  const oracle = new Oracle();
+  const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
   const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...checkTexts(oracle, history)];
   const answers = new Answers(oracle, history, mode === 'failover');
