@@ -44,6 +44,7 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
 }
 
 function planned(random: Random, number: number): Plan {
+  if (random.chance(0.02)) return flood(random, number);
   const ending: Ending = random.chance(0.78) ? 'end' : random.pick<Ending>(['hang', 'status', 'rate_limit', 'cut']);
   const count = random.chance(0.1) ? 0 : random.between(1, 12);
   const whole = Array.from({ length: count }, (_, index) => `${number}.${index}${random.pick(words)} `);
@@ -54,6 +55,12 @@ function planned(random: Random, number: number): Plan {
 
 /** Of a provider that does well: long enough for turns to be in flight together. */
 const plain = (number: number): Plan => ({ pieces: [`${number} well`], ending: 'end', waits: [2000, 0] });
+
+/** Faster than pieces are stored one by one. */
+function flood(random: Random, number: number): Plan {
+  const pieces = Array.from({ length: 1200 }, (_, index) => `${number}.${index} `);
+  return { pieces, ending: random.pick<Ending>(['end', 'cut', 'hang']), waits: Array.from({ length: pieces.length + 1 }, () => (random.chance(0.15) ? 1 : 0)) };
+}
 
 /** In two, within a character where there is one of two halves. */
 function halves(piece: string): string[] {
