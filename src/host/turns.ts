@@ -39,8 +39,11 @@ interface RunningTurn {
 
 export type StartedTurn = { kind: 'started'; runner: TurnRunner } | { kind: 'remembered'; remembered: Remembered };
 
-/** Where nobody renews it, a lease outlives the longest turn: one process owns an embedded store, and at its death every lease is void. */
-const leaseGraceMs = 60_000;
+/**
+ * Where one process owns the store nobody renews a lease, and at that process's death every one is void. Until then it holds, wherever
+ * the wall clock jumps: a slot that lapsed under a living turn would let one more begin than the ceiling allows.
+ */
+const forever = Number.MAX_SAFE_INTEGER;
 
 export class Turns {
   readonly #sessions: Sessions;
@@ -142,7 +145,7 @@ export class Turns {
   }
 
   async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
-    const { store, ids, owner, turnMsMax } = this.#options;
+    const { store, ids, owner } = this.#options;
     const before = actor.record;
     const userMessage = message(ids.make('msg'), draft, 'user', wanted.message);
     const turn = { ...draft, messageId: ids.make('msg') };
@@ -160,7 +163,7 @@ export class Turns {
           assistantMessage: { ...message(turn.messageId, turn, 'assistant', ''), status: 'streaming' },
           turnsInFlightMax,
           owner,
-          leaseUntilMs: at + (store.leaseMs ?? turnMsMax + leaseGraceMs),
+          leaseUntilMs: store.leaseMs === null ? forever : at + store.leaseMs,
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
           nowMs: at,
         });
