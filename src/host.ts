@@ -17,6 +17,9 @@ import { limits } from './limits.ts';
 import type { Log } from './log.ts';
 import type { Notice, Store } from './store.ts';
 
+/** Of the process's random name, in the marks of sessions: 60 bits. */
+const markCharacters = 12;
+
 export class Host {
   readonly inspector = new Inspector();
   readonly workspaces: Workspaces;
@@ -45,7 +48,10 @@ export class Host {
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
     this.foreign = new ForeignTurns(store, clock);
-    this.sessions = new Sessions({ store, clock, ids, inspector, foreign: this.foreign, turnMsMax, owner: ids.secret() });
+    const owner = ids.secret();
+    let moves = 0;
+    const mark = (): string => `${owner.slice(0, markCharacters)}${(moves++).toString(36)}`;
+    this.sessions = new Sessions({ store, clock, ids, inspector, foreign: this.foreign, turnMsMax, owner, mark });
     this.turns = new Turns(this.sessions, this.workspaces);
   }
 

@@ -142,6 +142,11 @@ export interface Session {
   readonly messageCount: number;
   /** The session machine: open, streaming, ended or expired. */
   readonly machine: Snapshot;
+  /**
+   * Different for every move of the session: after a failover that forgot some, its version alone can repeat. Absent in
+   * rows of versions that had none.
+   */
+  readonly mark?: string;
 }
 
 export type StopReason = 'end' | 'aborted' | 'error' | 'expired';

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { Store, TurnPlace } from '../store.ts';
 import { indexAfter } from '../text.ts';
-import { terminalOf, TurnLog } from '../turn.ts';
+import { terminalOf, TurnLog, type Terminal } from '../turn.ts';
 
 /** One log for all readers of a turn in this process. */
 interface Followed {
@@ -97,8 +97,11 @@ export class ForeignTurns {
       log.commit(log.pieces.length);
     }
     log.withdrawn = found === null;
-    const terminal = found === null ? ({ type: 'failed', errorCode: 'assistant_unavailable' } as const) : terminalOf(found.turn);
+    const terminal = found === null ? gone(log) : terminalOf(found.turn);
     if (terminal !== null) log.close(terminal);
     return fresh !== '';
   }
 }
+
+/** A turn that is gone was withdrawn; if it had output already, a failover forgot it, and that is no verdict on the assistant. */
+const gone = (log: TurnLog): Terminal => ({ type: 'failed', errorCode: log.length === 0 ? 'assistant_unavailable' : 'api_error' });

@@ -1,13 +1,14 @@
 /**
  * What was said last in the sessions that are in use, so that a turn need not read it from the store. An entry is good
- * for the version of the session that it was kept with and no other: who moved the session elsewhere made it void.
+ * for the session as it was kept with, its version and its mark, and no other: who moved the session elsewhere made it void.
  */
 import { limits } from '../limits.ts';
-import type { Message, Session, Store } from '../store.ts';
+import type { Message, Session, Store, Versioned } from '../store.ts';
 import { codePoints } from '../text.ts';
 
 interface Entry {
   readonly version: number;
+  readonly mark: string | undefined;
   /** As many of the newest messages as a model may be given. */
   readonly messages: readonly Message[];
   /** The code points of each. */
@@ -34,12 +35,12 @@ export class Histories {
   /** The newest messages of a session at a version, oldest first; from the store if they are not at hand. */
   async of(session: Session, version: number): Promise<readonly Message[]> {
     const entry = this.#entries.get(session.id);
-    if (entry?.version === version) return entry.messages;
+    if (entry?.version === version && entry.mark === session.mark) return entry.messages;
     return this.#store.recentMessages(session.workspaceId, session.id, session.messageCount, charactersMax, limits.historyMessagesMax);
   }
 
   /** Keeps what a session's history is as of a version: `before` as it was given out, with what was said since. */
-  keep(sessionId: string, version: number, before: readonly Message[], said: readonly Message[]): void {
+  keep({ record: { id: sessionId, mark }, version }: Versioned<Session>, before: readonly Message[], said: readonly Message[]): void {
     const known = this.#entries.get(sessionId);
     const lengthsBefore = known?.messages === before ? known.lengths : before.map(({ content }) => codePoints(content));
     const messages = [...before, ...said];
@@ -52,7 +53,7 @@ export class Histories {
     this.forget(sessionId);
     const kept = lengths.slice(first);
     const weight = kept.reduce((sum, length) => sum + length + messageWeight, messageWeight);
-    this.#entries.set(sessionId, { version, messages: messages.slice(first), lengths: kept, weight });
+    this.#entries.set(sessionId, { version, mark, messages: messages.slice(first), lengths: kept, weight });
     this.#weight += weight;
     for (const [id] of this.#entries) {
       if (this.#weight <= limits.historiesCharactersMax) break;

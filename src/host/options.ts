@@ -13,6 +13,8 @@ export interface SessionsOptions {
   readonly foreign: ForeignTurns;
   /** A random name for this process as an owner of turns. */
   readonly owner: string;
+  /** A mark for a session that is about to move (see `Session`): no other move, of this process or another, has the same. */
+  mark(): string;
   /** How long a turn may run, in milliseconds. */
   readonly turnMsMax: number;
 }

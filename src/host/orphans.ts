@@ -42,7 +42,7 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   const said = await store.recentMessages(workspaceId, sessionId, turn.messageIndex, limits.historyTokensMax * 4, limits.historyMessagesMax);
   const counted = { inputTokens: estimateInputTokens(said), outputTokens: estimateTokens(codePoints(output)) };
   const sealed: Turn = { ...turn, ...ending, ...counted, endedAt: secondsOf(nowMs) };
-  const session = { ...found.record, machine: machine.snapshot() };
+  const session = { ...found.record, mark: options.mark(), machine: machine.snapshot() };
   const finished = await store.finishTurn({
     session,
     version: found.version,

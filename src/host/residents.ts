@@ -2,6 +2,7 @@
  * Live actors over the console's records: a workspace, an assistant or a key with its machine. A change is decided on the
  * live actor, committed against the version it was decided on, and seen by every request from then on.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Versioned } from '../store.ts';
@@ -95,7 +96,8 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
       const { id, workspaceId } = actor.identity;
       const found = await this.#options.catalog.read(this.#options.kind, workspaceId, id);
       if (found === null) this.population.discard(id);
-      else if (found.version !== actor.version) {
+      // After a failover that forgot some changes a version alone can repeat.
+      else if (found.version !== actor.version || !isDeepStrictEqual(found.record, actor.record)) {
         actor.machine = await this.#options.open(found.record, actor.identity);
         actor.record = found.record;
         actor.version = found.version;

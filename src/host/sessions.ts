@@ -83,6 +83,7 @@ export class Sessions {
       expiresAt,
       lastActivityAt: createdAt,
       messageCount: greeting === null ? 0 : 1,
+      mark: this.options.mark(),
       machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
     };
     const created = await store.createSession({
@@ -134,7 +135,7 @@ export class Sessions {
       const { workspaceId, id } = actor.record;
       const found = await this.#settled(workspaceId, id, actor.runner?.turnId);
       if (found === null) this.population.discard(id);
-      else if (found.version !== actor.version) adopt(actor, found);
+      else if (found.version !== actor.version || found.record.mark !== actor.record.mark) adopt(actor, found);
       return found !== null;
     });
   }
@@ -187,7 +188,7 @@ export class Sessions {
     if (over !== undefined) {
       // Retention counts from the end itself, not from when somebody noticed.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
-      const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), machine: actor.machine.snapshot() };
+      const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
       const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.version));
       if (!committed) return false;
     }

@@ -3,7 +3,7 @@ import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
-import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn } from '../store.ts';
+import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn, type Versioned } from '../store.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
@@ -39,8 +39,11 @@ interface RunningTurn {
 
 export type StartedTurn = { kind: 'started'; runner: TurnRunner } | { kind: 'remembered'; remembered: Remembered };
 
-/** Where nobody renews it, a lease outlives the longest turn: one process owns an embedded store, and at its death every lease is void. */
-const leaseGraceMs = 60_000;
+/**
+ * Where one process owns the store nobody renews a lease, and at that process's death every one is void. Until then it holds, wherever
+ * the wall clock jumps: a slot that lapsed under a living turn would let one more begin than the ceiling allows.
+ */
+const forever = Number.MAX_SAFE_INTEGER;
 
 export class Turns {
   readonly #sessions: Sessions;
@@ -142,11 +145,12 @@ export class Turns {
   }
 
   async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
-    const { store, ids, owner, turnMsMax } = this.#options;
+    const { store, ids, owner } = this.#options;
     const before = actor.record;
     const userMessage = message(ids.make('msg'), draft, 'user', wanted.message);
     const turn = { ...draft, messageId: ids.make('msg') };
-    const session: Session = { ...before, messageCount: before.messageCount + 2, lastActivityAt: secondsOf(at), machine: actor.machine.snapshot() };
+    const moved = { messageCount: before.messageCount + 2, lastActivityAt: secondsOf(at), mark: this.#options.mark() };
+    const session: Session = { ...before, ...moved, machine: actor.machine.snapshot() };
     let answer: BegunTurn | undefined;
     let held = false;
     try {
@@ -159,7 +163,7 @@ export class Turns {
           assistantMessage: { ...message(turn.messageId, turn, 'assistant', ''), status: 'streaming' },
           turnsInFlightMax,
           owner,
-          leaseUntilMs: at + (store.leaseMs ?? turnMsMax + leaseGraceMs),
+          leaseUntilMs: store.leaseMs === null ? forever : at + store.leaseMs,
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
           nowMs: at,
         });
@@ -195,9 +199,9 @@ export class Turns {
           const counted = usage ?? { inputTokens: estimateInputTokens(conversation), outputTokens: estimateTokens(length) };
           return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => {
             if (answer === 'fenced') return answer;
-            const { version, message } = answer;
-            // After a fault of the store less may be stored than was said.
-            if (length === runner.log.length) this.#histories.keep(before.id, version, history, [said, { ...message, content: runner.log.pieces.join('') }]);
+            const { session, message } = answer;
+            // What was sealed as the store had it may be less than was said.
+            if (tail !== null) this.#histories.keep(session, history, [said, { ...message, content: runner.log.pieces.join('') }]);
             return counted;
           });
         },
@@ -236,13 +240,13 @@ export class Turns {
     });
   }
 
-  /** The session's new version, and the message as it was sealed but for its content. */
+  /** The session as it is then, and the message as it was sealed but for its content. */
   #finish(
     actor: SessionActor,
     turn: Turn,
     fence: Fence,
-    tail: { position: number; text: string },
-  ): Promise<{ version: number; message: Message } | 'fenced'> {
+    tail: { position: number; text: string } | null,
+  ): Promise<{ session: Versioned<Session>; message: Message } | 'fenced'> {
     const nowMs = this.#options.clock.now();
     const ended: Turn = { ...turn, endedAt: secondsOf(nowMs) };
     const sealed: Message = {
@@ -252,8 +256,8 @@ export class Turns {
       errorCode: turn.errorCode,
     };
     return this.#close(actor, turn.id, (session, version) =>
-      this.#options.store.finishTurn({ session, version, turn: ended, message: sealed, tail, fence, nowMs }),
-    ).then((answer) => (answer === 'fenced' ? answer : { version: answer, message: sealed }));
+      this.#options.store.finishTurn({ session, version, turn: ended, message: sealed, tail: tail ?? noTail, fence, nowMs }),
+    ).then((answer) => (answer === 'fenced' ? answer : { session: answer, message: sealed }));
   }
 
   async #withdraw(actor: SessionActor, before: Session, turn: Turn, fence: Fence): Promise<void> {
@@ -265,18 +269,18 @@ export class Turns {
     );
   }
 
-  /** Tells the session that its turn is over, in one step with what that stores: the session's new version. */
+  /** Tells the session that its turn is over, in one step with what that stores: the session as it is then. */
   #close(
     actor: SessionActor,
     turnId: string,
     step: (session: Session, version: number) => Promise<Finished>,
     changes: Partial<Session> = {},
-  ): Promise<number | 'fenced'> {
+  ): Promise<Versioned<Session> | 'fenced'> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const at = this.#options.clock.now();
         actor.machine.send({ type: 'finished', at, turnId });
-        const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, machine: actor.machine.snapshot() };
+        const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: this.#options.mark(), machine: actor.machine.snapshot() };
         let fenced = false;
         const held = this.#sessions.commit(actor, session, async () => {
           const answer = await step(session, actor.version);
@@ -288,13 +292,16 @@ export class Turns {
           if (fenced) return false;
           throw error;
         });
-        if (finished) return actor.version;
+        if (finished) return { record: actor.record, version: actor.version };
         if (fenced) return 'fenced';
       }
       throw new StoreUnavailable('a session would not hold still');
     });
   }
 }
+
+/** Fits whatever is stored. */
+const noTail = { position: 0, text: '' };
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });
 

@@ -27,8 +27,11 @@ const outcomes = {
 /** What the runner does to the world, as the host has it. */
 export interface TurnEffects {
   append(position: number, text: string): Promise<'stored' | 'fenced'>;
-  /** Seals the turn; resolves with the tokens that were counted. Rejects if the store is away. */
-  finish(outcome: TurnOutcome, tail: { position: number; text: string }, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage>;
+  /**
+   * Seals the turn with its last output, or (null) as the store has it; resolves with the tokens that were counted. Rejects if the
+   * store is away, or has forgotten what the output stands behind.
+   */
+  finish(outcome: TurnOutcome, tail: { position: number; text: string } | null, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage>;
   /** Undoes a turn that failed before its first output. */
   withdraw(): Promise<void>;
   /** For the log and the metrics. */
@@ -197,7 +200,7 @@ export class TurnRunner {
     if (this.#phase !== 'streaming') return;
     this.#call?.cancel();
     this.#giveUp();
-    this.#seal(outcomes.ours, { position: this.log.stored, text: '' });
+    this.#seal(outcomes.ours, true);
   }
 
   /** Readers are not kept waiting for a store that is away. */
@@ -207,22 +210,23 @@ export class TurnRunner {
     this.#announceSettled(false);
   }
 
-  #seal(outcome: TurnOutcome, tail?: { position: number; text: string }): void {
+  /** `asItStands`: with what the store has, whatever that is; after a failover it may be less than readers have seen. */
+  #seal(outcome: TurnOutcome, asItStands = false): void {
     this.#phase = 'sealing';
     this.#timer.cancel();
-    void this.#sealOnce(outcome, tail);
+    void this.#sealOnce(outcome, asItStands);
   }
 
-  async #sealOnce(outcome: TurnOutcome, given?: { position: number; text: string }): Promise<void> {
+  async #sealOnce(outcome: TurnOutcome, asItStands = false): Promise<void> {
     if (this.#writing !== null) await this.#writing;
-    const rest = given ?? this.log.rest();
+    const tail = asItStands ? null : this.log.rest();
     try {
-      const counted = await this.#effects.finish(outcome, rest, this.#usage, given ? this.log.stored : this.log.length);
+      const counted = await this.#effects.finish(outcome, tail, this.#usage, asItStands ? this.log.stored : this.log.length);
       if (counted === 'fenced') return this.#lost();
-      this.#close(terminalFor(outcome, counted), { kind: 'begun' }, outcome.status, given === undefined);
+      this.#close(terminalFor(outcome, counted), { kind: 'begun' }, outcome.status, !asItStands);
     } catch {
       this.#giveUp();
-      this.#clock.after(sealRetryMs, () => void this.#sealOnce(outcomes.ours, { position: this.log.stored, text: '' }));
+      this.#clock.after(sealRetryMs, () => void this.#sealOnce(outcomes.ours, true));
     }
   }
 

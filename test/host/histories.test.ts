@@ -80,7 +80,7 @@ t.test('what is held is bounded, and the session used longest ago gives way', as
   const session = await scene.session();
   const large = 'x'.repeat(limits.historyTokensMax * 4);
   const fitting = Math.floor(limits.historiesCharactersMax / (large.length + 512));
-  for (let index = 0; index <= fitting; index++) histories.keep(`ses_${index}`, 1, [], said(large));
+  for (let index = 0; index <= fitting; index++) histories.keep({ record: { ...session, id: `ses_${index}` }, version: 1 }, [], said(large));
   const of = (index: number) => histories.of({ ...session, id: `ses_${index}` }, 1);
   t.equal((await of(1)).length, 1);
   t.equal((await of(fitting)).length, 1);

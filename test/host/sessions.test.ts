@@ -131,6 +131,18 @@ t.test('an abort or an end is answered while the store will not seal', async (t)
   t.ok(await host.streaming(id));
 });
 
+t.test('a wall clock that jumps frees no slot of a turn that lives', async (t) => {
+  const scene = await Scene.open({ turnsInFlightMax: 1 });
+  const [one, two] = [await scene.session({ maxCallSeconds: 86_400 }), await scene.session({ maxCallSeconds: 86_400 })];
+  const talk = await scene.streaming(one.id);
+  scene.clock.jump(3_600_000);
+  t.same(await scene.store.orphans(scene.clock.now(), 1), [], 'nor is it an orphan');
+  await t.rejects(scene.begin(two.id), { code: 'rate_limited' });
+  talk.model.end();
+  await talk.runner.over;
+  t.ok(await scene.streaming(two.id));
+});
+
 t.test('the slots are the store\'s', async (t) => {
   const one = await Scene.open({ turnsInFlightMax: 2 });
   const two = one.beside();

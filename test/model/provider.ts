@@ -140,10 +140,16 @@ export function client(t: Hooks, bounds: Partial<ProviderBounds> = {}, over: { c
 /** Time that moves only when it is told to. */
 export class ManualClock implements Clock {
   #now = 1_000_000;
+  #aheadMs = 0;
   #timers: { due: number; callback: () => void }[] = [];
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#aheadMs;
+  }
+
+  /** The wall clock is set; durations and timers know nothing of it. */
+  jump(ms: number): void {
+    this.#aheadMs += ms;
   }
 
   monotonic(): number {

@@ -145,6 +145,25 @@ t.test('after a failed batch the engine is read before anything is decided', asy
   t.equal(await made.store.output(turn.place), 'kept');
 });
 
+t.test('a budget whose rows fell with a batch is not taken for the older one on the disk', async (t) => {
+  const { scene: made, engine } = await scene();
+  const { store, workspaceId } = made;
+  const take = (keyId: string, atMs: number) => store.takeBudgets(workspaceId, keyId, [{ budget: 'requests', ceiling: 60 }], atMs);
+  await take('key_1', nowMs);
+  await store.ping();
+  await take('key_1', nowMs + 5000);
+  engine.held = true;
+  const failed = outcome(store.ping());
+  await settled();
+  engine.settle(new Error('The disk is full.'));
+  await settled();
+  t.ok(failed.error);
+  engine.held = false;
+  await take('key_2', nowMs + 6000);
+  const [taken] = await take('key_1', nowMs + 4500);
+  t.equal(taken!.remaining, 58, 'though it was full meanwhile, and the clock went back');
+});
+
 t.test('closing commits what was decided, and a closed store is unavailable', async (t) => {
   const { scene: made, engine } = await scene();
   const { store, workspaceId } = made;

@@ -22,7 +22,7 @@ export class Step<Asked, Answer> {
 
 export interface Finish {
   readonly outcome: TurnOutcome;
-  readonly tail: { readonly position: number; readonly text: string };
+  readonly tail: { readonly position: number; readonly text: string } | null;
   readonly usage: ModelUsage | null;
   readonly length: number;
 }

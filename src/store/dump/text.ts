@@ -80,6 +80,7 @@ const session = record(
     lastActivityAt: Whole(),
     messageCount: Whole(),
     machine: Snapshot(),
+    mark: Type.Optional(Text()),
   },
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
 );

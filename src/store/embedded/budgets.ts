@@ -84,6 +84,12 @@ export class Budgets {
     for (const [key, { bucket, ceiling }] of this.#held) {
       const full = bucketOf.refilled(bucket, ceiling, nowMs).level === bucketOf.full(ceiling, nowMs).level;
       if (!full || this.#unwritten.has(key)) return;
+      // A batch that failed took its rows with it: what is read from then on must be what is held.
+      const stored = this.#ledger.committed<Bucket>(key);
+      if (stored?.level !== bucket.level || stored.at !== bucket.at) {
+        this.#unwritten.set(key, bucket);
+        return;
+      }
       this.#held.delete(key);
       if (++looked === droppedPerTake) return;
     }

@@ -1,0 +1,103 @@
+/** A shared store that fails over and has forgotten the newest: less may be there, but nothing may mix (promise P4). */
+import t from 'tap';
+import { limits } from '../../src/limits.ts';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import type { Store } from '../../src/store.ts';
+import { SharedRows } from '../simulate/rows.ts';
+import { Scene, type Talk } from './scene.ts';
+
+/** Two processes on a store that can be put back to what it was. */
+async function open() {
+  const scene = await Scene.open();
+  let rows = new SharedRows();
+  await rows.write([...scene.engine.range('', '\uffff', false)]);
+  let current = new EmbeddedStore(rows);
+  await current.open(0);
+  const store = whichever<Store>(() => current, { leaseMs: limits.leaseMs, catalog: whichever(() => current.catalog) });
+  const failover = async (to: SharedRows): Promise<void> => {
+    rows = await to.copy();
+    rows.deaf = true;
+    current = new EmbeddedStore(rows);
+    await current.open(0);
+    rows.deaf = false;
+  };
+  return { one: scene.beside(store), two: scene.beside(store), snapshot: () => rows.copy(), failover };
+}
+
+/** Whatever stands there now, with some parts replaced. */
+const whichever = <T extends object>(now: () => T, parts: Partial<T> = {}): T =>
+  new Proxy({} as T, {
+    get(_, name) {
+      if (name in parts) return Reflect.get(parts, name);
+      const value: unknown = Reflect.get(now(), name);
+      return typeof value === 'function' ? value.bind(now()) : value;
+    },
+  });
+
+async function says(talk: Talk, text: string): Promise<void> {
+  const { length } = talk.runner.log.pieces;
+  talk.model.text(text);
+  while (talk.runner.log.storedPieces <= length) await null;
+}
+
+t.test('a version that came to be twice is not taken for the one that was known', async (t) => {
+  const { one, two, snapshot, failover } = await open();
+  const { id } = await one.session();
+  const talk = await one.streaming(id, 'one ');
+  const before = await snapshot();
+  await says(talk, 'two');
+  talk.model.end();
+  await talk.runner.over;
+  const known = await one.store.session(one.workspaceId, id);
+  await failover(before);
+  one.clock.advance(limits.leaseMs + 1000);
+  await two.actor(id);
+  const found = await two.store.session(two.workspaceId, id);
+  t.equal(found!.version, known!.version, 'somebody else has sealed the turn');
+  const { history, runner } = await one.begin(id);
+  t.same(history.map(({ content }) => content), ['Hello', 'one ', 'Hello'], 'the model is told what is stored');
+  void runner.stop('aborted');
+  await runner.over;
+});
+
+t.test('what the console changed is not taken for a change that was forgotten', async (t) => {
+  const { one, two, snapshot, failover } = await open();
+  const { workspaceId, assistantId } = one;
+  const before = await snapshot();
+  await one.host.assistants.move(workspaceId, assistantId, 'disable', 1);
+  await failover(before);
+  await two.host.assistants.configure(workspaceId, assistantId, (record) => ({ ...record, name: 'renamed' }));
+  one.clock.advance(limits.catalogFreshMs);
+  const actor = (await one.host.assistants.of(workspaceId, assistantId))!;
+  t.same([actor.record.name, actor.machine.state], ['renamed', 'published']);
+});
+
+t.test('a turn whose output was forgotten is sealed with what is left of it', async (t) => {
+  const { one, snapshot, failover } = await open();
+  const { id } = await one.session();
+  const talk = await one.streaming(id, 'one ');
+  const before = await snapshot();
+  await says(talk, 'two ');
+  await failover(before);
+  talk.model.text('three');
+  await talk.runner.settled;
+  t.match(talk.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
+  one.clock.advance(1000);
+  await talk.runner.over;
+  t.match((await one.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
+  t.equal(await one.state(id), 'open');
+});
+
+t.test('readers elsewhere of a turn that was forgotten hear that it was us', async (t) => {
+  const { one, two, snapshot, failover } = await open();
+  const { id } = await one.session();
+  const before = await snapshot();
+  const talk = await one.streaming(id, 'one ');
+  const log = await two.host.foreign.follow({ workspaceId: one.workspaceId, sessionId: id, turnId: talk.runner.turnId });
+  const over = new Promise<void>((resolve) => void log.follow(() => log.terminal !== null && resolve()));
+  await failover(before);
+  two.clock.advance(limits.foreignPollMs);
+  await over;
+  t.match(log.terminal, { type: 'failed', errorCode: 'api_error' });
+  t.equal(log.pieces.join(''), 'one ');
+});

@@ -1,0 +1,180 @@
+/** What clients were told, held against what the store did. */
+import { errors } from '../../src/errors.ts';
+import { codePoints, indexAfter } from '../../src/text.ts';
+import type { Asked, History, Stream, StreamEvent } from './history.ts';
+import type { Oracle, State, TurnState } from './oracle.ts';
+
+/** How long a revocation may take to be heard everywhere, in milliseconds. */
+const revocationMs = 5000;
+
+const shapes = new Set(Object.values(errors).map(({ code, status, type }) => `${status} ${type} ${code}`));
+
+/** The part of a text between two positions. */
+const between = (text: string, from: number, to: number): string => text.slice(indexAfter(text, from), indexAfter(text, to));
+
+export class Answers {
+  readonly wrong: string[] = [];
+  /** The store as it is, and as it was before each failover; what was true in any of them may have been told. */
+  readonly #states: readonly State[];
+  readonly #forgets: boolean;
+  /** The takes of the budgets that no answer has told of yet, by key and what they would tell. */
+  readonly #takes = new Map<string, number>();
+  readonly #revokedMs = new Map<string, number>();
+  /** Sessions and turns that a client knows of, since when. */
+  readonly #knownMs = new Map<string, number>();
+  /** What a request under an `Idempotency-Key` made. */
+  readonly #made = new Map<string, string>();
+  /** What was seen of a turn, and when. */
+  readonly #seen = new Map<string, { atMs: number; position: number }[]>();
+
+  constructor(oracle: Oracle, history: History, forgets: boolean) {
+    this.#states = [oracle.state, ...oracle.forgotten];
+    this.#forgets = forgets;
+    for (const { keyId, taken } of oracle.takes) this.#count(`${keyId} ${taken.remaining} ${taken.resetAt}`, 1);
+    for (const asked of history.asked) this.#learn(asked);
+  }
+
+  check(asked: Asked): void {
+    if (!asked.over) this.#fault(asked, 'liveness', 'was never answered');
+    if (asked.stream !== null) this.#stream(asked, asked.stream);
+    if (asked.status === null) return;
+    this.#standing(asked);
+    if (asked.status >= 400) return this.#failure(asked);
+    this.#remembered(asked);
+    if (asked.status === 201) this.#created(asked);
+    if (asked.path.endsWith('/end')) this.#ended(asked);
+    if (asked.path.endsWith('/abort')) this.#aborted(asked);
+    if (asked.path.endsWith('/transcript')) this.#transcript(asked);
+  }
+
+  #fault(asked: Asked, rule: string, what: string): void {
+    this.wrong.push(`${rule}: ${asked.client} at ${asked.sentMs} ms: ${asked.method} ${asked.path} ${what}`);
+  }
+
+  #count(take: string, more: number): number {
+    const count = (this.#takes.get(take) ?? 0) + more;
+    this.#takes.set(take, count);
+    return count;
+  }
+
+  /** What everybody may rely on from then on. */
+  #learn({ method, path, status, json, answeredMs, stream }: Asked): void {
+    const known = (id: string): void => void this.#knownMs.set(id, Math.min(answeredMs!, this.#knownMs.get(id) ?? Infinity));
+    if (status === 201) known(json.id);
+    const revoked = /keys\/(\w+)\/revoke$/.exec(path)?.[1];
+    if (status === 200 && revoked !== undefined) this.#revokedMs.set(revoked, Math.min(answeredMs!, this.#revokedMs.get(revoked) ?? Infinity));
+    if (stream === null) return;
+    if (method === 'POST') known(stream.turnId);
+    const seen = this.#seen.get(stream.turnId) ?? [];
+    seen.push(...stream.events.map(({ atMs, id }) => ({ atMs, position: id })));
+    this.#seen.set(stream.turnId, seen);
+  }
+
+  /** Headers that every answer has, and every authenticated one; each of these tells of a request that was counted. */
+  #standing(asked: Asked): void {
+    const { headers, status, keyId } = asked;
+    if (!headers['x-request-id']?.startsWith('req_')) this.#fault(asked, 'shape', 'has no request id');
+    if (keyId === null || status === 401) return;
+    // A store that was away before the budgets were asked has nothing to tell.
+    if (headers['x-ratelimit-remaining'] === undefined) {
+      if (status !== 503) this.#fault(asked, 'limits', `${status} without rate headers`);
+    } else if (this.#count(`${keyId} ${headers['x-ratelimit-remaining']} ${headers['x-ratelimit-reset']}`, -1) < 0) {
+      this.#fault(asked, 'limits', `was told of ${headers['x-ratelimit-remaining']} left, which no step of the store said`);
+    }
+    const revokedMs = this.#revokedMs.get(keyId);
+    if (!this.#forgets && status !== 503 && revokedMs !== undefined && asked.begunMs! > revokedMs + revocationMs) this.#fault(asked, 'states', `${status} with a revoked key`);
+  }
+
+  #failure(asked: Asked): void {
+    const { status, json, headers, path, sentMs } = asked;
+    const code = json?.error?.code;
+    if (!shapes.has(`${status} ${json?.error?.type} ${code}`) || json.request_id !== headers['x-request-id']) this.#fault(asked, 'shape', `${status} ${JSON.stringify(json)}`);
+    if (status === 500) this.#fault(asked, 'shape', 'failed for no reason of its client');
+    if (this.#forgets) return;
+    const [, sessionId, turnId] = /^\/sessions\/(\w+)(?:\/turns\/(\w+))?/.exec(path) ?? [];
+    const known = (id: string | undefined): boolean => id !== undefined && (this.#knownMs.get(id) ?? Infinity) < sentMs;
+    if ((code === 'session_not_found' && known(sessionId)) || (code === 'turn_not_found' && known(turnId))) this.#fault(asked, 'presence', code);
+  }
+
+  /** The same request made the same thing, and only the first answer does not say that it did. */
+  #remembered(asked: Asked): void {
+    const { idempotencyKey, keyId, path, status, json, stream } = asked;
+    const id = status === 201 ? json.id : stream?.turnId;
+    if (idempotencyKey === null || id === undefined || this.#forgets) return;
+    const name = `${keyId} ${path} ${idempotencyKey}`;
+    const made = this.#made.get(name) ?? id;
+    this.#made.set(name, id);
+    const withdrawn = this.#states[0]!.withdrawn.has(made);
+    if (made !== id && !withdrawn) this.#fault(asked, 'idempotency', `made ${made} and ${id}`);
+  }
+
+  #created(asked: Asked): void {
+    if (asked.keyId !== null && !this.#states.some(({ sessions }) => sessions.has(asked.json.id))) this.#fault(asked, 'presence', `made ${asked.json.id}, which is not stored`);
+  }
+
+  #ended(asked: Asked): void {
+    const { id, status } = asked.json;
+    // An end may be forgotten before it is answered.
+    if (status === 'open' && !this.#forgets) this.#fault(asked, 'states', 'was answered with an open session');
+    // By a clock that is ahead a session may look expired that is not.
+    const state = this.#states[0]!.sessions.get(id)?.session.machine.state;
+    if (!this.#forgets && state !== 'ended' && state !== 'expired') this.#fault(asked, 'presence', `left ${id} ${state}`);
+  }
+
+  #aborted(asked: Asked): void {
+    const { id, status } = asked.json;
+    if (status !== 'streaming' && !this.#versions(id).some(({ turn }) => turn.status === status)) this.#fault(asked, 'presence', `was told ${status}, which ${id} is not`);
+  }
+
+  /** What was seen before is in it. */
+  #transcript(asked: Asked): void {
+    for (const { turn_id: turnId, role, content } of asked.json.data) {
+      if (role !== 'assistant' || turnId === null) continue;
+      const length = codePoints(content);
+      if (!this.#versions(turnId).some(({ text }) => between(text, 0, length) === content)) this.#fault(asked, 'prefix', `${turnId} never said ${JSON.stringify(content)}`);
+      const seen = (this.#seen.get(turnId) ?? []).filter(({ atMs }) => atMs < asked.sentMs);
+      const most = Math.max(0, ...seen.map(({ position }) => position));
+      if (!this.#forgets && length < most) this.#fault(asked, 'prefix', `${turnId} has ${length} characters of ${most} that were seen`);
+    }
+  }
+
+  #versions(turnId: string): TurnState[] {
+    return this.#states.flatMap(({ turns, withdrawn }) => [turns.get(turnId) ?? [], withdrawn.get(turnId) ?? []].flat());
+  }
+
+  #stream(asked: Asked, { turnId, cursor, events, over }: Stream): void {
+    const versions = this.#versions(turnId);
+    let position = cursor ?? 0;
+    let seen = '';
+    for (const [index, { event, id, data }] of events.entries()) {
+      if ((event === 'turn.started') !== (index === 0 && cursor === null)) this.#fault(asked, 'stream', `${event} as event ${index}`);
+      if (event === 'message.delta') {
+        seen += data.text;
+        position += codePoints(data.text);
+      } else if (event !== 'turn.started' && index !== events.length - 1) this.#fault(asked, 'stream', `${event} before the end`);
+      if (id !== position) this.#fault(asked, 'stream', `${event} ${id} at ${position}`);
+    }
+    const from = cursor ?? 0;
+    if (seen !== '' && !versions.some(({ text }) => between(text, from, position) === seen)) {
+      this.#fault(asked, 'prefix', `saw ${JSON.stringify(seen)} from ${from} of ${turnId}: ${JSON.stringify(versions.map(({ text }) => text))}`);
+    }
+    const last = events.at(-1);
+    const isTerminal = last !== undefined && ['turn.completed', 'turn.aborted', 'error'].includes(last.event);
+    if (over === 'ended' && !isTerminal) this.#fault(asked, 'stream', `${turnId} ended after ${last?.event}`);
+    if (isTerminal && !this.#meant(last, versions, position)) this.#fault(asked, 'presence', `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${versions.map(({ turn }) => turn.status)}`);
+    const question = asked.method === 'POST' ? asked.body.message : null;
+    if (question !== null && !versions.some((turn) => turn.question === question)) this.#fault(asked, 'stream', `${turnId} answers another question`);
+  }
+
+  /** Whether the turn ended as its readers were told; `api_error` leaves open how. */
+  #meant({ event, data }: StreamEvent, versions: readonly TurnState[], position: number): boolean {
+    if (data.code === 'api_error') return true;
+    if (data.code === 'assistant_unavailable' && this.#states.some(({ withdrawn }) => versions.some(({ turn }) => withdrawn.has(turn.id)))) return true;
+    return versions.some(({ turn, text }) => {
+      if (codePoints(text) !== position) return false;
+      if (event === 'turn.aborted') return turn.status === 'aborted';
+      if (event === 'error') return turn.status === 'failed' && turn.errorCode === data.code;
+      return turn.status === 'completed' && turn.inputTokens === data.usage.input_tokens && turn.outputTokens === data.usage.output_tokens;
+    });
+  }
+}

@@ -1,0 +1,203 @@
+/** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
+import type { Fence } from '../../src/store.ts';
+import type { Perform } from './store.ts';
+import type { Mode } from './world.ts';
+
+export interface Bug {
+  /** Where it shows. */
+  readonly mode: Mode;
+  /** The rules that it breaks; any of them may find it. */
+  readonly breaks: readonly string[];
+  /** Stands before the store; `given` are the step's arguments before the server's clock was put in. */
+  readonly steps?: (next: Perform, call: { readonly host: string; readonly given: readonly any[] }) => Perform;
+  /** An append is answered before it is stored. */
+  readonly answersEarly?: boolean;
+  /** Changes the query that a process sees. */
+  readonly query?: (query: string) => string;
+  /** What is sent to a client may overtake what was sent before. */
+  readonly overtakes?: boolean;
+}
+
+/** A bug in some steps; the others go their way. */
+const inSteps =
+  (changed: Readonly<Record<string, (next: Perform, args: readonly any[], call: { host: string; given: readonly any[] }) => any>>): Bug['steps'] =>
+  (next, call) =>
+  (verb, args) =>
+    changed[verb] === undefined ? next(verb, args) : changed[verb](next, args, call);
+
+const ofTurn = (turn: { id: string }): string => turn.id;
+
+/** Made anew for each run: some remember what they saw. */
+export const bugs: Readonly<Record<string, () => Bug>> = {
+  'no fence: whoever writes to a turn is let in': () => {
+    const fences = new Map<string, Fence>();
+    const fenced = (turnId: string, fence: Fence): Fence => fences.get(turnId) ?? fence;
+    return {
+      mode: 'shared',
+      breaks: ['one writer', 'once'],
+      steps: inSteps({
+        seizeTurn: async (next, args) => {
+          const fence = await next('seizeTurn', args);
+          if (fence !== null) fences.set(args[0].turnId, fence);
+          return fence;
+        },
+        appendOutput: (next, [step]) => next('appendOutput', [{ ...step, fence: fenced(step.turnId, step.fence) }]),
+        finishTurn: (next, [step]) => next('finishTurn', [{ ...step, fence: fenced(ofTurn(step.turn), step.fence) }]),
+        renewTurn: (next, [place, fence, ...rest]) => next('renewTurn', [place, fenced(place.turnId, fence), ...rest]),
+      }),
+    };
+  },
+  'a turn is seized within its lease': () => ({
+    mode: 'shared',
+    breaks: ['one writer'],
+    steps: inSteps({ seizeTurn: (next, [place, owner, untilMs]) => next('seizeTurn', [place, owner, untilMs, Number.MAX_SAFE_INTEGER]) }),
+  }),
+  'release twice: a turn that is over frees two slots': () => {
+    let freed = 0;
+    return {
+      mode: 'shared',
+      breaks: ['slots'],
+      steps: inSteps({
+        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, turnsInFlightMax: step.turnsInFlightMax + freed }]),
+        finishTurn: (next, args) => (freed++, next('finishTurn', args)),
+      }),
+    };
+  },
+  'a withdrawn turn keeps its slot': () => {
+    let kept = 0;
+    return {
+      mode: 'embedded',
+      breaks: ['slots'],
+      steps: inSteps({
+        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, turnsInFlightMax: step.turnsInFlightMax - kept }]),
+        withdrawTurn: (next, args) => (kept++, next('withdrawTurn', args)),
+      }),
+    };
+  },
+  'answer before commit, over the network': () => ({ mode: 'shared', breaks: ['prefix', 'presence'], answersEarly: true }),
+  'answer before commit, to the disk': () => ({ mode: 'embedded', breaks: ['prefix', 'presence', 'one order', 'one writer'], answersEarly: true }),
+  'a finish is answered and never stored': () => ({
+    mode: 'embedded',
+    breaks: ['presence', 'liveness'],
+    steps: inSteps({ finishTurn: async (_, [step]) => ({ outcome: 'finished', version: step.version + 1 }) }),
+  }),
+  'an end is answered and never stored': () => ({
+    mode: 'shared',
+    breaks: ['presence', 'one order'],
+    steps: inSteps({ saveSession: async (_, [, version]) => version + 1 }),
+  }),
+  'a piece that is sent again is stored again': () => {
+    const lengths = new Map<string, number>();
+    return {
+      mode: 'shared',
+      breaks: ['one writer', 'prefix', 'presence'],
+      steps: inSteps({
+        appendOutput: async (next, [step]) => {
+          const position = lengths.get(step.turnId) ?? 0;
+          const answer = await next('appendOutput', [{ ...step, position }]);
+          if (answer !== 'fenced') lengths.set(step.turnId, position + [...step.text].length);
+          return answer;
+        },
+      }),
+    };
+  },
+  'no comparison: a session is stored over whatever moved it': () => {
+    const versions = new Map<string, number>();
+    const moved = async (next: Perform, verb: string, [first, ...rest]: readonly any[], id: string): Promise<any> => {
+      const version = versions.get(id);
+      const over = verb === 'saveSession' ? [first, version ?? rest[0]] : [{ ...first, version: version ?? first.version }];
+      const answer = await next(verb, over);
+      const now = typeof answer === 'number' ? answer : answer?.version;
+      if (now !== undefined) versions.set(id, now);
+      return answer;
+    };
+    const ofSession = (verb: string) => (next: Perform, args: readonly any[]) => moved(next, verb, args, (args[0].session ?? args[0]).id);
+    return {
+      mode: 'shared',
+      breaks: ['one order', 'one writer', 'states'],
+      steps: inSteps(Object.fromEntries(['saveSession', 'beginTurn', 'finishTurn', 'withdrawTurn'].map((verb) => [verb, ofSession(verb)]))),
+    };
+  },
+  'an Idempotency-Key is forgotten': () => ({
+    mode: 'shared',
+    breaks: ['idempotency'],
+    steps: inSteps({
+      createSession: (next, [step]) => next('createSession', [{ ...step, remember: null }]),
+      beginTurn: (next, [step]) => next('beginTurn', [{ ...step, remember: null }]),
+    }),
+  }),
+  'each process has budgets of its own': () => ({
+    mode: 'shared',
+    breaks: ['limits'],
+    steps: inSteps({ takeBudgets: (next, [workspaceId, keyId, ...rest], { host }) => next('takeBudgets', [workspaceId, `${keyId}-${host.split('.')[0]}`, ...rest]) }),
+  }),
+  'budgets go by the clock of whoever asks': () => ({
+    mode: 'shared',
+    breaks: ['limits'],
+    steps: inSteps({ takeBudgets: (next, [workspaceId, keyId, budgets], { given }) => next('takeBudgets', [workspaceId, keyId, budgets, given[3]]) }),
+  }),
+  'a request that is refused costs nothing': () => {
+    const refused = new Map<string, any[]>();
+    return {
+      mode: 'embedded',
+      breaks: ['limits'],
+      steps: inSteps({
+        takeBudgets: (next, args) => {
+          const [, keyId, , nowMs] = args;
+          const known = refused.get(keyId);
+          if (known !== undefined && nowMs < known[1]) return known[0];
+          const taken = next('takeBudgets', args);
+          if (!taken.at(-1).passed) refused.set(keyId, [taken, nowMs + taken.at(-1).retryAfterSeconds * 1000]);
+          return taken;
+        },
+      }),
+    };
+  },
+  'a turn is counted with a token too many': () => ({
+    mode: 'embedded',
+    breaks: ['usage'],
+    steps: inSteps({ finishTurn: (next, [step]) => next('finishTurn', [{ ...step, turn: { ...step.turn, outputTokens: step.turn.outputTokens + 1 } }]) }),
+  }),
+  'a stream goes on a character too late': () => ({
+    mode: 'shared',
+    breaks: ['stream', 'prefix'],
+    query: (query) => query.replace(/after=(\d+)/, (_, after) => `after=${Number(after) + 1}`),
+  }),
+  'events overtake each other': () => ({ mode: 'embedded', breaks: ['stream'], overtakes: true }),
+  'a session takes turns after its time': () => ({
+    mode: 'shared',
+    breaks: ['states'],
+    steps: inSteps({
+      session: async (next, args) => {
+        const found = await next('session', args);
+        const { machine } = found?.record ?? {};
+        return found && { ...found, record: { ...found.record, expiresAt: 1e10, machine: { ...machine, context: { ...machine.context, expiresAt: 1e10 } } } };
+      },
+    }),
+  }),
+  'nobody may seize what a dead process left': () => ({
+    mode: 'shared',
+    breaks: ['liveness', 'slots', 'presence'],
+    steps: inSteps({ seizeTurn: async () => null }),
+  }),
+  'an ended session is stored as open': () => ({
+    mode: 'embedded',
+    breaks: ['states', 'liveness'],
+    steps: inSteps({ saveSession: (next, [session, version]) => next('saveSession', [{ ...session, machine: { ...session.machine, state: 'open' } }, version]) }),
+  }),
+  'a revoked key is never heard of': () => {
+    const known = new Map<string, any>();
+    return {
+      mode: 'shared',
+      breaks: ['states'],
+      steps: inSteps({
+        'catalog.read': async (next, args) => {
+          if (args[0] !== 'key') return next('catalog.read', args);
+          const found = known.get(args[2]) ?? (await next('catalog.read', args));
+          known.set(args[2], found);
+          return found;
+        },
+      }),
+    };
+  },
+};

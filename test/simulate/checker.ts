@@ -1,0 +1,90 @@
+/** Goes over the history of a run: what the store did, what it holds in the end, and what its clients were told. */
+import type { Store, Turn } from '../../src/store.ts';
+import { codePoints } from '../../src/text.ts';
+import { Answers } from './answers.ts';
+import { epochMs } from './clock.ts';
+import type { History } from './history.ts';
+import { Oracle, type State } from './oracle.ts';
+import type { World } from './world.ts';
+
+/** What is wrong, one line each with the rule first; nothing, if all is well. `store` is what is left when all is over. */
+export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
+  const oracle = new Oracle(mode === 'embedded');
+  for (const entry of history.entries) oracle.hear(entry);
+  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...checkTexts(oracle, history)];
+  const answers = new Answers(oracle, history, mode === 'failover');
+  for (const asked of history.asked) answers.check(asked);
+  return [...new Set([...wrong, ...answers.wrong])];
+}
+
+/** The store holds what it said it took, and nothing is in flight. */
+async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): Promise<string[]> {
+  const wrong: string[] = [];
+  const slots = await store.turnsInFlight(workspaceId);
+  if (slots !== 0) wrong.push(`slots: ${slots} are taken when all is over`);
+  for (const [id, known] of state.sessions) {
+    const found = await store.session(workspaceId, id);
+    if (found === null || found.version !== known.version || found.record.machine.state !== known.session.machine.state) {
+      wrong.push(`presence: ${id} is ${found?.record.machine.state} in version ${found?.version}, not ${known.session.machine.state} in ${known.version}`);
+      continue;
+    }
+    const said: string[] = [];
+    for (let after: string | null = null, more = true; more; more = after !== null) {
+      const page = await store.messages(workspaceId, id, { limit: 100, after, order: 'asc' });
+      said.push(...page.items.map(({ content }) => content));
+      after = page.next;
+    }
+    const due = [...(known.greeting === null ? [] : [known.greeting]), ...known.turnIds.flatMap((turnId) => [state.turns.get(turnId)!.question, state.turns.get(turnId)!.text])];
+    if (JSON.stringify(said) !== JSON.stringify(due)) wrong.push(`presence: ${id} says ${JSON.stringify(said)}, not ${JSON.stringify(due)}`);
+    if (found.record.messageCount !== due.length) wrong.push(`presence: ${id} counts ${found.record.messageCount} messages of ${due.length}`);
+  }
+  for (const [id, { turn, finished }] of state.turns) {
+    const found = await store.turn(workspaceId, turn.sessionId, id);
+    if (found?.status !== turn.status) wrong.push(`presence: ${id} is ${found?.status}, not ${turn.status}`);
+    if (finished === null) wrong.push(`liveness: ${id} was never sealed`);
+  }
+  return [...wrong, ...(await checkUsage(state, store, workspaceId))];
+}
+
+/** What is counted is what was there. */
+async function checkUsage({ sessions, turns }: State, store: Store, workspaceId: string): Promise<string[]> {
+  const finished = [...turns.values()].filter((one) => one.finished !== null).map(({ turn }) => turn);
+  const sum = (count: (turn: Turn) => number): number => finished.reduce((all, turn) => all + count(turn), 0);
+  const due = {
+    sessions: sessions.size,
+    turns: finished.length,
+    failedTurns: sum(({ status }) => (status === 'failed' ? 1 : 0)),
+    inputTokens: sum(({ inputTokens }) => inputTokens),
+    outputTokens: sum(({ outputTokens }) => outputTokens),
+  };
+  const start = Math.floor(epochMs / 1000) - 86_400;
+  const buckets = await store.usage(workspaceId, { assistantIds: null, start, end: start + 2 * 86_400, bucketSeconds: 86_400 });
+  return Object.entries(due).flatMap(([name, count]) => {
+    const counted = buckets.reduce((all, bucket) => all + bucket[name as keyof typeof due], 0);
+    return counted === count ? [] : [`usage: ${counted} ${name} are counted, not ${count}`];
+  });
+}
+
+/** Every text is the beginning of what one call of the model said to that question, and a model is told what was said. */
+function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
+  const wrong: string[] = [];
+  const turns = [...forgotten, state].flatMap(({ turns, withdrawn }) => [...turns.values(), ...withdrawn.values()]);
+  const saidTo = grouped(said, ({ question }) => question);
+  const askedIn = grouped(turns, ({ question }) => question);
+  for (const { question, text, turn } of turns) {
+    const calls = saidTo.get(question) ?? [];
+    if (text !== '' && !calls.some((call) => call.text.toWellFormed().startsWith(text))) wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${question}`);
+    if (turn.status === 'completed' && !calls.some((call) => call.text === text)) wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
+  }
+  for (const { question, messages } of said) {
+    const told = JSON.stringify(messages.slice(0, -1).map(({ content }) => content));
+    if (!askedIn.get(question)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${question}`);
+  }
+  return wrong;
+}
+
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}

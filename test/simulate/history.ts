@@ -1,0 +1,110 @@
+/** All that happened in a run, for the checker; and a digest of it, by which two runs are the same run. */
+import { createHash } from 'node:crypto';
+import type { ModelMessage } from '../../src/model.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** A step as the store took it: `nowMs` is the time that it went by. */
+export interface StepEntry {
+  readonly type: 'step';
+  readonly host: string;
+  readonly verb: string;
+  readonly args: readonly any[];
+  readonly answer: any;
+  readonly atMs: number;
+}
+
+export type Entry =
+  | StepEntry
+  /** The store's state here can be come back to. */
+  | { readonly type: 'snapshot'; readonly id: number }
+  /** The store is as it was at that snapshot. */
+  | { readonly type: 'failover'; readonly to: number }
+  /** A bucket of the budgets as it was handed to the disk, and when it got there: what a later process begins with. */
+  | { readonly type: 'bucket'; readonly key: string; readonly bucket: { level: number; at: number }; readonly committed: boolean }
+  /** A process has an embedded store open; whoever had it before is dead. */
+  | { readonly type: 'opened' };
+
+export interface StreamEvent {
+  readonly event: string;
+  readonly id: number;
+  readonly data: any;
+  readonly atMs: number;
+}
+
+export interface Stream {
+  readonly turnId: string;
+  /** Null: from the beginning. */
+  readonly cursor: number | null;
+  readonly events: StreamEvent[];
+  /** `ended` by the server, `cut` by the network or a crash, `left` by the client. */
+  over: 'ended' | 'cut' | 'left' | null;
+}
+
+/** A request as its client knows it. */
+export interface Asked {
+  readonly client: string;
+  readonly host: string;
+  readonly keyId: string | null;
+  readonly method: string;
+  readonly path: string;
+  readonly body: any;
+  readonly idempotencyKey: string | null;
+  readonly sentMs: number;
+  /** When the process began with it; null if it never did. */
+  begunMs: number | null;
+  answeredMs: number | null;
+  status: number | null;
+  headers: Readonly<Record<string, string>>;
+  json: any;
+  stream: Stream | null;
+  /** Nothing more will come. */
+  over: boolean;
+}
+
+/** A call of the model, with all the text that it would have given. */
+export interface Said {
+  readonly host: string;
+  readonly question: string;
+  readonly messages: readonly ModelMessage[];
+  readonly text: string;
+}
+
+export class History {
+  readonly entries: Entry[] = [];
+  readonly asked: Asked[] = [];
+  readonly said: Said[] = [];
+  /** What the hosts logged as errors. */
+  readonly logged: string[] = [];
+  /** What was wrong already while it happened. */
+  readonly wrong: string[] = [];
+  readonly #scheduler: Scheduler;
+  readonly #hash = createHash('sha256');
+  readonly #tell: ((line: string) => void) | null;
+
+  /** `tell` is given each line as it is written. */
+  constructor(scheduler: Scheduler, tell: ((line: string) => void) | null) {
+    this.#scheduler = scheduler;
+    this.#tell = tell;
+  }
+
+  note(line: string): void {
+    const timed = `${String(this.#scheduler.now).padStart(7)} ${line}`;
+    this.#hash.update(timed);
+    this.#tell?.(timed);
+  }
+
+  step(host: string, verb: string, args: readonly any[], answer: any, atMs: number): void {
+    this.entries.push({ type: 'step', host, verb, args, answer, atMs });
+    this.note(`${host} ${verb} ${brief(args)} → ${brief(answer)}`);
+  }
+
+  digest(): string {
+    return this.#hash.copy().digest('hex');
+  }
+}
+
+/** Short enough to read, long enough to tell two runs apart. */
+function brief(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'undefined';
+  return text.length <= 160 ? text : `${text.slice(0, 140)}… ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+}

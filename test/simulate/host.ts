@@ -1,0 +1,168 @@
+/** A process of the server: all that `main.ts` would construct, between a simulated store and a simulated edge. */
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { Host } from '../../src/host.ts';
+import { openMetrics } from '../../src/metrics.ts';
+import { openPipeline, type Pipeline } from '../../src/pipeline.ts';
+import type { Services } from '../../src/services.ts';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import type { Store } from '../../src/store.ts';
+import { openVault } from '../../src/vault.ts';
+import { Gate, SimulatedClock } from './clock.ts';
+import { Disk } from './disk.ts';
+import { simulatedModel } from './model.ts';
+import type { Connection } from './network.ts';
+import { seededIds } from './random.ts';
+import { linkTo } from './server.ts';
+import { performOn, recorded, storeOf } from './store.ts';
+import { operatorToken, type World } from './world.ts';
+
+/** How long a turn may run, in milliseconds: short, so that the limit is met. */
+export const turnMsMax = 20_000;
+
+const metrics = openMetrics(() => ({}), () => 0, () => 0, () => ({ count: 0, seconds: 0 }));
+
+/** From one start to the death that ends it. */
+interface Life {
+  readonly gate: Gate;
+  readonly clock: SimulatedClock;
+  readonly services: Services;
+  readonly pipeline: Pipeline;
+}
+
+export class SimulatedHost {
+  readonly name: string;
+  readonly #world: World;
+  readonly #connections = new Set<Connection>();
+  #life: Life | null = null;
+  #starts = 0;
+  #starting = false;
+  #aheadMs = 0;
+
+  constructor(world: World, name: string) {
+    this.#world = world;
+    this.name = name;
+  }
+
+  /** The gate of the process that takes requests now; null while there is none. */
+  get gate(): Gate | null {
+    return this.#life?.gate ?? null;
+  }
+
+  /** Starts the process unless it runs; one that its disk keeps from starting is started again. */
+  async start(): Promise<void> {
+    if (this.#life !== null || this.#starting) return;
+    this.#starting = true;
+    for (;;) {
+      const failed = await this.#begin().then(
+        () => false,
+        () => true,
+      );
+      if (!failed) break;
+      await this.#world.scheduler.sleep(1000);
+    }
+    this.#starting = false;
+  }
+
+  async #begin(): Promise<void> {
+    const { scheduler, history, mode } = this.#world;
+    const gate = new Gate(scheduler);
+    const clock = new SimulatedClock(scheduler, gate, this.#aheadMs);
+    const ids = seededIds(scheduler.random, clock);
+    const name = `${this.name}.${++this.#starts}`;
+    const store = mode === 'embedded' ? await this.#embedded(name, gate, clock) : linkTo(this.#world, this.name, name, gate, clock);
+    const log = pino({ level: 'error', base: null, timestamp: false }, { write: (line: string) => this.#logged(name, line) });
+    const host = new Host(store, clock, ids, log, turnMsMax);
+    const models = new Map([['simulated', simulatedModel(this.#world, gate, name)]]);
+    const vault = openVault('a secret of thirty-two characters', ids);
+    const rest = { operatorToken, baseUrlProblem: () => null, openapi: () => '{}', draining: false };
+    const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, ...rest };
+    this.#life = { gate, clock, services, pipeline: openPipeline(services) };
+    history.note(`${name} started`);
+    void host.start();
+  }
+
+  #logged(name: string, line: string): void {
+    const { history } = this.#world;
+    history.logged.push(line);
+    history.note(`${name} logged ${line.trim().replaceAll(/\\n.*?"/g, '"')}`);
+  }
+
+  /** The store within the process. It goes on beside the gate: what it hears of its disk is the disk's affair, what it answers waits for the process. */
+  async #embedded(name: string, gate: Gate, clock: SimulatedClock): Promise<Store> {
+    const { rows, history, bug } = this.#world;
+    const disk = new Disk(this.#world, rows);
+    this.#world.disk = disk;
+    history.entries.push({ type: 'opened' });
+    const inner = new EmbeddedStore(disk);
+    await inner.open(clock.now());
+    const plain = performOn(inner);
+    const perform = recorded(history, name, (verb, args) => (bug?.steps?.(plain, { host: name, given: args }) ?? plain)(verb, args), () => clock.now());
+    const parts = { leaseMs: null, open: async () => {}, close: () => inner.close(), watch: inner.watch.bind(inner) };
+    return storeOf(parts, (verb, args) => {
+      const answer = perform(verb, args);
+      return answer instanceof Promise ? gate.pass(answer) : answer;
+    });
+  }
+
+  /** A request has arrived. */
+  take(connection: Connection): void {
+    const life = this.#life;
+    if (life === null) return connection.cut();
+    this.#connections.add(connection);
+    connection.gate = life.gate;
+    life.gate.enter(() => {
+      connection.begin();
+      void life.pipeline(connection);
+    });
+  }
+
+  left(connection: Connection): void {
+    this.#connections.delete(connection);
+  }
+
+  pause(): void {
+    this.#life?.gate.pause();
+  }
+
+  resume(): void {
+    this.#life?.gate.resume();
+  }
+
+  /** As by `kill -9`: nothing of it goes on, and what it had sent may still arrive. */
+  crash(): void {
+    const life = this.#life;
+    if (life === null) return;
+    this.#life = null;
+    life.gate.kill();
+    if (this.#world.mode === 'embedded') {
+      this.#world.disk?.die();
+      this.#world.disk = null;
+    }
+    for (const connection of [...this.#connections]) this.#world.scheduler.after(this.#world.scheduler.random.between(0, 50), () => connection.cut());
+    this.#connections.clear();
+  }
+
+  /** As by SIGTERM, with less patience; resolves when the process has gone. */
+  async drain(): Promise<void> {
+    const life = this.#life;
+    if (life === null) return;
+    life.services.draining = true;
+    await life.services.host.turns.drain(3000, 2000);
+    if (this.#life !== life) return;
+    life.services.host.close();
+    await life.services.store.close();
+    if (this.#life === life) this.crash();
+  }
+
+  /** Sets the wall clock anew. */
+  jump(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+    if (this.#life !== null) this.#life.clock.aheadMs = aheadMs;
+  }
+
+  /** Its way to the store; null while there is no process. */
+  get store(): Store | null {
+    return this.#life?.services.store ?? null;
+  }
+}

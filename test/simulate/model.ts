@@ -1,0 +1,70 @@
+/** A provider that takes its time, fails, hangs, cuts characters in two, and says nothing twice. */
+import type { Model, ModelFailure } from '../../src/model.ts';
+import type { Gate } from './clock.ts';
+import type { Random } from './random.ts';
+import type { World } from './world.ts';
+
+type Ending = 'end' | 'hang' | ModelFailure;
+
+interface Plan {
+  readonly pieces: readonly string[];
+  readonly ending: Ending;
+  /** Milliseconds before each piece, and before the end. */
+  readonly waits: readonly number[];
+}
+
+const words = ['one', 'two', 'drei', 'öä', '😀', '👍🏽', 'x', ' ', '\n', 'a longer piece of text'] as const;
+
+export function simulatedModel({ scheduler, history, weather }: World, gate: Gate, host: string): Model {
+  return {
+    provider: 'simulated',
+    needsCredential: false,
+    start({ messages }, sink) {
+      const number = history.said.length;
+      const plan = weather.modelErrs ? planned(scheduler.random, number) : plain(number);
+      const question = messages.at(-1)?.content ?? '';
+      history.said.push({ host, question, messages, text: plan.pieces.join('') });
+      let cancelled = false;
+      let at = 0;
+      const next = (): void => {
+        if (cancelled) return;
+        if (at < plan.pieces.length) sink.text(plan.pieces[at]!);
+        else if (plan.ending === 'end') return sink.end();
+        else if (plan.ending !== 'hang') return sink.failed(plan.ending);
+        at++;
+        wait();
+      };
+      const wait = (): void => {
+        if (at < plan.waits.length) scheduler.after(plan.waits[at]!, () => gate.enter(next));
+      };
+      wait();
+      return { cancel: () => void (cancelled = true) };
+    },
+  };
+}
+
+function planned(random: Random, number: number): Plan {
+  if (random.chance(0.02)) return flood(random, number);
+  const ending: Ending = random.chance(0.78) ? 'end' : random.pick<Ending>(['hang', 'status', 'rate_limit', 'cut']);
+  const count = random.chance(0.1) ? 0 : random.between(1, 12);
+  const whole = Array.from({ length: count }, (_, index) => `${number}.${index}${random.pick(words)} `);
+  const pieces = whole.flatMap((piece) => (random.chance(0.2) ? halves(piece) : [piece]));
+  const typicalMs = random.pick([5, 60, 400]);
+  return { pieces, ending, waits: Array.from({ length: pieces.length + 1 }, (_, at) => random.delay(at === 0 ? 300 : typicalMs, 8000)) };
+}
+
+/** Of a provider that does well: long enough for turns to be in flight together. */
+const plain = (number: number): Plan => ({ pieces: [`${number} well`], ending: 'end', waits: [2000, 0] });
+
+/** Faster than pieces are stored one by one. */
+function flood(random: Random, number: number): Plan {
+  const pieces = Array.from({ length: 1200 }, (_, index) => `${number}.${index} `);
+  return { pieces, ending: random.pick<Ending>(['end', 'cut', 'hang']), waits: Array.from({ length: pieces.length + 1 }, () => (random.chance(0.15) ? 1 : 0)) };
+}
+
+/** In two, within a character where there is one of two halves. */
+function halves(piece: string): string[] {
+  const high = [...piece.matchAll(/[\ud800-\udbff]/g)][0];
+  const at = high === undefined ? 1 : high.index + 1;
+  return [piece.slice(0, at), piece.slice(at)];
+}

@@ -1,0 +1,279 @@
+/**
+ * What the store should hold, worked out from the steps that it says it took, one after the other: who owns a turn, what text it
+ * has, which slots are taken, how full a bucket is. It shares the buckets' arithmetic with the store and nothing else.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import * as bucketOf from '../../machines/budget.ts';
+import { sessionMachine, type SessionContext } from '../../machines/session.ts';
+import type {
+  AppendOutput, BeginTurn, CreateSession, Fence, FinishTurn, Key, Remembered, Session, Taken, Turn, TurnPlace, WithdrawTurn,
+} from '../../src/store.ts';
+import { codePoints, indexAfter } from '../../src/text.ts';
+import type { Entry, StepEntry } from './history.ts';
+
+export interface TurnState {
+  readonly turn: Turn;
+  readonly question: string;
+  /** What was said in the session before, without what was empty. */
+  readonly before: readonly string[];
+  readonly fence: Fence;
+  readonly leaseUntilMs: number;
+  readonly slotUntilMs: number;
+  readonly text: string;
+  readonly begun: { readonly version: number; readonly fence: Fence };
+  readonly finished: { readonly version: number; readonly fence: Fence } | null;
+}
+
+export interface SessionState {
+  readonly session: Session;
+  readonly version: number;
+  /** The turns in order. */
+  readonly turnIds: readonly string[];
+  readonly greeting: string | null;
+}
+
+/** All of it at one moment; states are replaced and never changed. */
+export interface State {
+  sessions: Map<string, SessionState>;
+  turns: Map<string, TurnState>;
+  withdrawn: Map<string, TurnState>;
+  memories: Map<string, Remembered>;
+  buckets: Map<string, bucketOf.Bucket>;
+  keys: Map<string, Key>;
+}
+
+const copyOf = (state: State): State => Object.fromEntries(Object.entries(state).map(([name, map]) => [name, new Map(map)])) as unknown as State;
+
+/** Where the machine lets a session go, in one event or by staying. */
+const ways = new Set(
+  Object.entries(sessionMachine.config.states!).flatMap(([from, { on }]: [string, any]) =>
+    Object.values(on).flatMap((transitions) => [transitions].flat().map((transition: any) => `${from} → ${transition.target ?? from}`)),
+  ),
+);
+
+const same = (a: Fence, b: Fence): boolean => a.epoch === b.epoch && a.owner === b.owner;
+const brief = ({ epoch, owner }: Fence): string => `${epoch} ${owner.slice(0, 4)}`;
+const activeTurnOf = (session: Session): string | null => (session.machine.context as SessionContext).activeTurnId;
+
+export class Oracle {
+  state: State = { sessions: new Map(), turns: new Map(), withdrawn: new Map(), memories: new Map(), buckets: new Map(), keys: new Map() };
+  /** What a failover made forgotten, as it was then. */
+  readonly forgotten: State[] = [];
+  readonly takes: { keyId: string; taken: Taken }[] = [];
+  readonly wrong: string[] = [];
+  readonly #snapshots: State[] = [];
+  /** One process has the store to itself: while it lives its turns do, whatever its clock says. */
+  readonly #alone: boolean;
+  #persisted = new Map<string, bucketOf.Bucket>();
+
+  constructor(alone: boolean) {
+    this.#alone = alone;
+  }
+
+  hear(entry: Entry): void {
+    if (entry.type === 'snapshot') this.#snapshots[entry.id] = copyOf(this.state);
+    else if (entry.type === 'failover') {
+      this.forgotten.push(this.state);
+      this.state = copyOf(this.#snapshots[entry.to]!);
+    } else if (entry.type === 'opened') this.#opened();
+    else if (entry.type === 'bucket') this.#bucket(entry);
+    else this.#step(entry);
+  }
+
+  /** What was not written is forgotten, and every lease is void. */
+  #opened(): void {
+    this.state.buckets = new Map(this.#persisted);
+    for (const [id, turn] of this.state.turns) if (turn.finished === null) this.state.turns.set(id, { ...turn, leaseUntilMs: 0, slotUntilMs: 0 });
+  }
+
+  #bucket({ key, bucket, committed }: Entry & { type: 'bucket' }): void {
+    if (committed) this.#persisted.set(key, bucket);
+    else if (!isDeepStrictEqual(bucket, this.state.buckets.get(key))) this.#fault('limits', `${key} is written as ${JSON.stringify(bucket)}`);
+  }
+
+  #fault(rule: string, what: string): void {
+    this.wrong.push(`${rule}: ${what}`);
+  }
+
+  #step({ verb, args, answer, atMs }: StepEntry): void {
+    const steps: Readonly<Record<string, () => void>> = {
+      createSession: () => this.#create(args[0], answer),
+      saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
+      beginTurn: () => answer.outcome === 'begun' && this.#begin(args[0], answer),
+      appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
+      renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
+      seizeTurn: () => answer !== null && this.#seize(args[0], answer, args[2], args[3]),
+      finishTurn: () => answer.outcome === 'finished' && this.#finish(args[0], answer.version),
+      withdrawTurn: () => answer.outcome === 'finished' && this.#withdraw(args[0], answer.version),
+      takeBudgets: () => this.#take(args[0], args[1], args[2], atMs, answer),
+      'catalog.create': () => args[0] === 'key' && this.state.keys.set(args[1].id, args[1]),
+      'catalog.replace': () => args[0] === 'key' && answer !== null && this.#key(args[1]),
+    };
+    steps[verb]?.();
+  }
+
+  #create({ session, greeting, remember, nowMs }: CreateSession, answer: { outcome: string; remembered?: Remembered }): void {
+    const earlier = remember && this.#remembered(session.workspaceId, remember, nowMs);
+    if (answer.outcome === 'remembered') {
+      if (earlier?.resultId !== answer.remembered?.resultId) this.#fault('idempotency', `${answer.remembered?.resultId} is remembered and not ${earlier?.resultId}`);
+      return;
+    }
+    if (this.state.sessions.has(session.id)) return;
+    if (earlier) this.#fault('idempotency', `${session.id} was made beside ${earlier.resultId}`);
+    if (remember) this.#remember(session.workspaceId, remember);
+    this.state.sessions.set(session.id, { session, version: 1, turnIds: [], greeting: greeting?.content ?? null });
+  }
+
+  #remembered(workspaceId: string, { scope, key }: Remembered, nowMs: number): Remembered | null {
+    const known = this.state.memories.get(`${workspaceId} ${scope} ${key}`);
+    return known !== undefined && known.untilMs > nowMs ? known : null;
+  }
+
+  #remember(workspaceId: string, remember: Remembered): void {
+    this.state.memories.set(`${workspaceId} ${remember.scope} ${remember.key}`, remember);
+  }
+
+  /** A session in its next version: made of the one before and by a way that the machine has. */
+  #move(session: Session, before: number, version: number, how: string): SessionState | null {
+    const known = this.state.sessions.get(session.id);
+    if (known === undefined) {
+      this.#fault('presence', `${session.id} was ${how} and never made`);
+      return null;
+    }
+    if (known.version !== before || version !== before + 1) this.#fault('one order', `${session.id} was ${how} as version ${version} of ${before}, and it had ${known.version}`);
+    const way = `${known.session.machine.state} → ${session.machine.state}`;
+    if (!ways.has(way)) this.#fault('states', `${session.id} went ${way}`);
+    if ((session.machine.state === 'streaming') !== (activeTurnOf(session) !== null) && session.machine.state !== 'ended' && session.machine.state !== 'expired') {
+      this.#fault('states', `${session.id} is ${session.machine.state} with the turn ${activeTurnOf(session)}`);
+    }
+    const moved = { ...known, session, version };
+    this.state.sessions.set(session.id, moved);
+    return moved;
+  }
+
+  #begin(step: BeginTurn, answer: { version: number; fence: Fence }): void {
+    const { session, turn, remember, nowMs } = step;
+    const known = this.state.turns.get(turn.id);
+    if (known !== undefined) {
+      if (!isDeepStrictEqual(known.begun, { version: answer.version, fence: answer.fence })) this.#fault('once', `${turn.id} began twice`);
+      return;
+    }
+    const earlier = this.state.sessions.get(session.id);
+    if (earlier !== undefined && activeTurnOf(earlier.session) !== null) this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);
+    let taken = 0;
+    for (const other of this.state.turns.values()) if (other.finished === null && other.slotUntilMs > (this.#alone ? 0 : nowMs)) taken++;
+    if (taken >= step.turnsInFlightMax) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${step.turnsInFlightMax}`);
+    // By the clock of the process that began it; what is known of the session's time is what it was made with.
+    if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds) this.#fault('states', `${turn.id} began after the time of ${session.id}`);
+    const moved = this.#move(session, step.version, answer.version, 'begun');
+    if (moved === null) return;
+    if (remember) this.#remember(session.workspaceId, remember);
+    this.state.turns.set(turn.id, {
+      turn,
+      question: step.userMessage.content,
+      before: this.said(moved),
+      fence: answer.fence,
+      leaseUntilMs: step.leaseUntilMs,
+      slotUntilMs: step.leaseUntilMs,
+      text: '',
+      begun: { version: answer.version, fence: answer.fence },
+      finished: null,
+    });
+    this.state.sessions.set(session.id, { ...moved, turnIds: [...moved.turnIds, turn.id] });
+  }
+
+  /** Whatever a writer does, it must own the turn. */
+  #owned(turnId: string, fence: Fence, what: string): TurnState | null {
+    const known = this.state.turns.get(turnId);
+    if (known !== undefined && same(known.fence, fence) && known.finished === null) return known;
+    this.#fault('one writer', `${brief(fence)} ${what} ${turnId} of ${known === undefined ? 'nobody' : brief(known.fence)}`);
+    return null;
+  }
+
+  #append({ turnId, fence, position, text, leaseUntilMs }: AppendOutput): void {
+    const known = this.#owned(turnId, fence, 'wrote to');
+    if (known === null) return;
+    const lease = leaseUntilMs === undefined ? {} : this.#prolonged(known, leaseUntilMs);
+    this.state.turns.set(turnId, { ...known, ...lease, text: this.#longer(known, position, text) });
+  }
+
+  #longer({ text, turn }: TurnState, position: number, more: string): string {
+    const stored = codePoints(text);
+    if (position > stored) this.#fault('one writer', `${turn.id} has a hole from ${stored} to ${position}`);
+    return text + more.slice(indexAfter(more, stored - position));
+  }
+
+  #prolonged({ slotUntilMs }: TurnState, untilMs: number): { leaseUntilMs: number; slotUntilMs: number } {
+    return { leaseUntilMs: untilMs, slotUntilMs: slotUntilMs === 0 ? 0 : untilMs };
+  }
+
+  #renew({ turnId }: TurnPlace, fence: Fence, untilMs: number): void {
+    const known = this.#owned(turnId, fence, 'renewed');
+    if (known !== null) this.state.turns.set(turnId, { ...known, ...this.#prolonged(known, untilMs) });
+  }
+
+  #seize({ turnId }: TurnPlace, fence: Fence, untilMs: number, nowMs: number): void {
+    const known = this.state.turns.get(turnId);
+    if (known === undefined || known.finished !== null) return this.#fault('one writer', `${brief(fence)} seized ${turnId}, which is over`);
+    if (same(known.fence, fence)) return;
+    if (fence.epoch !== known.fence.epoch + 1) this.#fault('one writer', `${turnId} went from ${brief(known.fence)} to ${brief(fence)}`);
+    if (known.leaseUntilMs > nowMs) this.#fault('one writer', `${brief(fence)} seized ${turnId} within the lease of ${brief(known.fence)}`);
+    this.state.turns.set(turnId, { ...known, fence, leaseUntilMs: untilMs, slotUntilMs: 0 });
+  }
+
+  #finish({ session, version, turn, fence, tail }: FinishTurn, moved: number): void {
+    const finished = this.state.turns.get(turn.id)?.finished;
+    if (finished) {
+      if (!isDeepStrictEqual(finished, { version: moved, fence })) this.#fault('once', `${turn.id} was finished twice`);
+      return;
+    }
+    const known = this.#owned(turn.id, fence, 'finished');
+    if (known === null) return;
+    const text = this.#longer(known, tail.position, tail.text);
+    this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
+    this.#move(session, version, moved, 'finished');
+    if (activeTurnOf(session) !== null) this.#fault('states', `${session.id} has a turn that is finished`);
+  }
+
+  #withdraw({ session, version, turn, fence }: WithdrawTurn, moved: number): void {
+    if (this.state.withdrawn.has(turn.id)) return;
+    const known = this.#owned(turn.id, fence, 'withdrew');
+    if (known === null) return;
+    this.state.turns.delete(turn.id);
+    this.state.withdrawn.set(turn.id, known);
+    for (const [key, { resultId }] of this.state.memories) if (resultId === turn.id) this.state.memories.delete(key);
+    const state = this.#move(session, version, moved, 'withdrawn');
+    if (state !== null) this.state.sessions.set(session.id, { ...state, turnIds: state.turnIds.filter((id) => id !== turn.id) });
+  }
+
+  #take(workspaceId: string, keyId: string, budgets: readonly { budget: string; ceiling: number }[], nowMs: number, answer: readonly Taken[]): void {
+    // Every route that is asked here has one budget.
+    for (const [index, { budget, ceiling }] of budgets.entries()) {
+      const name = `budget/${workspaceId}/${keyId}/${budget}`;
+      const { passed, bucket } = bucketOf.take(this.state.buckets.get(name) ?? bucketOf.full(ceiling, nowMs), ceiling, nowMs);
+      const told = answer[index]!;
+      const due = {
+        budget,
+        passed,
+        remaining: bucketOf.remaining(bucket),
+        retryAfterSeconds: passed ? 0 : bucketOf.retryAfterSeconds(bucket, ceiling),
+        resetAt: bucketOf.resetAt(bucket, ceiling),
+      };
+      if (!isDeepStrictEqual(told, due)) this.#fault('limits', `${keyId} was told ${JSON.stringify(told)} and is due ${JSON.stringify(due)}`);
+      this.state.buckets.set(name, bucket);
+      this.takes.push({ keyId, taken: told });
+    }
+  }
+
+  #key(key: Key): void {
+    const before = this.state.keys.get(key.id);
+    if (before?.machine.state === 'revoked' && key.machine.state !== 'revoked') this.#fault('states', `${key.id} went revoked → ${key.machine.state}`);
+    this.state.keys.set(key.id, key);
+  }
+
+  /** What a model may be told of a session, without what is empty. */
+  said({ greeting, turnIds }: SessionState): string[] {
+    const turns = turnIds.map((id) => this.state.turns.get(id)!).flatMap(({ question, text }) => [question, text]);
+    return [...(greeting === null ? [] : [greeting]), ...turns].filter((text) => text.trim() !== '');
+  }
+}

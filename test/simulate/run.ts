@@ -1,0 +1,169 @@
+/** One run: a world from a seed, its story, its end in fair weather, and the checker's verdict. */
+import { draftSnapshot } from '../../src/host/assistants.ts';
+import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
+import { makeKey } from '../../src/keys.ts';
+import { limits } from '../../src/limits.ts';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { MemoryEngine } from '../../src/store/memory.ts';
+import type { Assistant, Store } from '../../src/store.ts';
+import type { Bug } from './bugs.ts';
+import { check } from './checker.ts';
+import { Client, Gossip, runOperator } from './clients.ts';
+import { epochMs } from './clock.ts';
+import { runFaults } from './faults.ts';
+import { History } from './history.ts';
+import { SimulatedHost } from './host.ts';
+import { Random, seededIds } from './random.ts';
+import { Scheduler } from './scheduler.ts';
+import { Server } from './server.ts';
+import { clearUp, drawWeather, type Mode, type Seeds, type World } from './world.ts';
+
+export interface Verdict {
+  readonly seed: number;
+  readonly mode: Mode;
+  /** What the checker found, one line each; nothing if all is well. */
+  readonly wrong: readonly string[];
+  /** Two runs with the same digest are the same run. */
+  readonly digest: string;
+  readonly requests: number;
+}
+
+export interface RunOptions {
+  readonly bug?: Bug | null;
+  /** Is given the story, line by line. */
+  readonly tell?: ((line: string) => void) | null;
+}
+
+/** How long clients act and things go wrong, in simulated milliseconds, and how long all of it may take to come to rest. */
+const storyMs = 60_000;
+const restMs = 200_000;
+
+const createdAt = Math.floor(epochMs / 1000) - 60;
+
+export async function run(seed: number, mode: Mode, { bug = null, tell = null }: RunOptions = {}): Promise<Verdict> {
+  const world = await build(seed, mode, bug, tell);
+  const { scheduler, history, weather, hosts } = world;
+  let over = false;
+  const story = live(world).then(() => (over = true));
+  const rested = await scheduler.run(() => over, storyMs + restMs);
+  if (rested) await story;
+  else history.wrong.push('liveness: the run does not come to rest');
+  for (const host of hosts) host.crash();
+  clearUp(weather);
+  const store = await leftStore(world);
+  const wrong = await check(world, store);
+  return { seed, mode, wrong, digest: history.digest(), requests: history.asked.length };
+}
+
+async function build(seed: number, mode: Mode, bug: Bug | null, tell: RunOptions['tell']): Promise<World> {
+  const random = new Random(seed);
+  const scheduler = new Scheduler(random);
+  const history = new History(scheduler, tell ?? null);
+  const rows = new MemoryEngine();
+  const hosts: SimulatedHost[] = [];
+  const parts = { mode, scheduler, history, weather: drawWeather(random), bug, rows, disk: null, cutOff: new Set<string>(), hosts };
+  const world = { ...parts, seeds: null as unknown as Seeds, server: null as unknown as Server };
+  world.server = new Server(world);
+  if (mode !== 'embedded') await world.server.open();
+  const store = mode === 'embedded' ? new EmbeddedStore(rows) : world.server.store;
+  if (mode === 'embedded') await store.open(epochMs);
+  world.seeds = await plant(store, random);
+  for (let number = 1; number <= (mode === 'embedded' ? 1 : random.between(2, 4)); number++) hosts.push(new SimulatedHost(world, `h${number}`));
+  return world;
+}
+
+/** What the console would have made before the first request. */
+async function plant(store: Store, random: Random): Promise<Seeds> {
+  const ids = seededIds(random, { now: () => epochMs - 60_000 });
+  const workspaceId = ids.make('wks');
+  const turnsInFlightMax = random.between(2, 4);
+  await store.catalog.create('workspace', { id: workspaceId, name: 'w', retentionDays: 30, turnsInFlightMax, createdAt, updatedAt: createdAt });
+  const assistantIds: string[] = [];
+  for (const maxCallSeconds of [random.between(5, 60), 3600, 7200]) {
+    const id = ids.make('asst');
+    assistantIds.push(id);
+    await store.catalog.create('assistant', assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null));
+  }
+  const keys = [];
+  for (const requests of [random.between(5, 100), random.between(20, 200), 10_000]) {
+    const { publicId, text, digest } = makeKey(ids);
+    const id = keyIdOf(publicId);
+    const limits = { requests, speech: 30, transcriptionTokens: 10 };
+    const rest = { workspaceId, publicId, digest, name: 'k', assistantIds: null, expiresAt: null, limits, createdAt, revokedAt: null };
+    await store.catalog.create('key', { id, ...rest, machine: activeSnapshot(null) });
+    keys.push({ id, text });
+  }
+  return { workspaceId, turnsInFlightMax, assistantIds, keys };
+}
+
+function assistant(id: string, workspaceId: string, maxCallSeconds: number, greeting: string | null): Assistant {
+  const model = { provider: 'simulated', name: 'm', credentialId: null, systemPrompt: null, temperature: null, outputTokensMax: null };
+  const channels = { voice: false, link: false, widget: false };
+  const rest = { name: 'a', description: null, visitorFields: [], voice: null, link: null, createdAt, updatedAt: createdAt };
+  return { id, workspaceId, greeting, channels, maxCallSeconds, model, ...rest, machine: { ...draftSnapshot(false), state: 'published' } };
+}
+
+async function live(world: World): Promise<void> {
+  const { scheduler, hosts, seeds, weather, history } = world;
+  const { random } = scheduler;
+  await Promise.all(hosts.map((host) => host.start()));
+  const gossip = new Gossip();
+  const clients = Array.from({ length: random.between(2, 6) }, (_, index) => new Client(world, gossip, random.pick(seeds.keys), `c${index}`));
+  const acting = Promise.all([...clients.map((client) => client.run(storyMs)), runOperator(world, storyMs)]);
+  await runFaults(world, storyMs);
+  clearUp(weather);
+  history.note('the weather clears up');
+  for (const host of hosts) {
+    host.resume();
+    await host.start();
+  }
+  await acting;
+  // Whatever is in flight has a time limit, and whatever a dead process left is found by a sweep.
+  await scheduler.sleep(70_000);
+  await probe(world, gossip);
+  await scheduler.sleep(10_000);
+  await bereave(world, gossip);
+  await scheduler.sleep(10_000);
+}
+
+/** As many turns at once as there are slots: a slot that leaked is missing now, and one that came to be is one too many. */
+async function probe(world: World, gossip: Gossip): Promise<void> {
+  const { seeds, history, scheduler } = world;
+  const client = new Client(world, gossip, seeds.keys.at(-1)!, 'probe');
+  const sessions: string[] = [];
+  while (sessions.length <= seeds.turnsInFlightMax) {
+    const created = await client.create(seeds.assistantIds.at(-1));
+    if (created.status !== 201) return void history.wrong.push(`liveness: no session could be made: ${created.status} ${JSON.stringify(created.json)}`);
+    sessions.push(created.json.id);
+  }
+  const chats = sessions.slice(1).map((id) => client.say(id));
+  await scheduler.sleep(1000);
+  const last = await client.say(sessions[0]!);
+  if (last.status !== 429) history.wrong.push(`slots: turn ${sessions.length} of ${seeds.turnsInFlightMax} was answered ${last.status}`);
+  for (const { status, stream, json } of await Promise.all(chats)) {
+    if (status !== 200 || stream?.events.at(-1)?.event !== 'turn.completed') history.wrong.push(`slots: a turn beneath the ceiling was answered ${status} ${JSON.stringify(json ?? stream?.events)}`);
+  }
+}
+
+/** A process dies in the midst of a turn: by when its session must be free again (promise P5). */
+async function bereave(world: World, gossip: Gossip): Promise<void> {
+  const { seeds, history, scheduler, hosts, mode } = world;
+  const client = new Client(world, gossip, seeds.keys.at(-1)!, 'probe');
+  const sessionId = (await client.create(seeds.assistantIds.at(-1))).json.id;
+  void client.say(sessionId);
+  await scheduler.sleep(scheduler.random.between(500, 1500));
+  const host = hosts.find(({ name }) => name === history.asked.at(-1)!.host)!;
+  host.crash();
+  if (mode === 'embedded' || hosts.length === 1) void host.start();
+  await scheduler.sleep(mode === 'embedded' ? 1000 : limits.leaseMs + 1000);
+  const session = await (mode === 'embedded' ? host.store! : world.server.store).session(seeds.workspaceId, sessionId);
+  if (session?.record.machine.state !== 'open') history.wrong.push(`liveness: the session of a turn whose process died is ${session?.record.machine.state}`);
+  await host.start();
+}
+
+async function leftStore({ mode, rows, server }: World): Promise<Store> {
+  if (mode !== 'embedded') return server.store;
+  const store = new EmbeddedStore(rows);
+  await store.open(epochMs);
+  return store;
+}

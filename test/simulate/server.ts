@@ -1,0 +1,193 @@
+/**
+ * The store that processes share, and their ways to it over a network that delays, reorders, loses requests and replies,
+ * and sends again, as the one in front of Redis does.
+ */
+import type { Clock } from '../../src/clock.ts';
+import { limits } from '../../src/limits.ts';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { StoreUnavailable, type Notice, type Store } from '../../src/store.ts';
+import { epochMs, type Gate } from './clock.ts';
+import { SharedRows } from './rows.ts';
+import { performOn, recorded, storeOf, type Perform } from './store.ts';
+import type { World } from './world.ts';
+
+/** What a step that is sent again must find unchanged. */
+interface Sending {
+  untilMs?: number;
+  answer?: Promise<unknown>;
+}
+
+/** Steps that nothing in them tells apart from a second sending: the server remembers their answers. */
+const writes = new Set(['saveSession', 'catalog.create', 'catalog.replace', 'catalog.remove']);
+
+/** The shared store behind the network; the time is its own. */
+export class Server {
+  readonly #world: World;
+  readonly #snapshots: SharedRows[] = [];
+  readonly #listeners = new Set<(notice: Notice) => void>();
+  #rows = new SharedRows();
+  #store = new EmbeddedStore(this.#rows);
+  up = true;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async open(): Promise<void> {
+    await this.#store.open(this.nowMs);
+    await this.#store.watch((notice) => this.#tell(notice));
+  }
+
+  get nowMs(): number {
+    return epochMs + this.#world.scheduler.now;
+  }
+
+  get store(): Store {
+    return this.#store;
+  }
+
+  watch(listener: (notice: Notice) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  perform(host: string, verb: string, args: readonly any[], sending: Sending): Promise<unknown> {
+    if (writes.has(verb) && sending.answer !== undefined) return sending.answer;
+    const { history, bug } = this.#world;
+    const plain = performOn(this.#store);
+    const perform = recorded(history, host, bug?.steps?.(plain, { host, given: args }) ?? plain, () => this.nowMs);
+    const answer = Promise.resolve(perform(verb, byServersClock(verb, args, this.nowMs, sending)));
+    sending.answer = answer;
+    return answer;
+  }
+
+  /** Keeps the state as it is, for a failover to come back to; the budgets are written first. */
+  async snapshot(): Promise<void> {
+    await this.#store.ping();
+    this.#world.history.entries.push({ type: 'snapshot', id: this.#snapshots.length });
+    this.#snapshots.push(await this.#rows.copy());
+  }
+
+  get snapshots(): number {
+    return this.#snapshots.length;
+  }
+
+  /** Another server takes over, with the state of a snapshot: leases go on as they stand there. */
+  async failover(to: number): Promise<void> {
+    this.#rows = await this.#snapshots[to]!.copy();
+    this.#store = new EmbeddedStore(this.#rows);
+    this.#rows.deaf = true;
+    await this.open();
+    this.#rows.deaf = false;
+    this.#world.history.entries.push({ type: 'failover', to });
+    this.#tell({ type: 'missed' });
+  }
+
+  #tell(notice: Notice): void {
+    for (const listener of this.#listeners) listener(notice);
+  }
+}
+
+/** Leases and memories come as durations: when they end is for the server's clock to say. */
+function byServersClock(verb: string, args: readonly any[], now: number, sending: Sending): readonly any[] {
+  const [step] = args;
+  const until = (untilMs: number, nowMs: number): number => now + untilMs - nowMs;
+  const remember = (nowMs: number) => step.remember && { ...step.remember, untilMs: until(step.remember.untilMs, nowMs) };
+  switch (verb) {
+    case 'createSession':
+      return [{ ...step, remember: remember(step.nowMs), nowMs: now }];
+    case 'beginTurn':
+      return [{ ...step, remember: remember(step.nowMs), leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
+    case 'appendOutput':
+      return step.leaseUntilMs === undefined ? args : [{ ...step, leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
+    case 'finishTurn':
+      return [{ ...step, nowMs: now }];
+    case 'renewTurn':
+      return [args[0], args[1], until(args[2], args[3]), now];
+    case 'seizeTurn':
+      return [args[0], args[1], (sending.untilMs ??= until(args[2], args[3])), now];
+    case 'orphans':
+    case 'sweep':
+      return [now, args[1]];
+    case 'remembered':
+    case 'takeBudgets':
+      return [args[0], args[1], args[2], now];
+    default:
+      return args;
+  }
+}
+
+/** Pauses before a further try, as in front of Redis. */
+const pauses = [20, 60, 200, 400] as const;
+
+/** Tries again while there is time, and never sends what has been given up. */
+function within(clock: Clock, send: (sending: Sending) => Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const sending: Sending = {};
+    let over = false;
+    let tries = 0;
+    const end = (settle: () => void): void => {
+      over = true;
+      deadline.cancel();
+      settle();
+    };
+    const deadline = clock.after(limits.redisCallMs, () => end(() => reject(new StoreUnavailable('The store did not answer in time.'))));
+    const attempt = (): void => {
+      if (over) return;
+      send(sending).then(
+        (told) => end(() => resolve(told)),
+        (error: Error) => {
+          const pause = pauses[tries++];
+          if (error instanceof RangeError && tries > 3) end(() => reject(error));
+          else if (pause === undefined) end(() => reject(new StoreUnavailable('The store is away.')));
+          else clock.after(pause, attempt);
+        },
+      );
+    };
+    attempt();
+  });
+}
+
+/** One process's way to the server. */
+export function linkTo(world: World, machine: string, host: string, gate: Gate, clock: Clock): Store {
+  const { server, scheduler, weather, bug } = world;
+  const { random } = scheduler;
+  const send = (verb: string, args: readonly any[], sending: Sending): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const later = (callback: () => void): unknown => scheduler.after(random.delay(weather.netMs, 300), () => gate.enter(callback));
+      // A connection that breaks is noticed, or nothing is ever heard again.
+      const broken = (): unknown => random.chance(0.7) && later(() => reject(new Error('The connection is broken.')));
+      if (!server.up || world.cutOff.has(machine)) return broken();
+      const lost = random.chance(weather.losesRequests);
+      const wayMs = random.chance(weather.isLate) ? random.between(500, 6000) : random.delay(weather.netMs, 1000);
+      scheduler.after(wayMs, () => {
+        if (lost || !server.up) return broken();
+        const silent = random.chance(weather.losesReplies);
+        server.perform(host, verb, args, sending).then(
+          (answer) => (silent || world.cutOff.has(machine) ? broken() : later(() => resolve(answer))),
+          (error) => later(() => reject(error)),
+        );
+      });
+    });
+  const call: Perform = (verb, args) => {
+    const answer = within(clock, (sending) => send(verb, args, sending));
+    if (!bug?.answersEarly || verb !== 'appendOutput') return answer;
+    answer.catch(() => {});
+    return Promise.resolve('stored');
+  };
+  return storeOf(
+    {
+      leaseMs: limits.leaseMs,
+      open: async () => {},
+      close: async () => {},
+      watch: async (listener) => {
+        const unwatch = server.watch((notice) => {
+          if (random.chance(weather.losesNotices) || world.cutOff.has(machine)) return;
+          scheduler.after(random.delay(weather.netMs, 500), () => gate.enter(() => listener(notice)));
+        });
+        return async () => unwatch();
+      },
+    },
+    call,
+  );
+}

@@ -1,0 +1,89 @@
+/** What a run is made of: who is there, and what the weather is like. */
+import type { Disk } from './disk.ts';
+import type { MemoryEngine } from '../../src/store/memory.ts';
+import type { Bug } from './bugs.ts';
+import type { History } from './history.ts';
+import type { SimulatedHost } from './host.ts';
+import type { Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Server } from './server.ts';
+
+/** One process that owns its store; several on a shared one; and such whose store fails over and forgets. */
+export const modes = ['embedded', 'shared', 'failover'] as const;
+export type Mode = (typeof modes)[number];
+
+/** The mode of a seed that is given none. */
+export const modeOf = (seed: number): Mode => modes[seed % modes.length]!;
+
+/** Typical times in milliseconds, and probabilities. */
+export interface Weather {
+  /** On the way between a process and the shared store, or a client. */
+  netMs: number;
+  losesRequests: number;
+  losesReplies: number;
+  /** A request to the store arrives when its sender has given up. */
+  isLate: number;
+  losesNotices: number;
+  /** A client's connection breaks. */
+  cuts: number;
+  /** A reader is slow for a while. */
+  slowReaders: number;
+  diskMs: number;
+  diskFails: number;
+  /** The model fails, hangs and takes its time. */
+  modelErrs: boolean;
+}
+
+/** Nothing goes wrong. */
+const calm = { losesRequests: 0, losesReplies: 0, isLate: 0, losesNotices: 0, cuts: 0, slowReaders: 0, diskFails: 0, modelErrs: false, netMs: 2 };
+
+/** Each run has a weather of its own, so that what needs much of one fault and none of another comes up too. */
+export function drawWeather(random: Random): Weather {
+  const often = (probability: number): number => (random.chance(0.5) ? 0 : random.next() * probability);
+  return {
+    netMs: random.pick([1, 3, 20, 60]),
+    losesRequests: often(0.1),
+    losesReplies: often(0.1),
+    isLate: often(0.05),
+    losesNotices: often(1),
+    cuts: often(0.3),
+    slowReaders: often(0.3),
+    diskMs: random.pick([1, 5, 30]),
+    diskFails: often(0.03),
+    modelErrs: true,
+  };
+}
+
+export const clearUp = (weather: Weather): void => void Object.assign(weather, calm);
+
+export interface ClientKey {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** What is in the store before the first request. */
+export interface Seeds {
+  readonly workspaceId: string;
+  readonly turnsInFlightMax: number;
+  readonly assistantIds: readonly string[];
+  readonly keys: readonly ClientKey[];
+}
+
+export interface World {
+  readonly mode: Mode;
+  readonly scheduler: Scheduler;
+  readonly history: History;
+  readonly weather: Weather;
+  readonly bug: Bug | null;
+  /** Of the shared modes. */
+  readonly server: Server;
+  /** Of the embedded mode: what is on its disk, and the process that has it open. */
+  readonly rows: MemoryEngine;
+  disk: Disk | null;
+  /** Processes that do not reach the server. */
+  readonly cutOff: Set<string>;
+  readonly hosts: readonly SimulatedHost[];
+  readonly seeds: Seeds;
+}
+
+export const operatorToken = 'the operator';
