@@ -39,22 +39,24 @@ const kinds: Readonly<Record<string, keyof Ids>> = {
   ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace' } as const),
 };
 
+const modelFields = { 'model.credential_id': 'credential', 'voice.credential_id': 'voiceCredential' } as const;
+
 /** A body that is taken, and where ids stand in it. A row that takes a body without one here fails the test. */
 const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Readonly<Record<string, keyof Ids>> }>> = {
   'POST /sessions': { body: ({ assistant }) => ({ assistant_id: assistant }), fields: { assistant_id: 'assistant' } },
   'POST /sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}': { body: () => ({ name: 'taken over' }) },
-  'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: { 'model.credential_id': 'credential' } },
-  'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: { 'model.credential_id': 'credential' } },
+  'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: modelFields },
+  'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
   'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/credentials': { body: () => ({ kind: 'model', provider: 'openai', api_key: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { body: () => ({ api_key: 'taken over' }) },
 };
 
-function modelOf({ credential }: Ids): object {
-  return { name: 'taken over', model: { provider: 'openai', name: 'm', credential_id: credential } };
+function modelOf({ credential, voiceCredential }: Ids): object {
+  return { name: 'taken over', model: { provider: 'openai', name: 'm', credential_id: credential }, voice: { provider: 'openai', credential_id: voiceCredential } };
 }
 
 function positionsOf(route: Route): Position[] {
