@@ -23,6 +23,7 @@ const engineRefusals: Readonly<Record<Edge, readonly { readonly why: string; rea
   ],
   node: [
     { why: 'a method that its parser does not know', of: ({ method }) => !nodeMethods.test(method) },
+    { why: 'a tab behind the one word of Transfer-Encoding', of: (_, pieces) => /^transfer-encoding:[^\r\n]*\t\r$/im.test(pieces.join('')) },
     { why: 'CONNECT, which asks for a tunnel', of: ({ method }) => method === 'CONNECT' },
   ],
 };
