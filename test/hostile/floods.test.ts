@@ -1,0 +1,98 @@
+/** Clients who take and never give: slow heads, slow bodies, slow readers, and connections by the thousand (promise P21). */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { edges } from '../api/house.ts';
+import { synthetic } from '../api/talk.ts';
+import { RawClient } from '../edge/harness.ts';
+import { healthy } from './barrage.ts';
+import { openWorld, type World } from './world.ts';
+
+for (const edge of edges) {
+  t.test(edge, async (t) => {
+    const world = await openWorld(t, edge, { env: { PARLEY_LOG: 'silent' } });
+    await t.test('slow writers', (t) => slowWriters(t, world));
+    await t.test('slow readers', (t) => slowReaders(t, world));
+    await t.test('connections that say nothing', (t) => silent(t, world));
+    await t.test('connections that are reset', (t) => resets(t, world));
+  });
+}
+
+/** Served well, as others are while this lasts. */
+async function serves(t: Test, world: World, name: string): Promise<void> {
+  for (let round = 0; round < 10; round++) await healthy(world);
+  const session = await world.house.session(world.ids.assistants);
+  const stream = await world.house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Hello' } });
+  t.equal((await stream.rest()).at(-1)!.event, 'turn.completed', `${name}: others are served`);
+}
+
+async function slowWriters(t: Test, world: World): Promise<void> {
+  const key = `Authorization: Bearer ${world.house.key}\r\n`;
+  const begun = [
+    'G',
+    'GET /assistants HTTP/1.1\r\nHost: x\r\nX-',
+    `POST /sessions HTTP/1.1\r\nHost: x\r\n${key}Content-Length: 1000\r\n\r\n{`,
+    `POST /sessions HTTP/1.1\r\nHost: x\r\n${key}Transfer-Encoding: chunked\r\n\r\n3e8\r\n{`,
+    `POST /sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{`,
+  ];
+  const clients = Array.from({ length: 300 }, () => new RawClient(world.port));
+  await Promise.all(clients.map((client, index) => client.send(begun[index % begun.length]!)));
+  await serves(t, world, '300 slow writers');
+  for (let byte = 0; byte < 5; byte++) await Promise.all(clients.map((client) => client.over || client.send(' ')));
+  await serves(t, world, 'a byte at a time');
+  await gone(t, world, clients);
+}
+
+/** A turn as long as one may be, read by nobody. */
+async function slowReaders(t: Test, world: World): Promise<void> {
+  const { house, port } = world;
+  const assistant = await synthetic(house, `tokens=1500,text=${'x'.repeat(100)}`);
+  const { id } = await house.session(assistant.id);
+  const stream = await house.stream(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
+  await stream.rest();
+  const before = residentBytes(world);
+  const clients = Array.from({ length: 100 }, () => new RawClient(port));
+  for (const client of clients) client.socket.pause();
+  const again = `GET /sessions/${id}/turns/${stream.turnId}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\n\r\n`;
+  await Promise.all(clients.map((client) => client.send(again)));
+  await serves(t, world, '100 slow readers');
+  const perReader = (residentBytes(world) - before) / clients.length;
+  t.ok(perReader < 2 * 1024 * 1024, `${Math.round(perReader / 1024)} KiB of memory for each`);
+  await gone(t, world, clients);
+}
+
+async function silent(t: Test, world: World): Promise<void> {
+  const clients = Array.from({ length: 1000 }, () => new RawClient(world.port));
+  await Promise.all(clients.map(({ socket }) => (socket.connecting ? once(socket, 'connect') : null)));
+  await serves(t, world, '1,000 connections');
+  await gone(t, world, clients);
+}
+
+async function resets(t: Test, world: World): Promise<void> {
+  const request = `GET /assistants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.house.key}\r\n\r\n`;
+  const clients = Array.from({ length: 500 }, () => new RawClient(world.port));
+  await Promise.all(
+    clients.map(async (client, index) => {
+      if (index % 2 === 0) await client.send(request);
+      client.socket.resetAndDestroy();
+    }),
+  );
+  await serves(t, world, '500 resets');
+  await gone(t, world, clients);
+}
+
+/** Nothing of them stays: the server lets go of every connection. */
+async function gone(t: Test, world: World, clients: readonly RawClient[]): Promise<void> {
+  for (const client of clients) client.destroy();
+  if (!existsSync('/proc/self/fd')) return;
+  while (descriptors(world) > 100) await healthy(world);
+  t.pass('every connection is let go of');
+}
+
+const descriptors = ({ house }: World): number => readdirSync(`/proc/${house.child.pid}/fd`).length;
+
+/** As the system counts it; 0 where it does not say. */
+function residentBytes({ house }: World): number {
+  if (!existsSync('/proc/self/status')) return 0;
+  return 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${house.child.pid}/status`, 'utf8'))?.[1] ?? 0);
+}
