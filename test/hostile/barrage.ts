@@ -1,8 +1,9 @@
 /** Sends hostile requests many at a time and holds every outcome to the judge, and the server to its health after each lot. */
 import fc from 'fast-check';
 import { RawClient } from '../edge/harness.ts';
+import type { Pieces } from './changes.ts';
 import { Judge } from './judge.ts';
-import { hostileRequests, type Pieces } from './requests.ts';
+import { hostileRequests } from './requests.ts';
 import type { World } from './world.ts';
 
 export interface Runs {

@@ -3,6 +3,7 @@
  * server of its own, or faults of a provider behind it. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
  */
 import { parseArgs } from 'node:util';
+import { found } from '../secrets/canaries.ts';
 import { throwFaults } from '../secrets/fault-run.ts';
 import { openScene } from '../secrets/scene.ts';
 import { barrage } from './barrage.ts';
@@ -33,7 +34,11 @@ print(`${values.what} on ${edge}, ${times} times, seed ${seed}\n`);
 try {
   if (values.what === 'faults') {
     let done = 0;
-    await throwFaults(await openScene(owner, { env: { PARLEY_EDGE: edge } }), { seed, times, onRun: () => onProgress(++done) });
+    const scene = await openScene(owner, { env: { PARLEY_EDGE: edge } });
+    await throwFaults(scene, { seed, times, onRun: () => onProgress(++done) });
+    const told = Buffer.concat([...scene.relay.kept.values(), Buffer.from(scene.house.stdout() + scene.house.stderr())]);
+    const leaked = found(told, scene.canaries.filter(({ name }) => ['provider', 'credential', 'operator', 'secret', 'message'].includes(name)));
+    if (leaked.length > 0) throw new Error(`where a client or the log has it: ${leaked.join(', ')}`);
   } else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
   print('\nnothing failed\n');
 } catch (error) {

@@ -2,11 +2,9 @@
 import fc from 'fast-check';
 import type { Route } from '../../src/request.ts';
 import { routes } from '../../src/routes.ts';
+import { changed, changes, cuts, inPieces, type Pieces } from './changes.ts';
 import { bodyOf, nastyBodies, nastyPaths, nastyValues, headerNames, queryNames } from './nasty.ts';
 import type { World } from './world.ts';
-
-/** A request as it is sent: Latin-1, a segment each. */
-export type Pieces = readonly string[];
 
 type Header = readonly [name: string, value: string];
 const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
@@ -23,13 +21,13 @@ const pathOf = ({ path, method }: Route, { ids }: World): fc.Arbitrary<string> =
   // The workspace that the other rows need is not deleted.
   const spared = method === 'DELETE' && path.endsWith('{w}');
   const whole = path.replace(/(\w+)\/\{\w+\}/g, (_, kind: keyof World['ids']) => `${kind}/${spared ? 'wks_none' : ids[kind]}`);
-  const changed = fc.tuple(fc.nat(6), wildText.map(encodeURIComponent)).map(([index, text]) => {
+  const oneChanged = fc.tuple(fc.nat(6), wildText.map(encodeURIComponent)).map(([index, text]) => {
     const segments = whole.split('/');
     segments[1 + (index % (segments.length - 1))] = text;
     return segments.join('/');
   });
   const raw = fc.tuple(fc.nat(60), fc.constantFrom(...nastyPaths)).map(([at, text]) => whole.slice(0, at) + text + whole.slice(at));
-  return fc.oneof({ arbitrary: fc.constant(whole), weight: 4 }, changed, raw);
+  return fc.oneof({ arbitrary: fc.constant(whole), weight: 4 }, oneChanged, raw);
 };
 
 const query = fc.oneof(
@@ -59,11 +57,11 @@ const wildHeaders = fc.oneof(
 const body = (route: Route, world: World): fc.Arbitrary<string> => {
   const sample = bodyOf(route, world);
   const names = Object.keys(sample);
-  const changed = fc.tuple(fc.constantFrom(...names, 'other'), fc.jsonValue()).map(([name, value]) => JSON.stringify({ ...sample, [name]: value }));
+  const otherValue = fc.tuple(fc.constantFrom(...names, 'other'), fc.jsonValue()).map(([name, value]) => JSON.stringify({ ...sample, [name]: value }));
   const deeper = fc.tuple(fc.constantFrom(...names), fc.dictionary(fc.string({ maxLength: 12 }), fc.jsonValue(), { maxKeys: 4 })).map(([name, value]) => JSON.stringify({ ...sample, [name]: value }));
   const odd = fc.constantFrom(...nastyBodies);
   const cut = fc.nat(200).map((at) => JSON.stringify(sample).slice(0, at));
-  return fc.oneof({ arbitrary: fc.constant(JSON.stringify(sample)), weight: 2 }, changed, deeper, fc.json().map(String), cut).map(latin1).chain((text) => fc.oneof({ arbitrary: fc.constant(text), weight: 5 }, odd));
+  return fc.oneof({ arbitrary: fc.constant(JSON.stringify(sample)), weight: 2 }, otherValue, deeper, fc.json().map(String), cut).map(latin1).chain((text) => fc.oneof({ arbitrary: fc.constant(text), weight: 5 }, odd));
 };
 
 /** How a body is announced: mostly as it is. */
@@ -78,24 +76,6 @@ function framed(text: string, how: string): { headers: Header[]; body: string } 
 
 const framing = fc.oneof({ arbitrary: fc.constantFrom('length', 'chunked'), weight: 12 }, fc.constantFrom('extended', 'long', 'short', 'none'));
 
-type Change = readonly [how: string, at: number, text: string];
-const change: fc.Arbitrary<Change> = fc.tuple(fc.constantFrom('put', 'insert', 'drop', 'repeat'), fc.nat(700), fc.oneof(fc.constantFrom('\r', '\n', '\r\n', '\0', ' ', ':', '\t', '\xff', '%', '/', '"'), fc.string({ maxLength: 3 })));
-
-function changed(bytes: string, [how, at, text]: Change): string {
-  const place = at % (bytes.length + 1);
-  const size = Math.max(text.length, 1);
-  if (how === 'insert') return bytes.slice(0, place) + text + bytes.slice(place);
-  if (how === 'repeat') return bytes.slice(0, place + size * 8) + bytes.slice(place);
-  return bytes.slice(0, place) + (how === 'put' ? text : '') + bytes.slice(place + size);
-}
-
-const changes = fc.oneof({ arbitrary: fc.constant<Change[]>([]), weight: 2 }, fc.array(change, { maxLength: 3 }));
-
-function pieces(bytes: string, cuts: readonly number[]): Pieces {
-  const places = [0, ...cuts.map((at) => at % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-  return places.slice(1).map((end, index) => bytes.slice(places[index], end)).filter((piece) => piece !== '');
-}
-
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'get', 'X', 'G@T'];
 
 /** Any request to the world. */
@@ -106,12 +86,12 @@ export const hostileRequests = (world: World): fc.Arbitrary<Pieces> =>
         method: fc.oneof({ arbitrary: fc.constant<string>(route.method), weight: 8 }, fc.constantFrom(...methods.filter((method) => method !== 'DELETE'))),
         ...{ path: pathOf(route, world), query, sender: sender(route, world), wild: wildHeaders },
         body: route.method === 'GET' ? fc.oneof({ arbitrary: fc.constant(null), weight: 4 }, body(route, world)) : body(route, world),
-        ...{ framing, changes, cuts: fc.oneof({ arbitrary: fc.constant<number[]>([]), weight: 5 }, fc.array(fc.nat(700), { maxLength: 3 })) },
+        ...{ framing, changes, cuts },
       })
       .map(({ method, path, query, sender, wild, body, framing, changes, cuts }) => {
         const sent = body === null ? { headers: [], body: '' } : framed(body, framing);
         const lines = [['Host', 'x'], ...sender, ...wild, ...sent.headers].map(([name, value]) => `${name}: ${value}\r\n`);
-        return pieces(changes.reduce(changed, `${method} ${path}${query} HTTP/1.1\r\n${lines.join('')}\r\n${sent.body}`), cuts);
+        return inPieces(changes.reduce(changed, `${method} ${path}${query} HTTP/1.1\r\n${lines.join('')}\r\n${sent.body}`), cuts);
       })
       .filter((sent) => sent.length > 0),
   );

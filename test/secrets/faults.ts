@@ -1,5 +1,6 @@
 /** What a provider can do wrong, with a canary wherever its answer has room for one that is not the assistant's text. */
 import fc from 'fast-check';
+import { changed, changes, cuts, inPieces } from '../hostile/changes.ts';
 import { answer, type Script } from './provider.ts';
 
 export type Dialect = 'openai' | 'anthropic';
@@ -132,7 +133,9 @@ export const faults = (c: string, reply: string): fc.Arbitrary<Fault> =>
     const stream = fc
       .record({ headers: someHeaders, before: fc.subarray(noise[dialect](c)), said, after: fc.subarray(noise[dialect](c)), last: fc.constantFrom(...endings[dialect](c), ...badEndings(c)) })
       .map(({ headers, before, said, after, last }) => answer([...before, said, ...after, last], { headers }));
-    const pieces = fc.oneof(whole, { arbitrary: stream, weight: 2 }, fc.constantFrom(...unreadable(c)).map((bytes) => [bytes]));
+    // What bytes are changed might make the assistant's text of any other, so there is no canary in this one.
+    const bent = fc.record({ changes, cuts }).map(({ changes, cuts }) => inPieces(changes.reduce(changed, goodAnswer(dialect, 'z', 'said').pieces.join('')), cuts));
+    const pieces = fc.oneof(whole, { arbitrary: stream, weight: 2 }, { arbitrary: bent, weight: 2 }, fc.constantFrom(...unreadable(c)).map((bytes) => [bytes]));
     return fc.record({ pieces, ending }).map((script) => ({ dialect, script }));
   });
 

@@ -44,7 +44,9 @@ export class Relay {
     const streams = new Map<string, Map<Socket, Buffer[]>>();
     for (const { place, socket, bytes } of this.#kept) {
       const bySocket = streams.get(place) ?? new Map<Socket, Buffer[]>();
-      streams.set(place, bySocket.set(socket, [...(bySocket.get(socket) ?? []), bytes]));
+      const pieces = bySocket.get(socket) ?? [];
+      pieces.push(bytes);
+      streams.set(place, bySocket.set(socket, pieces));
     }
     return new Map([...streams].map(([place, bySocket]) => [place, Buffer.concat([...bySocket.values()].flatMap(bothWays))]));
   }
