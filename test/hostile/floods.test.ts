@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { edges } from '../api/house.ts';
-import { synthetic } from '../api/talk.ts';
 import { RawClient } from '../edge/harness.ts';
 import { healthy } from './barrage.ts';
+import { askAndNeverRead, beginWriting, longTurn } from './slow.ts';
 import { openWorld, type World } from './world.ts';
 
 for (const edge of edges) {
@@ -27,34 +27,17 @@ async function serves(t: Test, world: World, name: string): Promise<void> {
 }
 
 async function slowWriters(t: Test, world: World): Promise<void> {
-  const key = `Authorization: Bearer ${world.house.key}\r\n`;
-  const begun = [
-    'G',
-    'GET /assistants HTTP/1.1\r\nHost: x\r\nX-',
-    `POST /sessions HTTP/1.1\r\nHost: x\r\n${key}Content-Length: 1000\r\n\r\n{`,
-    `POST /sessions HTTP/1.1\r\nHost: x\r\n${key}Transfer-Encoding: chunked\r\n\r\n3e8\r\n{`,
-    `POST /sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{`,
-  ];
-  const clients = Array.from({ length: 300 }, () => new RawClient(world.port));
-  await Promise.all(clients.map((client, index) => client.send(begun[index % begun.length]!)));
+  const clients = await beginWriting(world, 300);
   await serves(t, world, '300 slow writers');
   for (let byte = 0; byte < 5; byte++) await Promise.all(clients.map((client) => client.over || client.send(' ')));
   await serves(t, world, 'a byte at a time');
   await gone(t, world, clients);
 }
 
-/** A turn as long as one may be, read by nobody. */
 async function slowReaders(t: Test, world: World): Promise<void> {
-  const { house, port } = world;
-  const assistant = await synthetic(house, `tokens=1500,text=${'x'.repeat(100)}`);
-  const { id } = await house.session(assistant.id);
-  const stream = await house.stream(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
-  await stream.rest();
+  const replay = await longTurn(world);
   const before = residentBytes(world);
-  const clients = Array.from({ length: 100 }, () => new RawClient(port));
-  for (const client of clients) client.socket.pause();
-  const again = `GET /sessions/${id}/turns/${stream.turnId}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\n\r\n`;
-  await Promise.all(clients.map((client) => client.send(again)));
+  const clients = await askAndNeverRead(world, replay, 100);
   await serves(t, world, '100 slow readers');
   const perReader = (residentBytes(world) - before) / clients.length;
   t.ok(perReader < 2 * 1024 * 1024, `${Math.round(perReader / 1024)} KiB of memory for each`);

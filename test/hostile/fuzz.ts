@@ -1,12 +1,13 @@
 /**
- * `npm run fuzz -- [--what requests|faults] [--edge uws|node] [--times N] [--seed N]`: hostile requests against an edge of a
- * server of its own, or faults of a provider behind it. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
+ * `npm run fuzz -- [--what requests|faults|slow] [--edge uws|node] [--times N] [--seed N]`: hostile requests against an edge of a
+ * server of its own, faults of a provider behind it, or slow clients beside others. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
  */
 import { parseArgs } from 'node:util';
 import { found } from '../secrets/canaries.ts';
 import { throwFaults } from '../secrets/fault-run.ts';
 import { openScene } from '../secrets/scene.ts';
 import { barrage } from './barrage.ts';
+import { slowness } from './slow.ts';
 import { openWorld } from './world.ts';
 
 const { values } = parseArgs({
@@ -39,7 +40,8 @@ try {
     const told = Buffer.concat([...scene.relay.kept.values(), Buffer.from(scene.house.stdout() + scene.house.stderr())]);
     const leaked = found(told, scene.canaries.filter(({ name }) => ['provider', 'credential', 'operator', 'secret', 'message'].includes(name)));
     if (leaked.length > 0) throw new Error(`where a client or the log has it: ${leaked.join(', ')}`);
-  } else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
+  } else if (values.what === 'slow') print(`${await slowness(await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } }), times)}`);
+  else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
   print('\nnothing failed\n');
 } catch (error) {
   for (let one: unknown = error; one instanceof Error; one = one.cause) print(`\n${one.message}\n`);
