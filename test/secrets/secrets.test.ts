@@ -17,8 +17,11 @@ import { converse, given, openScene, refuse, watched, type Scene } from './scene
 type Place = (typeof places)[number];
 const places = [
   ...(['before', 'the making of a key', 'console', 'sessions', 'streams', 'transcripts', 'failures', 'service', 'inspect'] as const),
-  ...(['standard output', 'standard error', 'the store', 'the doctor'] as const),
+  ...(['standard output', 'standard error', 'the store', 'the export', 'the doctor'] as const),
 ];
+
+/** Where all that is kept lies, and what is taken out of it to be carried elsewhere. */
+const kept = ['the store', 'the export'] as const;
 
 /** Each canary with the places where it has to be; it is to be in no other. */
 const table: Readonly<Record<keyof typeof given | 'key' | 'digest of the key', readonly Place[]>> = {
@@ -29,15 +32,15 @@ const table: Readonly<Record<keyof typeof given | 'key' | 'digest of the key', r
   oddCredential: [],
   provider: [],
   key: ['the making of a key'],
-  'digest of the key': ['the store'],
-  reply: ['streams', 'transcripts', 'the store'],
-  message: ['transcripts', 'the store'],
-  metadata: ['sessions', 'the store'],
-  visitor: ['sessions', 'the store'],
-  prompt: ['console', 'the store'],
-  model: ['console', 'the store'],
-  baseUrl: ['console', 'the store'],
-  idempotencyKey: ['the store'],
+  'digest of the key': [...kept],
+  reply: ['streams', 'transcripts', ...kept],
+  message: ['transcripts', ...kept],
+  metadata: ['sessions', ...kept],
+  visitor: ['sessions', ...kept],
+  prompt: ['console', ...kept],
+  model: ['console', ...kept],
+  baseUrl: ['console', ...kept],
+  idempotencyKey: [...kept],
   fieldName: ['failures'],
   junk: [],
   wrongValue: [],
@@ -51,7 +54,7 @@ t.test('on lmdb', async (t) => {
   const scene = await openScene(t, { folder, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: 'uws' } });
   const told = await everything(t, scene);
   const running = await filesIn(join(folder, 'data'));
-  told.set('the doctor', await doctor(folder));
+  told.set('the doctor', await command(folder, ['doctor', '--json'])).set('the export', await command(folder, ['export']));
   t.same(await scene.house.stop(), { code: 0, signal: null });
   told.set('the store', Buffer.concat([running, await filesIn(join(folder, 'data'))]));
   holdToTable(t, scene, told);
@@ -63,7 +66,8 @@ t.test('on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   const folder = await temporaryFolder(t);
   const scene = await openScene(t, { folder, env: { PARLEY_STORE: redis.url, PARLEY_EDGE: 'node' } });
   const told = await everything(t, scene);
-  told.set('the doctor', await doctor(folder, { PARLEY_STORE: redis.url, PARLEY_SECRET: given.secret, PARLEY_OPERATOR_TOKEN: given.operator }));
+  const env = { PARLEY_STORE: redis.url };
+  told.set('the doctor', await command(folder, ['doctor', '--json'], env)).set('the export', await command(folder, ['export'], env));
   told.set('the store', await redisBytes(redis));
   await redis.kill();
   await withoutStore(t, scene);
@@ -132,10 +136,11 @@ async function redisBytes(redis: RedisServer): Promise<Buffer> {
 
 const start = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
 
-/** What `parley doctor` says of the installation, whatever it ends with. */
-function doctor(folder: string, env: Readonly<Record<string, string>> = { PARLEY_SECRET: given.secret, PARLEY_OPERATOR_TOKEN: given.operator }): Promise<Buffer> {
+/** What a command of parley says of the installation, whatever it ends with. */
+function command(folder: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Buffer> {
   const { PATH, HOME, TMPDIR } = process.env;
+  const env = { PATH, HOME, TMPDIR, PORT: '0', PARLEY_SECRET: given.secret, PARLEY_OPERATOR_TOKEN: given.operator, ...more };
   return new Promise((resolve) => {
-    execFile(process.execPath, [start, 'doctor', '--json'], { cwd: folder, env: { PATH, HOME, TMPDIR, PORT: '0', ...env } }, (_, stdout, stderr) => resolve(Buffer.from(stdout + stderr)));
+    execFile(process.execPath, [start, ...args], { cwd: folder, env }, (_, stdout, stderr) => resolve(Buffer.from(stdout + stderr)));
   });
 }
