@@ -13,6 +13,7 @@ for (const edge of edges) {
     const world = await openWorld(t, edge, { env: { PARLEY_LOG: 'silent' } });
     await t.test('slow writers', (t) => slowWriters(t, world));
     await t.test('slow readers', (t) => slowReaders(t, world));
+    await t.test('a transcript that is long', (t) => longTranscript(t, world));
     await t.test('connections that say nothing', (t) => silent(t, world));
     await t.test('connections that are reset', (t) => resets(t, world));
   });
@@ -42,6 +43,27 @@ async function slowReaders(t: Test, world: World): Promise<void> {
   const perReader = (residentBytes(world) - before) / clients.length;
   t.ok(perReader < 2 * 1024 * 1024, `${Math.round(perReader / 1024)} KiB of memory for each`);
   await gone(t, world, clients);
+}
+
+/** An answer that is no stream waits whole for its reader, so what is long comes a page at a time, and all of it comes. */
+async function longTranscript(t: Test, world: World): Promise<void> {
+  const { house } = world;
+  const session = (await longTurn(world)).split('/')[2]!;
+  for (let turn = 0; turn < 3; turn++) await (await house.stream(`/sessions/${session}/chat`, { body: { message: `Turn ${turn}` } })).rest();
+  for (const ask of [house.ask, (path: string) => house.console(`/workspaces/${house.workspaceId}${path}`)]) {
+    for (const order of ['asc', 'desc']) {
+      const seen: { id: string; content: string }[] = [];
+      for (let after: string | null = ''; after !== null; ) {
+        const { text, json } = await ask(`/sessions/${session}/transcript?limit=100&order=${order}${after && `&after=${after}`}`);
+        t.ok(text.length < 300_000 && json.data.length > 0, `${order}: a page of ${json.data.length} messages and ${text.length} characters`);
+        t.equal(json.has_more, json.next_cursor !== null);
+        seen.push(...json.data);
+        after = json.next_cursor;
+      }
+      t.equal(new Set(seen.map(({ id }) => id)).size, 8, `${order}: every message`);
+      t.same(seen.map(({ content }) => content.length).sort((a, b) => b - a).slice(0, 4), [151_500, 151_500, 151_500, 151_500], `${order}: whole`);
+    }
+  }
 }
 
 async function silent(t: Test, world: World): Promise<void> {
