@@ -39,6 +39,7 @@ export const limits = {
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
   outputCharactersMax: 200_000,
+  transcriptCharactersMax: 256 * 1024, // of one page, as strings count; it waits whole for a slow reader
   pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
   paceMs: 10, // between two beats; the clock's tick makes it up to 20 more
   heartbeatMs: 15_000, // contract 7

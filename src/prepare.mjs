@@ -43,7 +43,8 @@ export function install({ development }) {
   const { dependencies, devDependencies } = manifest();
   const current = modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json'));
   if (current && installed(dependencies) && (!development || installed(devDependencies))) return;
-  const all = development || installed(devDependencies);
+  // One of them is enough: those that a new lockfile has added cannot be there yet.
+  const all = development || Object.keys(devDependencies).some((name) => installed({ [name]: '' }));
   process.stderr.write('parley: installing packages (npm ci)\n');
   const args = ['ci', all ? '--include=dev' : '--omit=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
   const npm = spawnSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' });

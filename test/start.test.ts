@@ -65,6 +65,18 @@ t.test('packages older than the lockfile are installed, and a failure to do so i
   t.equal(stderr, 'parley: installing packages (npm ci)\nparley: npm ci failed: spawnSync npm ENOENT\n');
 });
 
+t.test('a start takes no development packages away, though a new lockfile has added one', { skip: process.platform === 'win32' && 'npm is no script there' }, async (t) => {
+  const { path, run } = await cloneWith(t, '');
+  const manifest = JSON.parse(await readFile(path('package.json'), 'utf8'));
+  await writeFile(path('package.json'), JSON.stringify({ ...manifest, devDependencies: { ...manifest.devDependencies, 'not-there-yet': '1.0.0' } }));
+  const { mtimeMs } = await stat(join(root, 'node_modules/.package-lock.json'));
+  await utimes(path('package-lock.json'), mtimeMs / 1000 + 1, mtimeMs / 1000 + 1);
+  await mkdir(path('bin'));
+  await writeFile(path('bin/npm'), `#!/bin/sh\necho "$@" > '${path('asked')}'\n`, { mode: 0o755 });
+  await run([], { PATH: `${path('bin')}:${process.env['PATH']}` });
+  t.match(await readFile(path('asked'), 'utf8'), /^ci --include=dev /);
+});
+
 t.test('a Node older than package.json wants is refused', async (t) => {
   const { path, run } = await cloneWith(t, "console.log('runs');");
   const want = async (version: number[]): Promise<unknown> => {

@@ -2,11 +2,11 @@
 import { Failure } from '../errors.ts';
 import { listedSessions, type SessionsQuery } from '../handlers/sessions.ts';
 import { usageReply, usageWindow, type UsageFields } from '../handlers/usage.ts';
-import { list, pageRequest, retainedSession, type PageFields } from '../handlers/common.ts';
+import { retainedSession, transcriptPage, type PageFields } from '../handlers/common.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Session, Workspace } from '../store.ts';
-import { messageView, sessionView, workspaceView } from '../views.ts';
+import { sessionView, workspaceView } from '../views.ts';
 import { listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 interface WorkspaceBody {
@@ -70,8 +70,7 @@ export async function getWorkspaceSession(request: ConsoleRequest): Promise<Repl
 
 export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields>): Promise<Reply> {
   const { id, workspaceId } = await reachSession(request);
-  const page = pageRequest(request.query, 'asc');
-  return list(await request.services.store.messages(workspaceId, id, page), messageView);
+  return transcriptPage(workspaceId, id, request.query, request.services);
 }
 
 export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields>): Promise<Reply> {

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Edge, EdgeBounds, EdgeListener } from '../edge.ts';
 import { guarded } from './guard.ts';
 import { Running } from './running.ts';
-import { isHandshake, refused } from './screen.ts';
+import { declaredLength, isHandshake, refused } from './screen.ts';
 import { UwsExchange } from './uws/exchange.ts';
 import { headerLines } from './uws/request.ts';
 import { socketBehavior, UwsUpgrade } from './uws/socket.ts';
@@ -16,7 +16,12 @@ type Engine = typeof import('uWebSockets.js');
  *
  * What the engine decides and nobody can change: idle connections and slow heads end after 10 s; a client that closes
  * its sending side is gone; a request that arrives while another on its connection is unanswered ends
- * that connection; the parser answers what it cannot read by itself, and a request line in two segments is such a thing.
+ * that connection; the parser answers what it cannot read by itself, and a request line in two segments is such a thing; a
+ * header name of more than letters, digits and hyphens is never answered.
+ *
+ * It takes a chunk whose size has no digits for the last one, so that a request may run which another reader takes for part of the body.
+ * So a request in chunks is handed on only once it has ended and the engine has seen what came with it: what came is then a
+ * request before its turn, and ends the connection.
  */
 export async function openUwsEdge(listener: EdgeListener, bounds: EdgeBounds, clock: Clock): Promise<Edge> {
   // The native part reads its bound for a head from the environment, once, while it loads.
@@ -111,7 +116,11 @@ class UwsEdge implements Edge {
 
   #exchange(response: HttpResponse, request: HttpRequest, lines: readonly string[]): void {
     const exchange = new UwsExchange(this.#shared, response, request, lines);
-    guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
+    const handOn = (): void => {
+      if (!exchange.gone) guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
+    };
+    if (declaredLength(lines) === null) void exchange.body().then(handOn);
+    else handOn();
   }
 }
 

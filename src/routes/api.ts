@@ -88,7 +88,7 @@ export const apiRoutes: readonly Route[] = [
     errors: [...onTurn, 'unreadable_header'],
   }),
   api('GET', '/sessions/{id}/transcript', transcript, {
-    summary: "Lists a session's messages, oldest first.",
+    summary: "Lists a session's messages, oldest first; of long ones fewer at a time than asked for.",
     query: wire.TranscriptQuery,
     success: json(wire.MessageList, 'A page of messages.'),
     errors: onSession,

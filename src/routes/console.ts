@@ -136,7 +136,7 @@ export const consoleRoutes: readonly Route[] = [
     errors: ['route_not_found', 'session_not_found'],
   }),
   operator('GET', `${inWorkspace}/sessions/{id}/transcript`, workspaces.getWorkspaceTranscript, {
-    summary: "Lists a session's messages.",
+    summary: "Lists a session's messages; of long ones fewer at a time than asked for.",
     query: wire.TranscriptQuery,
     success: json(wire.MessageList, 'A page of messages.'),
     errors: ['route_not_found', 'session_not_found'],

@@ -1,7 +1,6 @@
 /** A served parley for the API's tests: asks it things, and holds every answer to the OpenAPI document that it serves. */
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import type { Test } from 'tap';
-import { temporaryFolder } from '../folders.ts';
+import { temporaryFolder, type Owner } from '../folders.ts';
 import { startServer, type Server, type ServerOptions } from '../process.ts';
 import { appendOnly, RedisServer } from '../store/redis-server.ts';
 import { conformity } from './conformity.ts';
@@ -77,7 +76,7 @@ export interface HouseOptions extends ServerOptions {
 const redisOf = new Map<string, string>();
 
 /** With PARLEY_TEST_STORE=redis every house stands on a Redis of its own, where its test asks for an embedded store. */
-async function storeOf(t: Test, folder: string, { env, embedded }: HouseOptions): Promise<Record<string, string>> {
+async function storeOf(t: Owner, folder: string, { env, embedded }: HouseOptions): Promise<Record<string, string>> {
   if (!leased || embedded || env?.['PARLEY_STORE']?.startsWith('redis')) return {};
   let url = redisOf.get(folder);
   if (url === undefined) {
@@ -93,7 +92,7 @@ async function storeOf(t: Test, folder: string, { env, embedded }: HouseOptions)
 export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
 
 /** Starts a server in memory unless told otherwise, with the synthetic provider on. */
-export async function openHouse(t: Test, { env = {}, ...options }: HouseOptions = {}): Promise<House> {
+export async function openHouse(t: Owner, { env = {}, ...options }: HouseOptions = {}): Promise<House> {
   const folder = options.folder ?? (await temporaryFolder(t));
   const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, { env, ...options })) };
   return houseAt(await startServer(t, { ...options, env: settings, folder }));

@@ -1,5 +1,5 @@
 /** Requests that `fetch` would not send: headers twice, paths as they stand, bodies of any bytes. */
-import { ask as askPort } from '../edge/harness.ts';
+import { ask as askPort, RawClient } from '../edge/harness.ts';
 import type { Answer } from './house.ts';
 
 export interface RawAsk {
@@ -14,4 +14,13 @@ export async function rawAsk(url: string, path: string, options: RawAsk = {}): P
   const isJson = headers['content-type']?.startsWith('application/json') === true && text !== '';
   const pairs = Object.entries(headers).flatMap(([name, values]) => [values ?? []].flat().map((value): [string, string] => [name, value]));
   return { status, headers: new Headers(pairs), text, json: isJson ? JSON.parse(text) : undefined };
+}
+
+/** One request on a connection of its own, and every byte of the answer, as Latin-1. The body is text of ASCII. */
+export async function answerBytes(url: string, path: string, { method = 'GET', headers = {}, body = '' }: { method?: string; headers?: Record<string, string>; body?: string }): Promise<string> {
+  const client = new RawClient(Number(new URL(url).port));
+  const lines = Object.entries({ Host: 'x', Connection: 'close', ...(body === '' ? {} : { 'Content-Length': String(body.length) }), ...headers });
+  await client.send(`${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`);
+  await client.closed;
+  return client.text;
 }

@@ -128,6 +128,11 @@ export class RawClient {
     }
   }
 
+  /** Whether the other side has ended the connection. */
+  get over(): boolean {
+    return this.#over;
+  }
+
   destroy(): void {
     this.socket.destroy();
   }

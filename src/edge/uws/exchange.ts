@@ -11,10 +11,13 @@ import type { UwsShared } from './request.ts';
 /** An exchange in this engine. */
 export class UwsExchange extends UwsRequest implements Exchange {
   protected override readonly bodyReader: BodyReader;
+  readonly #chunked: boolean;
 
   constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
     super(shared, response, request, lines);
-    const body = new BodyReader(shared.bounds, shared.clock, declaredLength(lines));
+    const declared = declaredLength(lines);
+    const body = new BodyReader(shared.bounds, shared.clock, declared);
+    this.#chunked = declared === null;
     this.bodyReader = body;
     // The body is taken in from the start: what arrives while nobody listens would be lost.
     if (!body.settled) response.onData((piece, isLast) => this.#take(body, piece, isLast));
@@ -54,7 +57,8 @@ export class UwsExchange extends UwsRequest implements Exchange {
   #take(body: BodyReader, piece: ArrayBuffer, isLast: boolean): void {
     // The piece is only lent.
     if (piece.byteLength > 0 && body.collects) body.take(Buffer.from(new Uint8Array(piece)));
-    if (isLast) body.finish();
+    if (isLast && this.#chunked) this.shared.clock.after(0, () => body.finish());
+    else if (isLast) body.finish();
     else if (!body.settled && this.response !== null) {
       // The engine drops bodies that are slower than 16 KiB/s after 10 s; pausing and resuming starts its time anew,
       // so that `bodyMsMax` decides instead.

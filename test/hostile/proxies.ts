@@ -1,0 +1,86 @@
+/** haproxy and nginx before a server, set up so that `/readyz` is refused there: if it runs, a request went past them unseen. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { temporaryFolder, type Owner } from '../folders.ts';
+
+export const proxies = ['haproxy', 'nginx'] as const;
+export type Proxy = (typeof proxies)[number];
+
+/** Why there is none of these to test with, or null. Where packages may be installed, it is installed. */
+export function whyNoProxy(proxy: Proxy): string | null {
+  const found = (): boolean => spawnSync(proxy, ['-v']).status === 0;
+  if (!found() && process.getuid?.() === 0) spawnSync('apt-get', ['install', '-y', '--no-install-recommends', proxy], { stdio: 'ignore' });
+  return found() ? null : `${proxy} is not installed and cannot be installed here`;
+}
+
+/** Resolves with its port once it passes requests on to the server at `port`. */
+export async function openProxy(t: Owner, proxy: Proxy, port: number): Promise<number> {
+  const folder = await temporaryFolder(t);
+  const own = await freePort();
+  const file = join(folder, 'proxy.conf');
+  await writeFile(file, proxy === 'nginx' ? nginx(folder, own, port) : haproxy(own, port));
+  const child = spawn(proxy, proxy === 'nginx' ? ['-e', 'stderr', '-p', folder, '-c', file] : ['-db', '-q', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const passesOn = (): Promise<boolean> => fetch(`http://127.0.0.1:${own}/healthz`).then((response) => response.ok, () => false);
+  while (!(await passesOn())) if (child.exitCode !== null) throw new Error(`${proxy} ended: ${said}`);
+  return own;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Connections to the server are shared by all clients, so that what one leaves behind would meet another. */
+const haproxy = (own: number, port: number): string => `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+  http-reuse always
+frontend all
+  bind 127.0.0.1:${own}
+  http-request deny if { path /readyz }
+  default_backend server
+backend server
+  server one 127.0.0.1:${port}
+`;
+
+const nginx = (folder: string, own: number, port: number): string => `
+daemon off;
+master_process off;
+pid ${folder}/pid;
+events {}
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join('\n  ')}
+  upstream server {
+    server 127.0.0.1:${port};
+    keepalive 4;
+  }
+  server {
+    listen 127.0.0.1:${own};
+    location = /readyz { return 403; }
+    location / {
+      proxy_pass http://server;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_request_buffering off;
+    }
+  }
+}
+`;

@@ -1,0 +1,122 @@
+/**
+ * Three workspaces with everything in them; for every row of the table of routes and every place in it where an id stands,
+ * another workspace's id is answered as one that never was, to the byte (specification 7, contract 4; promise P16).
+ */
+import t, { type Test } from 'tap';
+import { routes } from '../../src/routes.ts';
+import type { Route } from '../../src/request.ts';
+import { answerBytes } from '../api/raw.ts';
+import { edges, openHouse, type House } from '../api/house.ts';
+import { openTenant, type Ids, type Tenant } from './tenant.ts';
+
+for (const edge of edges) {
+  t.test(edge, async (t) => {
+    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
+    const tenants = await Promise.all(['one', 'two', 'three'].map((name) => openTenant(t, house, name)));
+    const before = await Promise.all(tenants.map((tenant) => everythingOf(house, tenant)));
+    await t.test('the rows that have no id in them are few', async (t) => t.same(routes.filter((route) => positionsOf(route).length === 0).map(nameOf).sort(), withoutIds));
+    for (const ours of tenants) {
+      for (const theirs of tenants) if (theirs !== ours) await everyRoute(t, house, ours, theirs);
+    }
+    t.same(await Promise.all(tenants.map((tenant) => everythingOf(house, tenant))), before, 'nothing of anybody has changed');
+  });
+}
+
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+const withoutIds = ['GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'];
+
+/** Where an id stands in a request: a parameter of the path, a name in the query, or a field of the body. */
+interface Position {
+  readonly in: 'path' | 'query' | 'body';
+  readonly name: string;
+  readonly kind: keyof Ids;
+}
+
+/** Kinds by the segment before the parameter, and by the beginning of a cursor. */
+const kinds: Readonly<Record<string, keyof Ids>> = {
+  ...({ assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'keyId', credentials: 'credential', workspaces: 'workspace' } as const),
+  ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace' } as const),
+};
+
+const modelFields = { 'model.credential_id': 'credential', 'voice.credential_id': 'voiceCredential' } as const;
+
+/** A body that is taken, and where ids stand in it. A row that takes a body without one here fails the test. */
+const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Readonly<Record<string, keyof Ids>> }>> = {
+  'POST /sessions': { body: ({ assistant }) => ({ assistant_id: assistant }), fields: { assistant_id: 'assistant' } },
+  'POST /sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
+  'POST /console/api/workspaces': { body: () => ({ name: 'taken over' }) },
+  'PATCH /console/api/workspaces/{w}': { body: () => ({ name: 'taken over' }) },
+  'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: modelFields },
+  'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
+  'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },
+  'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },
+  'POST /console/api/workspaces/{w}/credentials': { body: () => ({ kind: 'model', provider: 'openai', api_key: 'taken over' }) },
+  'PATCH /console/api/workspaces/{w}/credentials/{id}': { body: () => ({ api_key: 'taken over' }) },
+};
+
+function modelOf({ credential, voiceCredential }: Ids): object {
+  return { name: 'taken over', model: { provider: 'openai', name: 'm', credential_id: credential }, voice: { provider: 'openai', credential_id: voiceCredential } };
+}
+
+function positionsOf(route: Route): Position[] {
+  const inPath = [...route.path.matchAll(/(\w+)\/\{(\w+)\}/g)].map(([, segment, name]): Position => ({ in: 'path', name: name!, kind: kinds[segment!]! }));
+  const properties = (route.query.schema as { properties?: Record<string, { pattern?: string }> }).properties ?? {};
+  const inQuery = Object.entries(properties).flatMap(([name, { pattern }]): Position[] => {
+    const prefix = /^\^([a-z]+)_/.exec(pattern ?? '')?.[1];
+    if (name === 'assistant_id') return [{ in: 'query', name, kind: 'assistant' }];
+    return prefix === undefined ? [] : [{ in: 'query', name, kind: kinds[prefix]! }];
+  });
+  const inBody = Object.entries(bodies[nameOf(route)]?.fields ?? {}).map(([name, kind]): Position => ({ in: 'body', name, kind }));
+  return [...inPath, ...inQuery, ...inBody];
+}
+
+/** Of `ours`, with these positions filled by other ids. */
+async function send(house: House, route: Route, ours: Tenant, positions: readonly Position[], other: Ids): Promise<string> {
+  const has = (where: Position['in'], kind: keyof Ids) => positions.some((one) => one.in === where && one.kind === kind);
+  const mixed = (where: Position['in']): Ids =>
+    Object.fromEntries((Object.keys(ours.ids) as (keyof Ids)[]).map((kind) => [kind, (has(where, kind) ? other : ours.ids)[kind]])) as unknown as Ids;
+  const inPath = mixed('path');
+  const path = route.path.replace(/(\w+)\/\{\w+\}/g, (_, segment: string) => `${segment}/${inPath[kinds[segment]!]}`);
+  const query = positions.filter((one) => one.in === 'query').map(({ name, kind }) => `${name}=${other[kind]}`);
+  const body = bodies[nameOf(route)]?.body(mixed('body'));
+  if (route.body !== null && body === undefined) throw new Error(`${nameOf(route)} wants a body`);
+  const headers = { Authorization: `Bearer ${route.caller === 'operator' ? house.operatorToken : ours.key}` };
+  return answerBytes(house.url, `${path}${query.length > 0 ? '?' : ''}${query.join('&')}`, { method: route.method, headers, body: body === undefined ? '' : JSON.stringify(body) });
+}
+
+/** What may differ between two answers: the request's id, the time, and what is left of the budget. */
+const comparable = (bytes: string): string =>
+  bytes.replace(/req_[0-9a-z]{26}/g, 'req_').replace(/^(date|x-ratelimit-remaining|x-ratelimit-reset): .*$/gim, '$1:');
+
+/** An id that never was: of nobody's making, or beside one that is. */
+const neverWere = (theirs: Ids): Ids[] => {
+  const map = (change: (id: string) => string) => Object.fromEntries(Object.entries(theirs).map(([kind, id]) => [kind, change(id)])) as unknown as Ids;
+  return [map((id) => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0')), map((id) => `${id.split('_')[0]}_${'0'.repeat(26)}`)];
+};
+
+async function everyRoute(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
+  const [beside, nowhere] = neverWere(theirs.ids);
+  for (const route of routes.filter(({ caller }) => caller !== 'anyone')) {
+    // To the operator every workspace is as good as another: what is foreign there is what lies in another one.
+    const positions = positionsOf(route).filter(({ kind }) => kind !== 'workspace');
+    const choices = [...positions.map((one) => [one]), ...(positions.length > 1 ? [positions] : [])];
+    for (const chosen of choices) {
+      const name = `${ours.name} asks for what is ${theirs.name}'s: ${nameOf(route)} by ${chosen.map((one) => `${one.in} ${one.name}`).join(', ')}`;
+      const [foreign, unknown] = [await send(house, route, ours, chosen, theirs.ids), await send(house, route, ours, chosen, beside!)];
+      t.equal(comparable(foreign), comparable(unknown), name);
+      // A cursor that is no longer there is still a place in the order, and so no failure.
+      if (chosen.some((one) => one.name === 'after')) continue;
+      t.equal(comparable(await send(house, route, ours, chosen, nowhere!)), comparable(unknown), `${name}, or nobody's`);
+      t.match(unknown, /^HTTP\/1.1 4(?:04|22) /, `${name}: refused`);
+    }
+  }
+}
+
+/** All that can be read of a workspace, by its own key and by the operator. */
+async function everythingOf(house: House, { ids, key }: Tenant): Promise<unknown> {
+  const at = `/workspaces/${ids.workspace}`;
+  const inConsole = ['', '/assistants', '/keys', '/credentials', '/sessions', `/sessions/${ids.session}`, `/sessions/${ids.session}/transcript`];
+  const own = ['/assistants', '/sessions', `/sessions/${ids.session}`, `/sessions/${ids.session}/transcript`];
+  return [await Promise.all(inConsole.map(async (path) => (await house.console(at + path)).json)), await Promise.all(own.map(async (path) => (await house.ask(path, { key })).json))];
+}
