@@ -1,9 +1,8 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { WheelClock } from './clock.ts';
 import { SettingError, type Config } from './config.ts';
+import { makeDataFolder } from './data-folder.ts';
 import { openNodeEdge } from './edge/node.ts';
 import { openUwsEdge } from './edge/uws.ts';
 import type { Edge, EdgeListener } from './edge.ts';
@@ -40,7 +39,7 @@ export async function serve(config: Config): Promise<void> {
   const supervisor = config.processes > 1 ? new SupervisorLine(clock) : null;
   const log = openLog(config.log, supervisor?.number);
   const ids = randomIds(clock);
-  checkFolder(config);
+  if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
   const { secret, operatorToken } = readSecrets(config, ids);
 
   const lag = monitorEventLoopDelay({ resolution: 20 });
@@ -79,24 +78,6 @@ export async function serve(config: Config): Promise<void> {
   process.stdout.on('error', () => {});
   if (supervisor === null || supervisor.number === 1) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
-}
-
-/** The data folder is for its owner alone; one that cannot be used is a wrong setting. */
-function checkFolder({ store }: Config): void {
-  if (store.kind !== 'lmdb') return;
-  try {
-    makeFolder(resolve(store.folder));
-    accessSync(store.folder, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw new SettingError(`PARLEY_STORE names a folder that cannot be used (${(error as NodeJS.ErrnoException).code}): ${store.folder}.`);
-  }
-}
-
-/** Folder by folder, because `mkdir` with `recursive` never returns where the file system makes no folders, as beneath /proc. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  mkdirSync(path, { mode: 0o700 });
 }
 
 /** The client of Redis is loaded only where it is used: it would slow every other start. */

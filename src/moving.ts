@@ -4,7 +4,8 @@
  */
 import type { Clock } from './clock.ts';
 import { SettingError, type Config } from './config.ts';
-import { presentSecret } from './secrets.ts';
+import { makeDataFolder } from './data-folder.ts';
+import { keepSecret, presentSecret } from './secrets.ts';
 import type { DumpSource, DumpTarget } from './store/dump.ts';
 
 export { DumpRefused } from './store/dump.ts';
@@ -31,6 +32,7 @@ export async function openTarget({ store, allowVolatile }: Moving, clock: Clock)
   if (store.kind === 'memory') throw ephemeral();
   if (store.kind === 'lmdb') {
     const [{ EmbeddedTarget }, { LmdbFilling }] = await Promise.all([import('./store/embedded/load.ts'), import('./store/lmdb/filling.ts')]);
+    makeDataFolder(store.folder);
     return new EmbeddedTarget(new LmdbFilling(store.folder));
   }
   const { RedisTarget } = await import('./store/redis/load.ts');
@@ -38,6 +40,11 @@ export async function openTarget({ store, allowVolatile }: Moving, clock: Clock)
 }
 
 const ephemeral = (): SettingError => new SettingError('PARLEY_STORE is memory:, which lasts as long as the process that has it: there is nothing to move.');
+
+/** Leaves the secret with a data folder that has none, so that a server started on it opens what came along. */
+export function leaveSecret({ store }: Moving, secret: string): void {
+  if (store.kind === 'lmdb') keepSecret(store.folder, secret);
+}
 
 /** The installation's secret, without which what it keeps encrypted is of no use. */
 export function secretOf(config: Moving): string {

@@ -67,7 +67,9 @@ class Supervisor {
     const member = new Member(cluster.fork(), this.#clock, restartMs);
     this.#members.add(member);
     this.#log.info({ worker: member.worker.id, pid: member.worker.process.pid }, 'worker starts');
-    member.worker.on('message', (message: FromWorker) => void this.#hear(member, message));
+    member.worker.on('message', (message: FromWorker) => {
+      this.#hear(member, message).catch((error: unknown) => this.#log.error({ err: error, worker: member.worker.id }, 'worker not understood'));
+    });
     void member.ended.then(({ code, signal }) => this.#lose(member, code, signal));
     return member;
   }
@@ -94,7 +96,7 @@ class Supervisor {
 
   #lose(member: Member, code: number | null, signal: NodeJS.Signals | null): void {
     this.#members.delete(member);
-    void this.#scrapes.lose(member);
+    this.#scrapes.lose(member).catch((error: unknown) => this.#log.error({ err: error }, 'metrics of a worker lost'));
     if (this.#exitCode !== null) {
       if (member.listened && code !== 0) this.#exitCode = 1;
       if (this.#members.size === 0) this.#finish();
@@ -125,6 +127,14 @@ class Supervisor {
       if (this.#exitCode === null) this.#log[replaced ? 'info' : 'error'](replaced ? 'rolling restart done' : 'rolling restart given up: the new worker does not start');
     }
     this.#rolling = false;
+    this.#fill();
+  }
+
+  /** One that died while its place was held by a worker about to leave has no successor yet. */
+  #fill(): void {
+    if (this.#exitCode !== null) return;
+    const staying = [...this.#members].filter(({ leaving }) => !leaving).length;
+    for (let count = staying + this.#restarts.size; count < this.#config.processes; count++) this.#add(limits.workerRestartMs);
   }
 
   async #replaceAll(): Promise<boolean> {

@@ -25,23 +25,26 @@ Examples:
 async function run(options: Flags): Promise<void> {
   const from = options['from'] === '-' ? null : String(options['from']);
   const size = from === null ? null : sizeOf(from);
-  const { importFrom, openTarget, secretOf } = await import('../moving.ts');
+  const { importFrom, leaveSecret, openTarget, secretOf } = await import('../moving.ts');
   let rows = 0;
   let doing = 'checking';
   let file: { readonly bytesRead: number } | null = null;
   const line = (): string => `${doing}  ${size === null || file === null ? '' : `${bar(file.bytesRead / Math.max(1, size))}  `}${rows} rows`;
-  const done = await moving(options, line, async (config, clock) =>
-    importFrom({
+  const done = await moving(options, line, async (config, clock) => {
+    const secret = secretOf(config);
+    const imported = await importFrom({
       target: await openTarget(config, clock),
-      secret: secretOf(config),
+      secret,
       from,
       opened: (opened) => void (file = opened),
       onRows: (what, count) => {
         doing = what;
         rows = count;
       },
-    }),
-  );
+    });
+    leaveSecret(config, secret);
+    return imported;
+  });
   if (done.before === done.rows && done.rows > 0) note(`The file was imported before: nothing has changed. It has ${told(done.rows, done.counts)}.`);
   else note(`${done.before === 0 ? '' : `Went on after ${done.before} rows. `}Imported ${told(done.rows, done.counts)}.`);
 }

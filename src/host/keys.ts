@@ -99,9 +99,10 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
 
   async #byPublicId(publicId: string, text: string): Promise<KeyActor | null> {
     const live = this.population.peek(keyIdOf(publicId));
+    // A copy that is not whole costs no look-up, and one of a live key that needs none is found out by its digest.
+    if ((live === undefined || this.#shared) && !isWhole(text)) return null;
     // One that is gone may have left its public id to another.
     if (live !== undefined && (!this.#shared || (await this.fresh(live)))) return live;
-    if (!isWhole(text)) return null;
     const found = await this.#store.catalog.keyByPublicId(publicId);
     if (found === null) return null;
     return this.adopt(found, found.record.workspaceId);

@@ -6,8 +6,11 @@
  * Records are numbered without a gap, across files, and the database knows the number up to which it has everything. So
  * a loss of power costs the newest records and never one in the middle: reading stops at the first that is missing.
  */
-import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, unlinkSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { limits } from '../limits.ts';
+import { StoreUnavailable } from '../store.ts';
 import { Appended, type Engine, type Row, type Write } from './engine.ts';
 import { filesIn, nextKey, nextOf, pathOf, replay } from './journal/replay.ts';
 import { Segment, type Entry } from './journal/segment.ts';
@@ -48,6 +51,8 @@ export class JournaledEngine implements Engine {
   readonly #onlyReads: boolean;
   readonly #bounds: NonNullable<JournalOptions['bounds']>;
   #segment: Segment | null = null;
+  /** Of an earlier process' files those that hold more than could be read. */
+  #broken = new Set<string>();
   /** The files before it, by path, whose rows wait. */
   #files: string[] = [];
   #waiting = new Waiting();
@@ -79,7 +84,7 @@ export class JournaledEngine implements Engine {
       this.#begin();
     } catch (error) {
       await this.#base.close();
-      throw error;
+      throw new StoreUnavailable(`The journal in ${this.#folder} cannot be opened: ${(error as Error).message}`, { cause: error });
     }
   }
 
@@ -171,11 +176,31 @@ export class JournaledEngine implements Engine {
   async #take(): Promise<void> {
     this.#sealed ??= this.#seal();
     const { rows, files, next } = this.#sealed;
+    // The database's own writing may reach the disk before the files do, and half of what they explain would then be all there is.
+    if (!this.#flushes) await this.#flushFiles(files);
     for (const chunk of rows.chunks(this.#bounds.journalChunkRows)) await this.#base.write(chunk);
     await this.#base.write([[nextKey, Buffer.from(String(next))]]);
     await this.#base.flushed();
     this.#sealed = null;
-    for (const file of files) unlinkSync(file);
+    for (const file of files) this.#discard(file);
+  }
+
+  /** What could not be read to its end is kept aside: it may be all that there is of something. */
+  #discard(file: string): void {
+    if (this.#broken.delete(file)) renameSync(file, join(this.#folder, `rejected-${basename(file)}`));
+    else unlinkSync(file);
+  }
+
+  async #flushFiles(files: readonly string[]): Promise<void> {
+    for (const path of files) {
+      const file = await open(path, 'r+');
+      try {
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+    }
+    this.#flushFolder();
   }
 
   /** Puts what waits aside; what comes from now on goes to another file. */
@@ -195,7 +220,13 @@ export class JournaledEngine implements Engine {
       unlinkSync(before.path);
     }
     const segment = new Segment(pathOf(this.#folder, this.#next), this.#next);
-    if (this.#flushes) this.#flushFolder();
+    try {
+      if (this.#flushes) this.#flushFolder();
+    } catch (error) {
+      segment.close();
+      unlinkSync(segment.path);
+      throw error;
+    }
     if (this.#segment !== null) {
       this.#segment.close();
       this.#files.push(this.#segment.path);
@@ -217,6 +248,8 @@ export class JournaledEngine implements Engine {
   #readLeft(): void {
     this.#next = nextOf(this.#base.get(nextKey));
     this.#files = filesIn(this.#folder);
-    this.#next = replay(this.#files, this.#next, (entry) => this.#apply(entry));
+    const { next, broken } = replay(this.#files, this.#next, (entry) => this.#apply(entry));
+    this.#next = next;
+    this.#broken = new Set(broken);
   }
 }

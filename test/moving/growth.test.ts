@@ -161,6 +161,9 @@ t.test('what grows in a folder goes on in Redis, and back', { skip: whyNoRedis()
   const back = { PARLEY_STORE: 'lmdb:./back', PARLEY_SECRET: secret };
   const returned = await parley(elsewhere, ['import', '--from', 'redis.jsonl'], back);
   t.match([returned.code, returned.stderr], [0, /^Imported /]);
+  const folder = join(elsewhere, 'back');
+  t.equal((await readFile(join(folder, 'secret'), 'utf8')).trim(), secret, 'a server started on it opens what came along');
+  t.same([(await stat(folder)).mode & 0o777, (await stat(join(folder, 'secret'))).mode & 0o777], [0o700, 0o600]);
   const third = await openHouse(t, { folder: elsewhere, embedded: true, env: { ...env, ...back } });
   for (const [id, transcript] of Object.entries(told.transcripts)) t.same((await third.ask(`/sessions/${id}/transcript?limit=100`, { key: told.key })).json.data, transcript);
   t.match(await sessionOf(third, told.sessions.flowing.id), { status: 'open', active_turn_id: null });

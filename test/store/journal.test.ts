@@ -1,8 +1,10 @@
 /** What a journal before a database promises, whatever fails, crashes or loses power. */
 import fs from 'node:fs';
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -13,26 +15,46 @@ import { MemoryEngine } from '../../src/store/memory.ts';
 import { temporaryFolder } from '../folders.ts';
 import { cases, runCase } from './contract.ts';
 
+/** How much of a file was flushed last, by path: what no loss of power takes. */
+const onDisk = new Map<string, number>();
+const handle = await open(fileURLToPath(import.meta.url));
+const handles = Object.getPrototypeOf(handle) as typeof handle;
+const { datasync } = handles;
+handles.datasync = async function (this: typeof handle) {
+  await datasync.call(this);
+  onDisk.set(readlinkSync(`/proc/self/fd/${this.fd}`), (await this.stat()).size);
+};
+t.teardown(() => {
+  handles.datasync = datasync;
+  return handle.close();
+});
+
 const bounds = { journalRowsMax: 4, journalBytesMax: 1 << 20, journalChunkRows: 2 };
 
-/** A database that fails on demand, and that a loss of power takes back to what it flushed. */
+/** A database that fails on demand. A loss of power takes it back to what it flushed, and as many of the writes since as happened to reach the disk. */
 class Database extends MemoryEngine implements Base {
   /** How many more writes succeed. */
   writesLeft = Infinity;
   #flushed: Write[] = [];
+  #since: Write[][] = [];
 
   override async write(rows: Iterable<Write>): Promise<void> {
     if (this.writesLeft-- <= 0) throw new Error('database full');
-    await super.write(rows);
+    const all = [...rows];
+    await super.write(all);
+    this.#since.push(all);
   }
 
   async flushed(): Promise<void> {
+    this.#since = [];
     this.#flushed = [...this.range('', '\uffff', false)];
   }
 
-  async losePower(): Promise<void> {
+  async losePower(reached: number): Promise<void> {
     for (const [key] of [...this.range('', '\uffff', false)]) await super.write([[key, null]]);
     await super.write(this.#flushed);
+    for (const rows of this.#since.slice(0, reached)) await super.write(rows);
+    await this.flushed();
   }
 }
 
@@ -69,7 +91,7 @@ const journals = (folder: string): string[] => readdirSync(folder).filter((name)
 type Step =
   | { kind: 'write'; changes: { key: number; change: string | null; append: boolean }[] }
   | { kind: 'crash' }
-  | { kind: 'power'; file: number; cut: number }
+  | { kind: 'power'; file: number; cut: number; reached: number }
   | { kind: 'close' }
   | { kind: 'failing'; after: number }
   | { kind: 'working' };
@@ -78,7 +100,7 @@ const change = fc.record({ key: fc.nat(5), change: fc.option(fc.string({ maxLeng
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ kind: fc.constant('write' as const), changes: fc.array(change, { minLength: 1, maxLength: 4 }) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'crash' as const }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('power' as const), file: fc.nat(2), cut: fc.nat(200) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('power' as const), file: fc.nat(2), cut: fc.nat(200), reached: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'close' as const }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('failing' as const), after: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'working' as const }) },
@@ -160,12 +182,12 @@ class Run {
   }
 
   /** The database falls back to what it flushed; of what is not flushed the end of any file may go. */
-  async #losePower(t: Test, { file, cut }: { file: number; cut: number }): Promise<void> {
+  async #losePower(t: Test, { file, cut, reached }: { file: number; cut: number; reached: number }): Promise<void> {
     this.#connection.crashed = true;
-    await this.base.losePower();
+    await this.base.losePower(reached);
     const files = journals(this.folder);
     const hit = files[file % files.length]!;
-    if (!this.flushes) truncateSync(hit, Math.max(0, statSync(hit).size - cut));
+    if (!this.flushes) truncateSync(hit, Math.max(onDisk.get(realpathSync(hit)) ?? 0, statSync(hit).size - cut));
     await this.reopen();
     const now = JSON.stringify(readAll(this.engine));
     const at = this.states.findLastIndex((state) => JSON.stringify(sorted(state)) === now);
@@ -233,10 +255,27 @@ t.test('records after a missing one are not applied', async (t) => {
   await run.reopen();
   t.strictSame(readAll(run.engine), [[keyOf(0), 'text']]);
   await run.engine.close();
+  t.strictSame(readdirSync(run.folder), ['rejected-journal-000000000000000'], 'and the file is kept');
+});
+
+t.test('a folder that cannot be flushed for a moment costs nothing that was acknowledged', async (t) => {
+  let broken = false;
+  failing(t, 'fsyncSync', () => broken);
+  const run = await opened(t, true);
+  for (let turn = 0; turn < bounds.journalRowsMax; turn++) {
+    broken = turn === bounds.journalRowsMax - 1;
+    await run.engine.write(put(turn, 'text'));
+  }
+  broken = false;
+  for (let turn = 0; turn < 3; turn++) await run.engine.write(put(turn, 'newer'));
+  await run.reopen();
+  const expected = Array.from({ length: bounds.journalRowsMax }, (_, turn) => [keyOf(turn), turn < 3 ? 'newer' : 'text']);
+  t.strictSame(readAll(run.engine), expected);
+  await run.engine.close();
 });
 
 /** Has calls of `node:fs` fail as on a full or broken disk. */
-function failing<Name extends 'writeSync' | 'ftruncateSync' | 'fdatasync'>(t: Test, name: Name, fail: () => boolean): void {
+function failing<Name extends 'writeSync' | 'ftruncateSync' | 'fdatasync' | 'fsyncSync'>(t: Test, name: Name, fail: () => boolean): void {
   const real = fs[name] as (...given: unknown[]) => unknown;
   const error = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   Object.assign(fs, {

@@ -112,7 +112,13 @@ export class Connection implements ResponseListener {
     // What nobody asked for, and a server that talks out of turn is not to be trusted with the next request.
     if (this.#parser === null) return this.destroy();
     this.#heard = true;
-    const used = this.#parser.feed(bytes, length);
+    let used: number;
+    try {
+      used = this.#parser.feed(bytes, length);
+    } catch {
+      // Thrown into the socket it would end the process: whoever reads the answer could not make anything of it.
+      return this.fail('malformed');
+    }
     if (this.#over) this.#release(used === length);
   }
 

@@ -1,7 +1,7 @@
 /** What a folder's journal says beyond what its database has: for whoever opens the folder, and for whoever only looks at it. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { records } from './segment.ts';
+import { goesOn, records } from './segment.ts';
 import type { Entry } from './segment.ts';
 
 /** Where the database keeps the number of the first record that it may not have. */
@@ -20,18 +20,38 @@ export const filesIn = (folder: string): string[] =>
     .sort()
     .map((name) => join(folder, name));
 
-/** Applies the records from a number on, as far as they follow each other: the number of the first one that there is not. */
-export function replay(files: readonly string[], from: number, apply: (entry: Entry) => void): number {
-  const firsts = files.map((file) => Number(file.slice(-15)));
+export interface Replayed {
+  /** The number of the first record that there is not. */
+  readonly next: number;
+  /** Files with whole records behind one that is missing or damaged: not the end of a write that was cut, but a loss. */
+  readonly broken: readonly string[];
+}
+
+/** Applies the records from a number on, as far as they follow each other. */
+export function replay(files: readonly string[], from: number, apply: (entry: Entry) => void): Replayed {
+  const broken: string[] = [];
   let next = from;
   for (const [index, file] of files.entries()) {
+    const end = refusedFrom(files[index + 1]);
     for (const { number, entries } of records(file)) {
-      // A record at or beyond the next file's first was refused when it was written.
-      if (number > next || number >= (firsts[index + 1] ?? Infinity)) break;
+      if (number >= end) break;
+      if (number > next) {
+        broken.push(file);
+        break;
+      }
       if (number < next) continue;
       next++;
       for (const entry of entries) apply(entry);
     }
+    if (!broken.includes(file) && goesOn(file, next)) broken.push(file);
   }
-  return next;
+  return { next, broken };
+}
+
+/** A file that holds its first record shows that those from there on in the file before were refused when they were written. */
+function refusedFrom(file: string | undefined): number {
+  const first = file === undefined ? Infinity : Number(file.slice(-15));
+  if (file === undefined) return first;
+  for (const { number } of records(file)) return number === first ? first : Infinity;
+  return Infinity;
 }

@@ -37,7 +37,7 @@ export class Segment {
   constructor(path: string, first: number) {
     this.first = first;
     this.path = path;
-    this.#file = openSync(path, 'wx', 0o600);
+    this.#file = openSync(path, 'w', 0o600);
   }
 
   get bytes(): number {
@@ -88,12 +88,30 @@ export class Segment {
 /** The records of a file, up to the first that is not whole. */
 export function* records(path: string): Generator<Record> {
   const bytes = readFileSync(path);
-  for (let at = 0; at + headBytes <= bytes.length; ) {
-    const end = at + 8 + bytes.readUInt32LE(at + 4);
-    if (end > bytes.length || crc32(bytes.subarray(at + 4, end)) !== bytes.readUInt32LE(at)) return;
-    yield { number: bytes.readUIntLE(at + 8, 6), entries: [...decode(bytes, at + headBytes, end)] };
-    at = end;
+  for (let at = 0, end = endOf(bytes, at); end !== null; at = end, end = endOf(bytes, at)) {
+    yield { number: numberAt(bytes, at), entries: [...decode(bytes, at + headBytes, end)] };
   }
+}
+
+/** Whether a whole record lies behind the first that is not, numbered after `next` as it would be in this file. */
+export function goesOn(path: string, next: number): boolean {
+  const bytes = readFileSync(path);
+  let at = 0;
+  for (let end = endOf(bytes, at); end !== null; end = endOf(bytes, at)) at = end;
+  for (at++; at + headBytes <= bytes.length; at++) {
+    const number = numberAt(bytes, at);
+    if (number > next && number - next < bytes.length && endOf(bytes, at) !== null) return true;
+  }
+  return false;
+}
+
+const numberAt = (bytes: Buffer, at: number): number => bytes.readUIntLE(at + 8, 6);
+
+/** Where the record ends that begins here; null if there is no whole one. */
+function endOf(bytes: Buffer, at: number): number | null {
+  if (at + headBytes > bytes.length) return null;
+  const end = at + 8 + bytes.readUInt32LE(at + 4);
+  return end <= bytes.length && crc32(bytes.subarray(at + 4, end)) === bytes.readUInt32LE(at) ? end : null;
 }
 
 function* decode(bytes: Buffer, from: number, end: number): Generator<Entry> {

@@ -93,7 +93,7 @@ function look(database: RootDatabase<Buffer, string>, files: () => string[]): St
     const from = nextOf(database.get(nextKey, { transaction }));
     const waiting = new Waiting();
     const beneath = (key: string): Uint8Array | undefined => database.get(key, { transaction });
-    const next = readable(() => replay(files(), from, (entry) => waiting.apply(entry, beneath)));
+    const next = readable(() => replay(files(), from, (entry) => waiting.apply(entry, beneath)).next);
     database.resetReadTxn();
     if (next !== null && nextOf(database.get(nextKey)) === from) return { transaction, waiting, next };
     transaction.done();
