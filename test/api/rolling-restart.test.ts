@@ -68,3 +68,14 @@ t.test('a rolling restart whose first new process does not start leaves the old 
   t.equal((await sayInVain(house, session.id)).status, 503);
   t.same(await house.stop(), { code: 0, signal: null });
 });
+
+t.test('one that dies meanwhile is replaced in the end', options, async (t) => {
+  const house = await openSupervised(t, redis!.url, 3);
+  const workers = await workersUp(house, 3);
+  house.child.kill('SIGHUP');
+  await lineOf(house, ({ worker, msg }) => worker === 4 && msg === 'worker starts');
+  process.kill(workers.get(3)!, 'SIGKILL');
+  await lineOf(house, ({ msg }) => msg === 'rolling restart done');
+  t.equal((await workersUp(house, 3)).size, 3);
+  t.same(await house.stop(), { code: 0, signal: null });
+});
