@@ -4,7 +4,7 @@ import { codePoints, indexAfter } from '../../src/text.ts';
 import type { Asked, History, Stream, StreamEvent } from './history.ts';
 import type { Oracle, State, TurnState } from './oracle.ts';
 
-/** How long a revocation may take to be heard everywhere, in milliseconds. */
+/** How long a revocation may take to be heard everywhere, in milliseconds: requests that are sent later are refused. */
 const revocationMs = 5000;
 
 const shapes = new Set(Object.values(errors).map(({ code, status, type }) => `${status} ${type} ${code}`));
@@ -82,7 +82,7 @@ export class Answers {
       this.#fault(asked, 'limits', `was told of ${headers['x-ratelimit-remaining']} left, which no step of the store said`);
     }
     const revokedMs = this.#revokedMs.get(keyId);
-    if (!this.#forgets && status !== 503 && revokedMs !== undefined && asked.begunMs! > revokedMs + revocationMs) this.#fault(asked, 'states', `${status} with a revoked key`);
+    if (!this.#forgets && status !== 503 && revokedMs !== undefined && asked.sentMs > revokedMs + revocationMs) this.#fault(asked, 'states', `${status} with a revoked key`);
   }
 
   #failure(asked: Asked): void {

@@ -50,8 +50,6 @@ export interface Asked {
   readonly body: any;
   readonly idempotencyKey: string | null;
   readonly sentMs: number;
-  /** When the process began with it; null if it never did. */
-  begunMs: number | null;
   answeredMs: number | null;
   status: number | null;
   headers: Readonly<Record<string, string>>;

@@ -111,10 +111,7 @@ export class SimulatedHost {
     if (life === null) return connection.cut();
     this.#connections.add(connection);
     connection.gate = life.gate;
-    life.gate.enter(() => {
-      connection.begin();
-      void life.pipeline(connection);
-    });
+    life.gate.enter(() => void life.pipeline(connection));
   }
 
   left(connection: Connection): void {

@@ -50,11 +50,6 @@ export class Connection implements Exchange {
     return value === undefined ? [] : [value];
   }
 
-  /** The process begins with it. */
-  begin(): void {
-    this.asked.begunMs = this.#world.scheduler.now;
-  }
-
   onGone(callback: () => void): void {
     if (this.gone) callback();
     else this.#onGone.push(callback);
@@ -181,7 +176,6 @@ export function ask(
     body: request.body ?? null,
     idempotencyKey: request.headers?.['idempotency-key'] ?? null,
     sentMs: scheduler.now,
-    begunMs: null,
     answeredMs: null,
     status: null,
     headers: {},
