@@ -60,7 +60,7 @@ async function measure({ instance, size }: Measurement): Promise<Record<string, 
 export const sessions: Question = {
   name: 'sessions',
   title: 'Stored sessions',
-  method: `CPU time of the server for a turn in a session that has slept in the store, by how many sleep there (1,000 and 1,000,000), and the collected heap afterwards.`,
+  method: `CPU time of the server for a turn in a session that has slept in the store, by how many sleep there (1,000 and 1,000,000; in quick runs 100,000), and the collected heap afterwards.`,
   figures: [
     { name: cpu, unit: 'µs' },
     { name: heap, unit: 'MB' },
@@ -68,8 +68,8 @@ export const sessions: Question = {
   contenders: [few, many],
   cases: () => [stored],
   goals: [
-    { text: 'a turn with 1,000,000 sessions stored ≤ 1.1 × with 1,000', kind: 'ratio', of: pick(many.name, stored, cpu), against: pick(few.name, stored, cpu), most: 1.1 },
-    { text: 'the heap with 1,000,000 sessions stored is that with 1,000, within a tenth', kind: 'ratio', of: pick(many.name, stored, heap), against: pick(few.name, stored, heap), most: 1.1 },
+    { text: 'a turn with many sessions stored (a million in full runs) ≤ 1.1 × with 1,000', kind: 'ratio', of: pick(many.name, stored, cpu), against: pick(few.name, stored, cpu), most: 1.1 },
+    { text: 'the heap with many sessions stored is that with 1,000, within a tenth', kind: 'ratio', of: pick(many.name, stored, heap), against: pick(few.name, stored, heap), most: 1.1 },
   ],
   measure,
 };
