@@ -109,8 +109,7 @@ class Supervisor {
     const timer = this.#clock.after(waitMs, () => {
       this.#restarts.delete(timer);
       // A rolling restart may have filled the place meanwhile.
-      const staying = [...this.#members].filter(({ leaving }) => !leaving);
-      if (staying.length < this.#config.processes) this.#add(Math.min(2 * waitMs, limits.workerRestartMsMax));
+      if (this.#staying < this.#config.processes) this.#add(Math.min(2 * waitMs, limits.workerRestartMsMax));
     });
     this.#restarts.add(timer);
   }
@@ -130,11 +129,15 @@ class Supervisor {
     this.#fill();
   }
 
+  /** How many workers were not told to end. */
+  get #staying(): number {
+    return [...this.#members].filter(({ leaving }) => !leaving).length;
+  }
+
   /** One that died while its place was held by a worker about to leave has no successor yet. */
   #fill(): void {
     if (this.#exitCode !== null) return;
-    const staying = [...this.#members].filter(({ leaving }) => !leaving).length;
-    for (let count = staying + this.#restarts.size; count < this.#config.processes; count++) this.#add(limits.workerRestartMs);
+    for (let count = this.#staying + this.#restarts.size; count < this.#config.processes; count++) this.#add(limits.workerRestartMs);
   }
 
   async #replaceAll(): Promise<boolean> {

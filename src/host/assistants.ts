@@ -23,7 +23,6 @@ interface Conversing {
 
 export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome> {
   readonly #conversing = new WeakMap<object, Conversing>();
-  readonly #inspector: Inspector;
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -35,14 +34,13 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       open: (record, identity) =>
         openActor<AssistantEvent, AssistantOutcome>(assistantMachine, assistantVersion, { snapshot: record.machine }, identity, inspector),
     });
-    this.#inspector = inspector;
   }
 
   /** Why the assistant does not converse; null if it does. The question moves no machine, so in a state it is asked once. */
   refusal({ machine }: AssistantActor): ErrorName | null {
     const { state } = machine;
     const known = this.#conversing.get(machine);
-    if (known?.state === state && !this.#inspector.watched) return known.refusal;
+    if (known?.state === state && !this.options.inspector.watched) return known.refusal;
     const refusal = refusalOf(machine.send({ type: 'converse' }));
     this.#conversing.set(machine, { state, refusal });
     return refusal;

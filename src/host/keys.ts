@@ -12,9 +12,6 @@ export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
 
 export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #shared: boolean;
-  readonly #inspector: Inspector;
   readonly #owed = new WeakMap<object, Debt>();
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
@@ -27,9 +24,6 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       open: (record, identity) => openActor<KeyEvent, KeyOutcome>(keyMachine, keyVersion, { snapshot: record.machine }, identity, inspector),
     });
     this.#store = store;
-    this.#clock = clock;
-    this.#shared = store.leaseMs !== null;
-    this.#inspector = inspector;
   }
 
   /** The key that this text is; throws the 401 that says why it is none. Costs no budget. */
@@ -37,7 +31,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const publicId = publicIdOf(text);
     const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
     if (actor === null || !matches(text, actor.record.digest)) throw new Failure('invalid_api_key');
-    const at = this.#clock.now();
+    const at = this.options.clock.now();
     const { state } = actor.machine;
     // The machine is asked only where it would refuse or move: within its budgets a key's request changes nothing in it.
     if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {
@@ -50,13 +44,13 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   /** Holds a request against the budgets, in order until one refuses; the last item tells the verdict. */
   async take(actor: KeyActor, budgets: readonly BudgetName[]): Promise<Taken[]> {
     const { id, workspaceId, limits } = actor.record;
-    const at = this.#clock.now();
+    const at = this.options.clock.now();
     const answer = this.#store.takeBudgets(workspaceId, id, budgets.map((budget) => ({ budget, ceiling: limits[budget] })), at);
     const taken = answer instanceof Promise ? await answer : answer;
     const last = taken.at(-1);
     const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
     const limited = actor.machine.state === 'limited';
-    if (debt !== null && limited && !this.#inspector.watched && !isOverdue(actor, at)) this.#owe(actor, debt);
+    if (debt !== null && limited && !this.options.inspector.watched && !isOverdue(actor, at)) this.#owe(actor, debt);
     else if (debt !== null || limited) {
       this.#level(actor, at);
       actor.machine.send({ type: 'request', at, debt });
@@ -80,7 +74,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
 
   async revoke(workspaceId: string, id: string): Promise<KeyActor | null> {
     return this.change(workspaceId, id, (actor) => {
-      const at = this.#clock.now();
+      const at = this.options.clock.now();
       actor.machine.send({ type: 'revoke', at });
       const { revokedAt } = actor.machine.context as KeyContext;
       return { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) };
@@ -90,7 +84,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   async configure(workspaceId: string, id: string, change: (record: Key) => Key): Promise<KeyActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const record = change(actor.record);
-      const at = this.#clock.now();
+      const at = this.options.clock.now();
       this.#level(actor, at);
       actor.machine.send({ type: 'configure', at, expiresAt: record.expiresAt });
       return { ...record, machine: settled(actor.machine.snapshot()) };
@@ -100,9 +94,9 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   async #byPublicId(publicId: string, text: string): Promise<KeyActor | null> {
     const live = this.population.peek(keyIdOf(publicId));
     // A copy that is not whole costs no look-up, and one of a live key that needs none is found out by its digest.
-    if ((live === undefined || this.#shared) && !isWhole(text)) return null;
+    if ((live === undefined || this.options.shared) && !isWhole(text)) return null;
     // One that is gone may have left its public id to another.
-    if (live !== undefined && (!this.#shared || (await this.fresh(live)))) return live;
+    if (live !== undefined && (!this.options.shared || (await this.fresh(live)))) return live;
     const found = await this.#store.catalog.keyByPublicId(publicId);
     if (found === null) return null;
     return this.adopt(found, found.record.workspaceId);

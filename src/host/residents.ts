@@ -54,11 +54,11 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event, Outcome> {
 }
 
 export class CatalogActors<K extends CatalogKind, Event, Outcome> {
-  readonly #options: CatalogActorsOptions<K, Event, Outcome>;
+  protected readonly options: CatalogActorsOptions<K, Event, Outcome>;
   readonly population: Population<CatalogActor<K, Event, Outcome>>;
 
   constructor(options: CatalogActorsOptions<K, Event, Outcome>) {
-    this.#options = options;
+    this.options = options;
     this.population = new Population(options.clock, limits);
   }
 
@@ -66,11 +66,11 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   async of(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
     const actor = await this.population.activate(id, () => this.#load(workspaceId, id), workspaceId);
     if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
-    return !this.#options.shared || (await this.fresh(actor)) ? actor : null;
+    return !this.options.shared || (await this.fresh(actor)) ? actor : null;
   }
 
   get kind(): CatalogKind {
-    return this.#options.kind;
+    return this.options.kind;
   }
 
   /** The next ask looks at the store first. */
@@ -85,7 +85,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
 
   /** Sees to it that the actor is no older than `catalogFreshMs`; false if it is gone. */
   fresh(actor: CatalogActor<K, Event, Outcome>): Promise<boolean> | boolean {
-    const now = this.#options.clock.monotonic();
+    const now = this.options.clock.monotonic();
     if (now - actor.checkedAt < limits.catalogFreshMs) return true;
     actor.checking ??= this.#check(actor, now).finally(() => (actor.checking = null));
     return actor.checking;
@@ -94,11 +94,11 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   #check(actor: CatalogActor<K, Event, Outcome>, askedAt: number): Promise<boolean> {
     return actor.mailbox.post(async () => {
       const { id, workspaceId } = actor.identity;
-      const found = await this.#options.catalog.read(this.#options.kind, workspaceId, id);
+      const found = await this.options.catalog.read(this.options.kind, workspaceId, id);
       if (found === null) this.population.discard(id);
       // After a failover that forgot some changes a version alone can repeat.
       else if (found.version !== actor.version || !isDeepStrictEqual(found.record, actor.record)) {
-        actor.machine = await this.#options.open(found.record, actor.identity);
+        actor.machine = await this.options.open(found.record, actor.identity);
         actor.record = found.record;
         actor.version = found.version;
       }
@@ -109,10 +109,10 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
 
   /** Makes a live actor of a record that is at hand already. */
   async adopt(found: Versioned<CatalogRecords[K]>, workspaceId: string): Promise<CatalogActor<K, Event, Outcome>> {
-    const identity = { kind: this.#options.kind, id: found.record.id, workspaceId };
+    const identity = { kind: this.options.kind, id: found.record.id, workspaceId };
     return (await this.population.activate(found.record.id, async () => {
-      const machine = await this.#options.open(found.record, identity);
-      return new CatalogActor(found, machine, identity, this.#options.inspector);
+      const machine = await this.options.open(found.record, identity);
+      return new CatalogActor(found, machine, identity, this.options.inspector);
     }))!;
   }
 
@@ -131,18 +131,18 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
       const changed = await actor.mailbox.post(() => this.#commit(actor, decide));
       if (changed) return actor;
     }
-    throw new StoreUnavailable(`a ${this.#options.kind} would not hold still`);
+    throw new StoreUnavailable(`a ${this.options.kind} would not hold still`);
   }
 
   async remove(workspaceId: string, id: string): Promise<boolean> {
-    const removed = await this.#options.catalog.remove(this.#options.kind, workspaceId, id);
+    const removed = await this.options.catalog.remove(this.options.kind, workspaceId, id);
     if (removed) this.population.discard(id);
     return removed;
   }
 
   /** False if somebody else moved: the actor is then as the store has it, and the decision is to be taken again. */
   async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (actor: CatalogActor<K, Event, Outcome>) => CatalogRecords[K]): Promise<boolean> {
-    const { kind, catalog } = this.#options;
+    const { kind, catalog } = this.options;
     try {
       const record = decide(actor);
       const version = await catalog.replace(kind, record, actor.version);
@@ -153,7 +153,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
       }
     } catch (error) {
       // What was decided and not committed never happened, for this request and for those that wait behind it.
-      actor.machine = await this.#options.open(actor.record, actor.identity);
+      actor.machine = await this.options.open(actor.record, actor.identity);
       throw error;
     }
     const found = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
@@ -163,16 +163,16 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     }
     actor.record = found.record;
     actor.version = found.version;
-    actor.machine = await this.#options.open(found.record, actor.identity);
+    actor.machine = await this.options.open(found.record, actor.identity);
     return false;
   }
 
   async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
-    const askedAt = this.#options.clock.monotonic();
-    const found = await this.#options.catalog.read(this.#options.kind, workspaceId, id);
+    const askedAt = this.options.clock.monotonic();
+    const found = await this.options.catalog.read(this.options.kind, workspaceId, id);
     if (found === null) return null;
-    const identity = { kind: this.#options.kind, id, workspaceId };
-    const actor = new CatalogActor(found, await this.#options.open(found.record, identity), identity, this.#options.inspector);
+    const identity = { kind: this.options.kind, id, workspaceId };
+    const actor = new CatalogActor(found, await this.options.open(found.record, identity), identity, this.options.inspector);
     actor.checkedAt = askedAt;
     return actor;
   }

@@ -10,7 +10,6 @@ export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, Workspace
 
 export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, WorkspaceOutcome> {
   readonly #store: Store;
-  readonly #inspector: Inspector;
   /** Slots taken, by machine: a machine learns of one only where that moves it, or where somebody watches. */
   readonly #taken = new WeakMap<object, number>();
 
@@ -30,7 +29,6 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       },
     });
     this.#store = store;
-    this.#inspector = inspector;
   }
 
   override of(id: string) {
@@ -90,7 +88,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
 
   /** Whether the machine would stay where it is, and nobody looks. */
   #quiet({ machine }: WorkspaceActor): boolean {
-    return machine.state === 'available' && !this.#inspector.watched;
+    return machine.state === 'available' && !this.options.inspector.watched;
   }
 
   #takenOf(machine: WorkspaceActor['machine']): number {

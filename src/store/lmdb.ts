@@ -1,7 +1,8 @@
 /**
- * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one process at a time. The owner stands in a
- * row that is compared and set in one LMDB write transaction (LMDB's own lock, which the system frees when its holder
- * dies, keeps two openers apart), and it counts for as long as the process it names is alive: see `lmdb/owner.ts`.
+ * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one
+ * process at a time. The owner stands in a row that is compared and set in one LMDB write transaction (LMDB's own lock,
+ * which the system frees when its holder dies, keeps two openers apart), and it counts for as long as the process it
+ * names is alive: see `lmdb/owner.ts`.
  *
  * A step that resolved survives the death of the process. With `flushed` it survives the loss of power as well, at the
  * price of a wait for the disk; with `committed` the system writes to the disk in its own time, in order, so that a

@@ -1,8 +1,8 @@
 /** What a folder's journal says beyond what its database has: for whoever opens the folder, and for whoever only looks at it. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { goesOn, records } from './segment.ts';
-import type { Entry } from './segment.ts';
+import { goesOn, readSegment } from './segment.ts';
+import type { Entry, Found } from './segment.ts';
 
 /** Where the database keeps the number of the first record that it may not have. */
 export const nextKey = 'journal-next';
@@ -29,29 +29,25 @@ export interface Replayed {
 
 /** Applies the records from a number on, as far as they follow each other. */
 export function replay(files: readonly string[], from: number, apply: (entry: Entry) => void): Replayed {
+  const found = files.map(readSegment);
   const broken: string[] = [];
   let next = from;
   for (const [index, file] of files.entries()) {
-    const end = refusedFrom(files[index + 1]);
-    for (const { number, entries } of records(file)) {
-      if (number >= end) break;
-      if (number > next) {
-        broken.push(file);
-        break;
-      }
-      if (number < next) continue;
+    const segment = found[index]!;
+    const end = refusedFrom(files[index + 1], found[index + 1]);
+    const kept = segment.records.filter(({ number }) => number < end);
+    for (const { number, entries } of kept) {
+      if (number !== next) continue;
       next++;
       for (const entry of entries) apply(entry);
     }
-    if (!broken.includes(file) && goesOn(file, next)) broken.push(file);
+    if (kept.some(({ number }) => number > next) || goesOn(segment, next)) broken.push(file);
   }
   return { next, broken };
 }
 
 /** A file that holds its first record shows that those from there on in the file before were refused when they were written. */
-function refusedFrom(file: string | undefined): number {
-  const first = file === undefined ? Infinity : Number(file.slice(-15));
-  if (file === undefined) return first;
-  for (const { number } of records(file)) return number === first ? first : Infinity;
-  return Infinity;
+function refusedFrom(file: string | undefined, found: Found | undefined): number {
+  const first = Number(file?.slice(-15));
+  return found?.records[0]?.number === first ? first : Infinity;
 }

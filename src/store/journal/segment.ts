@@ -85,22 +85,28 @@ export class Segment {
   }
 }
 
-/** The records of a file, up to the first that is not whole. */
-export function* records(path: string): Generator<Record> {
-  const bytes = readFileSync(path);
-  for (let at = 0, end = endOf(bytes, at); end !== null; at = end, end = endOf(bytes, at)) {
-    yield { number: numberAt(bytes, at), entries: [...decode(bytes, at + headBytes, end)] };
-  }
+/** A file as it was found: its records up to the first that is not whole, and the bytes from there on. */
+export interface Found {
+  readonly records: readonly Record[];
+  readonly rest: Buffer;
 }
 
-/** Whether a whole record lies behind the first that is not, numbered after `next` as it would be in this file. */
-export function goesOn(path: string, next: number): boolean {
+export function readSegment(path: string): Found {
   const bytes = readFileSync(path);
+  const records: Record[] = [];
   let at = 0;
-  for (let end = endOf(bytes, at); end !== null; end = endOf(bytes, at)) at = end;
-  for (at++; at + headBytes <= bytes.length; at++) {
-    const number = numberAt(bytes, at);
-    if (number > next && number - next < bytes.length && endOf(bytes, at) !== null) return true;
+  for (let end = endOf(bytes, at); end !== null; end = endOf(bytes, at)) {
+    records.push({ number: numberAt(bytes, at), entries: [...decode(bytes, at + headBytes, end)] });
+    at = end;
+  }
+  return { records, rest: bytes.subarray(at) };
+}
+
+/** Whether a whole record lies within what follows the first that is not, numbered after `next` as it would be there. */
+export function goesOn({ rest }: Found, next: number): boolean {
+  for (let at = 1; at + headBytes <= rest.length; at++) {
+    const number = numberAt(rest, at);
+    if (number > next && number - next < rest.length && endOf(rest, at) !== null) return true;
   }
   return false;
 }
