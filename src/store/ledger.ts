@@ -3,6 +3,7 @@
  * what earlier decisions wrote and is still on its way. All that is decided in one turn of the event loop, and all
  * that is decided while a batch commits, goes to the engine as one batch; a decision is answered once it is committed.
  */
+import { limits } from '../limits.ts';
 import { StoreUnavailable } from '../store.ts';
 import { packRow, textBegun, textMore, unpackRow } from './codec.ts';
 import { Appended, changed, followed, type Change, type Engine, type Row, type Write } from './engine.ts';
@@ -11,9 +12,17 @@ import { LateSortedMap, overlaid } from './sorted.ts';
 /** What a decision writes. It is applied whole when the decision is made, and not at all if the decision throws. */
 export class Draft {
   readonly rows: Write[] = [];
+  /** Of the rows put those whose records the ledger keeps. */
+  readonly kept: (readonly [key: string, record: unknown])[] = [];
 
   put(key: string, record: unknown): void {
     this.rows.push([key, packRow(record)]);
+  }
+
+  /** As `put`, of a row that later decisions are about: the ledger keeps the record too, so that they need not unpack it. */
+  keep(key: string, record: unknown): void {
+    this.put(key, record);
+    this.kept.push([key, record]);
   }
 
   /** Begins a row of text, which `append` makes longer. */
@@ -51,6 +60,8 @@ export class Ledger {
   #collecting: Batch | null = null;
   #inFlight: Batch | null = null;
   #open = false;
+  /** The newest state of rows that were written with `keep`, the one written longest ago first. */
+  readonly #kept = new Map<string, unknown>();
   readonly #late: ((draft: Draft) => void)[] = [];
   readonly #dropped: (() => void)[] = [];
   #mustReload = false;
@@ -83,7 +94,7 @@ export class Ledger {
       this.#reload();
       const draft = new Draft();
       answer = decide(draft);
-      if (draft.rows.length > 0) apply(this.#batch(), draft);
+      if (draft.rows.length > 0) this.#apply(this.#batch(), draft);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -93,6 +104,8 @@ export class Ledger {
 
   /** The newest state of a row, for decisions. */
   get<T>(key: string): T | undefined {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept as T;
     const earlier = this.#inFlight?.rows.get(key);
     const later = this.#collecting?.rows.get(key);
     const change = later === undefined ? earlier : followed(earlier, later);
@@ -119,6 +132,8 @@ export class Ledger {
 
   /** The committed state of a row, for readers: nobody may see what could still fail. */
   committed<T>(key: string): T | undefined {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.rows.get(key) === undefined) return kept as T;
     const value = this.#committed(key);
     return value === undefined ? undefined : unpackRow<T>(value);
   }
@@ -187,7 +202,7 @@ export class Ledger {
     if (batch === null) return;
     const draft = new Draft();
     for (const write of this.#late) write(draft);
-    apply(batch, draft);
+    this.#apply(batch, draft);
     this.#collecting = null;
     this.#inFlight = batch;
     const written = batch.rows.size === 0 ? Promise.resolve() : this.#engine.write(batch.rows);
@@ -207,9 +222,22 @@ export class Ledger {
     const onTop = this.#collecting;
     this.#inFlight = null;
     this.#collecting = null;
+    this.#kept.clear();
     this.#mustReload = true;
     batch.reject(error);
     onTop?.reject(error);
+  }
+
+  #apply(batch: Batch, draft: Draft): void {
+    for (const [key, change] of draft.rows) {
+      batch.rows.set(key, change instanceof Appended ? followed(batch.rows.get(key), change) : change);
+      this.#kept.delete(key);
+    }
+    for (const [key, record] of draft.kept) this.#kept.set(key, record);
+    for (const key of this.#kept.keys()) {
+      if (this.#kept.size <= limits.recordsKeptMax) break;
+      this.#kept.delete(key);
+    }
   }
 
   /** Reloading reads the engine, which may be what failed: until it succeeds no decision is made. */
@@ -223,7 +251,3 @@ export class Ledger {
 const tickEnds = Promise.resolve();
 
 const unreadable = (cause: unknown): StoreUnavailable => new StoreUnavailable('The store could not be read.', { cause });
-
-function apply(batch: Batch, draft: Draft): void {
-  for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof Appended ? followed(batch.rows.get(key), change) : change);
-}

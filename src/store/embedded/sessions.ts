@@ -23,7 +23,7 @@ export function putSession(draft: Draft, before: SessionRow | null, row: Session
     if (before !== null) draft.remove(keys.activeAt(workspaceId, before.session.lastActivityAt) + keys.part(id));
     draft.put(active, id);
   }
-  draft.put(keys.session(workspaceId, id), row);
+  draft.keep(keys.session(workspaceId, id), row);
 }
 
 export class Sessions {

@@ -31,8 +31,10 @@ export class Transcript {
   async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
     const found: Message[] = [];
     let characters = 0;
-    const rows = this.#ledger.scan<Message>(keys.messages(workspaceId, sessionId), keys.message(workspaceId, sessionId, before), true);
-    for (const [, message] of rows) {
+    // Messages have no gaps, and a row by its key costs less than a range, for which rows that wait must be put in order.
+    for (let index = before - 1; index >= 0; index--) {
+      const message = this.#ledger.committed<Message>(keys.message(workspaceId, sessionId, index));
+      if (message === undefined) break;
       if (message.status === 'streaming') continue;
       characters += codePoints(message.content);
       if (characters > charactersMax || found.length === messagesMax) break;

@@ -49,10 +49,9 @@ export class Turns {
     const place = placeOf(session.workspaceId, turn);
     return this.#ledger.step<BegunTurn>((draft) => {
       this.#told(step.nowMs);
-      const earlier = this.#ledger.get<TurnRow>(keys.turn(place));
-      if (earlier !== undefined) return earlier.begun.fence.owner === step.owner ? { outcome: 'begun', ...earlier.begun } : lost;
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
-      if (before?.version !== step.version) return lost;
+      // A step that was taken before has moved its session.
+      if (before?.version !== step.version) return this.#begunBefore(place, step.owner);
       // The link's and the widget's turns have limits of their own (contract 12).
       const takesSlot = session.channel === 'api';
       if (takesSlot && this.#flights.full(session.workspaceId, step.turnsInFlightMax, step.nowMs)) return { outcome: 'full' };
@@ -63,13 +62,19 @@ export class Turns {
       const { leaseUntilMs, turnsInFlightMax: slotsMax } = step;
       const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, slotUntilMs, slotsMax, memory, stop: null }, position: 0, tail: null };
       putSession(draft, before, { ...before, session, version: begun.version });
-      draft.put(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
+      draft.keep(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex), step.assistantMessage);
       draft.put(keys.flight(place), flight.row);
       this.#flights.set(flight);
       return { outcome: 'begun', ...begun };
     });
+  }
+
+  /** What the step that began the turn was answered, if it was this owner's. */
+  #begunBefore(place: TurnPlace, owner: string): BegunTurn {
+    const row = this.#ledger.get<TurnRow>(keys.turn(place));
+    return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : lost;
   }
 
   async append(step: AppendOutput): Promise<Appended> {

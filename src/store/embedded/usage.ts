@@ -21,7 +21,7 @@ export class UsageBook {
     for (const [grain, start] of [['second', at], ['hour', floor(at, hourSeconds)]] as const) {
       const key = keys.usageAt(grain, workspaceId, assistantId, start);
       const before = this.#ledger.get<number[]>(key);
-      draft.put(key, fields.map((field, index) => (before?.[index] ?? 0) + (counts[field] ?? 0)));
+      draft.keep(key, fields.map((field, index) => (before?.[index] ?? 0) + (counts[field] ?? 0)));
     }
   }
 
