@@ -22,10 +22,39 @@ export const secondsOf = (milliseconds: number): number => Math.floor(millisecon
 const tickMs = 20;
 const slotCount = 1024;
 
-interface Entry extends Timer {
-  due: number;
-  callback: (() => void) | null;
+/** One timer in its slot. It leaves at once when it is cancelled, as nearly all are: what stayed would outlive its turn by a turn of the wheel. */
+class Entry implements Timer {
+  readonly due: number;
+  /** Of two that are due in the same tick the one set first comes first. */
+  readonly order: number;
+  callback: () => void;
+  readonly #left: () => void;
+  #slot: Entry[] | null;
+  #place: number;
+
+  constructor(due: number, order: number, callback: () => void, slot: Entry[], left: () => void) {
+    this.due = due;
+    this.order = order;
+    this.callback = callback;
+    this.#left = left;
+    this.#slot = slot;
+    this.#place = slot.push(this) - 1;
+  }
+
+  cancel(): void {
+    if (this.#slot === null) return;
+    const last = this.#slot.pop()!;
+    if (last !== this) {
+      this.#slot[this.#place] = last;
+      last.#place = this.#place;
+    }
+    this.#slot = null;
+    this.callback = nothing;
+    this.#left();
+  }
 }
+
+const nothing = (): void => {};
 
 /**
  * One hashed timing wheel for every deadline of the process. Adding and cancelling cost the same however many
@@ -34,6 +63,8 @@ interface Entry extends Timer {
 export class WheelClock implements Clock {
   #slots: Entry[][] = Array.from({ length: slotCount }, () => []);
   #live = 0;
+  #order = 0;
+  readonly #left = (): void => void this.#live--;
   #handle: NodeJS.Timeout | null = null;
   #armedFor = Infinity;
   #lastTick = this.#tickNow();
@@ -48,30 +79,16 @@ export class WheelClock implements Clock {
 
   after(delayMs: number, callback: () => void): Timer {
     const due = Math.max(Math.ceil((performance.now() + delayMs) / tickMs), this.#lastTick + 1);
-    const entry: Entry = {
-      due,
-      callback,
-      cancel: () => {
-        if (entry.callback === null) return;
-        entry.callback = null;
-        this.#live--;
-      },
-    };
-    this.#slots[due % slotCount]!.push(entry);
     this.#live++;
     if (due < this.#armedFor) this.#arm(due);
-    return entry;
+    return new Entry(due, this.#order++, callback, this.#slots[due % slotCount]!, this.#left);
   }
 
   stop(): void {
     clearTimeout(this.#handle ?? undefined);
     this.#handle = null;
     this.#armedFor = Infinity;
-    this.#live = 0;
-    for (const slot of this.#slots) {
-      for (const entry of slot) entry.callback = null;
-      slot.length = 0;
-    }
+    for (const slot of this.#slots) while (slot.length > 0) slot.at(-1)!.cancel();
   }
 
   #tickNow(): number {
@@ -91,23 +108,17 @@ export class WheelClock implements Clock {
     const steps = Math.min(reached - this.#lastTick, slotCount);
     for (let step = 0; step < steps; step++) {
       const index = (first + step) % slotCount;
-      const slot = this.#slots[index]!;
-      if (slot.length === 0) continue;
-      const later: Entry[] = [];
-      for (const entry of slot) {
-        if (entry.callback === null) continue;
-        (entry.due <= reached ? due : later).push(entry);
-      }
-      this.#slots[index] = later;
+      for (const entry of this.#slots[index]!) if (entry.due <= reached) due.push(entry);
     }
     this.#lastTick = Math.max(reached, this.#lastTick);
     this.#handle = null;
     this.#armedFor = Infinity;
-    due.sort((a, b) => a.due - b.due);
+    due.sort((a, b) => a.due - b.due || a.order - b.order);
     for (const entry of due) {
-      const callback = entry.callback;
+      // One that ran before it may have cancelled it.
+      const { callback } = entry;
       entry.cancel();
-      callback?.();
+      callback();
     }
     if (this.#live > 0) this.#armNext();
   }

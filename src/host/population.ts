@@ -13,6 +13,9 @@ export interface Resident {
   passivated(): void;
 }
 
+/** Uses within this part of the idle time count as one. */
+const sameUse = 1 / 64;
+
 export class Population<R extends Resident> {
   readonly #live = new Map<string, R>();
   /** Loads under way, by id and asker. */
@@ -90,9 +93,11 @@ export class Population<R extends Resident> {
     return resident;
   }
 
-  // Re-insertion keeps the map in order of use: its first entry is the longest idle.
+  // Re-insertion keeps the map in order of use: its first entry is the longest idle. One that was just used stays where it is.
   #use(id: string, resident: R): void {
-    resident.usedAt = this.#clock.now();
+    const now = this.#clock.now();
+    if (now - resident.usedAt < this.#idleMs * sameUse && now >= resident.usedAt && this.#live.has(id)) return;
+    resident.usedAt = now;
     this.#live.delete(id);
     this.#live.set(id, resident);
   }

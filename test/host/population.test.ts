@@ -60,8 +60,11 @@ t.test('what could not be loaded is asked for again', async (t) => {
 });
 
 t.test('above the bound the longest idle leave first, the busy ones never', async (t) => {
-  const { population, wake } = make();
+  const { clock, population, wake } = make();
   const [a, b, c] = [await wake('a'), await wake('b'), await wake('c')];
+  population.peek('a');
+  t.same(ids(population), ['a', 'b', 'c'], 'uses that follow one another at once count as one');
+  clock.advance(20);
   population.peek('a');
   await wake('d');
   t.same([ids(population), b.left], [['c', 'a', 'd'], 1]);
