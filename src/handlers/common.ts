@@ -1,6 +1,8 @@
 /** What several handlers need: reaching a resource, and answering with lists. */
+import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Assistant, Page, PageRequest, Session } from '../store.ts';
@@ -57,18 +59,21 @@ export async function listedAssistants(caller: KeyCaller, asked: string | undefi
 }
 
 /** Unix seconds before which a session's last activity puts it past retention. */
-export async function retainedSince(workspaceId: string, services: Services): Promise<number> {
-  const workspace = await services.host.workspaces.of(workspaceId);
-  const days = workspace?.record.retentionDays ?? limits.retentionDaysDefault;
-  return Math.floor(services.clock.now() / 1000) - days * 86_400;
-}
+export const retainedSince = (workspaceId: string, { host, clock }: Services): number | Promise<number> =>
+  promptly(host.workspaces.of(workspaceId), (workspace) => {
+    const days = workspace?.record.retentionDays ?? limits.retentionDaysDefault;
+    return secondsOf(clock.now()) - days * 86_400;
+  });
 
 /** The workspace's session: 404 if it is unknown, another workspace's or past retention. */
-export async function retainedSession(workspaceId: string, id: string, services: Services): Promise<Session> {
-  const session = await services.host.sessions.read(workspaceId, id);
-  if (session === null || session.lastActivityAt < (await retainedSince(workspaceId, services))) throw new Failure('session_not_found');
-  return session;
-}
+export const retainedSession = (workspaceId: string, id: string, services: Services): Session | Promise<Session> =>
+  promptly(services.host.sessions.read(workspaceId, id), (session) => {
+    if (session === null) throw new Failure('session_not_found');
+    return promptly(retainedSince(workspaceId, services), (since) => {
+      if (session.lastActivityAt < since) throw new Failure('session_not_found');
+      return session;
+    });
+  });
 
 /** The session of the path: 404 as above, then 403. */
 export async function reachSession(request: Request<KeyCaller>): Promise<Session> {

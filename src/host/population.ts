@@ -50,9 +50,11 @@ export class Population<R extends Resident> {
    * The live one, or the one that `load` brings; null if there is none. Asks with the same `asker` share one load: who
    * asks on behalf of another workspace must not be handed its answer.
    */
-  async activate(id: string, load: () => Promise<R | null>, asker = ''): Promise<R | null> {
-    const live = this.peek(id);
-    if (live !== undefined) return live;
+  activate(id: string, load: () => Promise<R | null>, asker = ''): R | Promise<R | null> {
+    return this.peek(id) ?? this.#load(id, load, asker);
+  }
+
+  async #load(id: string, load: () => Promise<R | null>, asker: string): Promise<R | null> {
     const loads = this.#loading.get(id) ?? new Map<string, Promise<R | null>>();
     this.#loading.set(id, loads);
     let loading = loads.get(asker);

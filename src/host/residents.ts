@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
 import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Versioned } from '../store.ts';
 import type { Stateful } from './actor.ts';
 import type { ActorIdentity, Inspector } from './inspector.ts';
@@ -53,6 +54,8 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event, Outcome> {
   open(record: CatalogRecords[K], identity: ActorIdentity): Promise<Stateful<Event, Outcome>> | Stateful<Event, Outcome>;
 }
 
+type MaybeActor<K extends CatalogKind, Event, Outcome> = CatalogActor<K, Event, Outcome> | null | Promise<CatalogActor<K, Event, Outcome> | null>;
+
 export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   protected readonly options: CatalogActorsOptions<K, Event, Outcome>;
   readonly population: Population<CatalogActor<K, Event, Outcome>>;
@@ -63,10 +66,11 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   }
 
   /** The actor with this id in this workspace, or null: an id of another workspace is as unknown as none. */
-  async of(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
-    const actor = await this.population.activate(id, () => this.#load(workspaceId, id), workspaceId);
-    if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
-    return !this.options.shared || (await this.fresh(actor)) ? actor : null;
+  of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome> {
+    return promptly(this.population.activate(id, () => this.#load(workspaceId, id), workspaceId), (actor) => {
+      if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
+      return this.options.shared ? promptly(this.fresh(actor), (lives) => (lives ? actor : null)) : actor;
+    });
   }
 
   get kind(): CatalogKind {

@@ -3,6 +3,7 @@ import { openedSession, sessionMachine, sessionVersion, type SessionContext, typ
 import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
 import { StoreUnavailable, type Message, type Remembered, type Session, type StopRequest, type Versioned } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { openActor, type Stateful } from './actor.ts';
@@ -110,9 +111,13 @@ export class Sessions {
   }
 
   /** The session as it is. Its actor is woken only where a turn is open in it that this process does not run: that seals a dead process's. */
-  async read(workspaceId: string, sessionId: string): Promise<Session | null> {
+  read(workspaceId: string, sessionId: string): Session | null | Promise<Session | null> {
     const live = this.#shared ? undefined : this.population.peek(sessionId);
-    if (live !== undefined) return live.record.workspaceId === workspaceId ? live.record : null;
+    if (live === undefined) return this.#stored(workspaceId, sessionId);
+    return live.record.workspaceId === workspaceId ? live.record : null;
+  }
+
+  async #stored(workspaceId: string, sessionId: string): Promise<Session | null> {
     const record = (await this.options.store.session(workspaceId, sessionId))?.record ?? null;
     const turnId = (record?.machine.context as SessionContext | undefined)?.activeTurnId ?? null;
     if (record === null || turnId === null || this.population.peek(sessionId)?.runner?.turnId === turnId) return record;
@@ -120,13 +125,15 @@ export class Sessions {
   }
 
   /** The live actor of a session; a turn that its process left behind is sealed on the way. */
-  async of(workspaceId: string, sessionId: string): Promise<SessionActor | null> {
-    const actor = await this.population.activate(sessionId, async () => {
+  of(workspaceId: string, sessionId: string): SessionActor | null | Promise<SessionActor | null> {
+    const load = async (): Promise<SessionActor | null> => {
       const found = await this.#settled(workspaceId, sessionId);
       return found && new SessionActor(found, this.options.inspector);
-    }, workspaceId);
-    if (actor === null || actor.record.workspaceId !== workspaceId) return null;
-    return !this.#shared || (await this.#refreshed(actor)) ? actor : null;
+    };
+    return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
+      if (actor === null || actor.record.workspaceId !== workspaceId) return null;
+      return this.#shared ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
+    });
   }
 
   /** Takes over what other processes have made of the session since it was last used; false if it is gone. */
@@ -181,7 +188,11 @@ export class Sessions {
   }
 
   /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the decision must be taken again. */
-  async settle(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): Promise<boolean> {
+  settle(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): boolean | Promise<boolean> {
+    return outcomes.some(({ type }) => cutting.has(type)) ? this.#cut(actor, outcomes, at) : true;
+  }
+
+  async #cut(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): Promise<boolean> {
     const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
     if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop);
     const over = outcomes.find((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired');
@@ -250,6 +261,9 @@ export class Sessions {
     return activeTurnId === null || activeTurnId === runningTurnId ? found : sealOrphan(this.options, found, activeTurnId);
   }
 }
+
+/** The outcomes that end a turn or the session. */
+const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'session.ended', 'session.expired']);
 
 function adopt(actor: SessionActor, found: Versioned<Session>): void {
   actor.record = found.record;

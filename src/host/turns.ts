@@ -11,7 +11,7 @@ import { Lease, type LeaseEvents } from './lease.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
-import type { Workspaces } from './workspaces.ts';
+import type { WorkspaceActor, Workspaces } from './workspaces.ts';
 
 export interface WantedTurn {
   readonly message: string;
@@ -115,14 +115,17 @@ export class Turns {
     if (refusal !== null) throw new Failure(refusal);
 
     const before = actor.record;
-    const undo = (error: unknown): never => {
+    let history: readonly Message[];
+    let workspace: WorkspaceActor | null;
+    try {
+      history = await this.#histories.of(before, actor.version);
+      workspace = await this.#workspaces.of(before.workspaceId);
+      if (workspace === null) throw new Failure('session_not_found');
+      if (!(await this.#workspaces.acquired(workspace))) throw workspaceFull();
+    } catch (error) {
       actor.machine.restore(before.machine);
       throw error;
-    };
-    const history = await this.#histories.of(before, actor.version).catch(undo);
-    const workspace = await this.#workspaces.of(before.workspaceId).catch(undo);
-    if (workspace === null) return undo(new Failure('session_not_found'));
-    if (!(await this.#workspaces.acquired(workspace).catch(undo))) return undo(workspaceFull());
+    }
     const turn: Turn = {
       id: turnId,
       sessionId: before.id,

@@ -46,10 +46,8 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   }
 
   /** Takes a slot; a refusal is checked against the store first, for another process may have freed one. */
-  async acquired(workspace: WorkspaceActor): Promise<boolean> {
-    if (this.#acquire(workspace)) return true;
-    await this.sync(workspace.record.id);
-    return this.#acquire(workspace);
+  acquired(workspace: WorkspaceActor): boolean | Promise<boolean> {
+    return this.#acquire(workspace) || this.sync(workspace.record.id).then(() => this.#acquire(workspace));
   }
 
   /** A turn is over, or never began. An actor that is not awake has nothing to correct. */

@@ -4,6 +4,8 @@ import { createParser } from 'eventsource-parser';
 import type { EventSourceParser } from 'eventsource-parser';
 import { limits } from '../limits.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
+import { templateOf, textBy } from './template.ts';
+import type { Template } from './template.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from './http.ts';
 
 /** A JSON object of unknown make-up. */
@@ -32,14 +34,28 @@ export function textOf(content: unknown): string {
   return text;
 }
 
+/** What an event or a whole answer may say. */
+export interface Teller {
+  /** A piece of the answer; an empty one is nothing. */
+  text(piece: string): void;
+  /** Token counts so far: the newest count, since some endpoints send them with every event. */
+  usage(usage: ModelUsage): void;
+  /** All of the text has come: a connection that ends from here on cuts nothing. */
+  complete(): void;
+  /** The answer is over. */
+  finish(): void;
+  /** What the provider says cannot be used: nothing more is wanted of it. */
+  fail(failure: ModelFailure): void;
+}
+
 /** How a provider says things on the wire. */
 export interface Dialect {
   /** The data that closes a stream without being JSON. */
   readonly done: string | null;
   /** One event of the stream. */
-  event(answer: Answer, event: Json): void;
+  event(answer: Teller, event: Json): void;
   /** A whole answer, from an endpoint that does not stream. */
-  whole(answer: Answer, body: Json): void;
+  whole(answer: Teller, body: Json): void;
 }
 
 /** The requests to try, from the first: the next one only when the one before was answered with 400 or 422. */
@@ -53,8 +69,8 @@ export function streamAnswer(http: ProviderHttp, dialect: Dialect, attempts: Att
   return new Answer(http, dialect, attempts, sink);
 }
 
-/** An answer while it comes in. The dialect calls `text`, `usage`, `complete`, `finish` and `fail`. */
-export class Answer implements ProviderListener, ModelCall {
+/** An answer while it comes in. */
+class Answer implements ProviderListener, ModelCall, Teller {
   readonly #http: ProviderHttp;
   readonly #dialect: Dialect;
   readonly #attempts: Attempts;
@@ -65,6 +81,9 @@ export class Answer implements ProviderListener, ModelCall {
   #parser: EventSourceParser | null = null;
   #whole = '';
   #usage: ModelUsage | null = null;
+  #template: Template | null = null;
+  /** Pieces that were read without a template. */
+  #read = 0;
   #settled = false;
   #complete = false;
 
@@ -76,24 +95,20 @@ export class Answer implements ProviderListener, ModelCall {
     this.#next();
   }
 
-  /** A piece of the answer; an empty one is nothing. */
   text(piece: string): void {
     if (this.#settled || piece === '') return;
     this.#call?.outputBegan();
     this.#sink.text(piece);
   }
 
-  /** Token counts so far: the newest count, since some endpoints send them with every event. */
   usage(usage: ModelUsage): void {
     this.#usage = usage;
   }
 
-  /** All of the text has come: a connection that ends from here on cuts nothing. */
   complete(): void {
     this.#complete = true;
   }
 
-  /** The answer is over. */
   finish(): void {
     if (this.#settled) return;
     this.#settled = true;
@@ -102,7 +117,6 @@ export class Answer implements ProviderListener, ModelCall {
     this.#sink.end();
   }
 
-  /** What the provider says cannot be used: nothing more is wanted of it. */
   fail(failure: ModelFailure): void {
     if (this.#settled) return;
     this.#call?.cancel();
@@ -161,11 +175,62 @@ export class Answer implements ProviderListener, ModelCall {
   #event(name: string | undefined, data: string): void {
     if (this.#settled || data === '') return;
     if (name === 'error') return this.fail('provider_error');
+    const known = this.#template === null ? null : textBy(this.#template, data);
+    if (known !== null) return this.text(known);
     if (data === this.#dialect.done) return this.finish();
-    const event = parse(data);
-    if (event === null) this.fail('malformed');
-    else this.#dialect.event(this, event);
+    const text = read(this.#dialect, data, this);
+    // An answer of one piece is not worth a template, nor is a stream whose events keep differing.
+    if (text === null || ++this.#read === 1 || this.#read > templatesMax) return;
+    this.#template = templateOf(data, text, (other) => read(this.#dialect, other, null)) ?? this.#template;
   }
+}
+
+/** Templates that are tried in one answer. */
+const templatesMax = 5;
+
+/** Hears what an event says, and passes it on. */
+class Hearing implements Teller {
+  /** Its text; null once it has said anything else. */
+  said: string | null = '';
+  readonly #teller: Teller | null;
+
+  constructor(teller: Teller | null) {
+    this.#teller = teller;
+  }
+
+  text(piece: string): void {
+    if (this.said !== null) this.said += piece;
+    this.#teller?.text(piece);
+  }
+
+  usage(usage: ModelUsage): void {
+    this.said = null;
+    this.#teller?.usage(usage);
+  }
+
+  complete(): void {
+    this.said = null;
+    this.#teller?.complete();
+  }
+
+  finish(): void {
+    this.said = null;
+    this.#teller?.finish();
+  }
+
+  fail(failure: ModelFailure): void {
+    this.said = null;
+    this.#teller?.fail(failure);
+  }
+}
+
+/** Reads an event: its text if it says nothing else, null if it does or cannot be read. */
+function read(dialect: Dialect, data: string, teller: Teller | null): string | null {
+  const hearing = new Hearing(teller);
+  const event = parse(data);
+  if (event === null) hearing.fail('malformed');
+  else dialect.event(hearing, event);
+  return hearing.said;
 }
 
 /** Some endpoints stream events under a plainer name, or under none. */

@@ -2,7 +2,7 @@
 import { limits } from '../limits.ts';
 import type { Model, ModelMessage, ModelRequest } from '../model.ts';
 import { countAt, objectAt, streamAnswer, textOf } from './answer.ts';
-import type { Answer, Dialect, Json } from './answer.ts';
+import type { Dialect, Json, Teller } from './answer.ts';
 import type { ProviderHttp, ProviderPost } from './http.ts';
 import { refusedCall } from './refused.ts';
 
@@ -57,7 +57,7 @@ export function alternating(messages: readonly ModelMessage[]): ModelMessage[] {
 /** One per answer: the input's tokens come with the first event, the output's with the last. */
 function messagesApi(): Dialect {
   let inputTokens: number | null = null;
-  const noteUsage = (answer: Answer, usage: Json): void => {
+  const noteUsage = (answer: Teller, usage: Json): void => {
     inputTokens = countAt(usage, 'input_tokens') ?? inputTokens;
     const outputTokens = countAt(usage, 'output_tokens');
     if (inputTokens !== null && outputTokens !== null) answer.usage({ inputTokens, outputTokens });

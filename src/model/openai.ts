@@ -1,7 +1,7 @@
 /** Any endpoint that speaks OpenAI's chat completions, with server-sent events. */
 import type { Model, ModelRequest } from '../model.ts';
 import { countAt, isObject, objectAt, streamAnswer, textOf } from './answer.ts';
-import type { Answer, Attempts, Dialect, Json } from './answer.ts';
+import type { Attempts, Dialect, Json, Teller } from './answer.ts';
 import { refusedCall } from './refused.ts';
 import type { ProviderHttp } from './http.ts';
 
@@ -107,7 +107,7 @@ function firstChoice(json: Json): Json | null {
   return isObject(first) ? first : null;
 }
 
-function noteUsage(answer: Answer, json: Json): void {
+function noteUsage(answer: Teller, json: Json): void {
   if (!isObject(json['usage'])) return;
   const inputTokens = countAt(json['usage'], 'prompt_tokens');
   const outputTokens = countAt(json['usage'], 'completion_tokens');

@@ -132,6 +132,7 @@ export class Ledger {
 
   /** The committed state of a row, for readers: nobody may see what could still fail. */
   committed<T>(key: string): T | undefined {
+    this.#usable();
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.rows.get(key) === undefined) return kept as T;
     const value = this.#committed(key);

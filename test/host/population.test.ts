@@ -53,7 +53,7 @@ t.test('a load for one asker is not the answer for another', async (t) => {
 
 t.test('what could not be loaded is asked for again', async (t) => {
   const { population, wake } = make();
-  await t.rejects(population.activate('a', () => Promise.reject(new Error('away'))), { message: 'away' });
+  await t.rejects(Promise.resolve(population.activate('a', () => Promise.reject(new Error('away')))), { message: 'away' });
   t.equal(await population.activate('a', async () => null), null);
   t.equal(population.size, 0, 'nobody is nobody');
   t.equal((await wake('a')).id, 'a');

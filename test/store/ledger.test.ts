@@ -1,7 +1,9 @@
 /** What the embedded stores promise about batches: one at a time, answered when committed, fallen together. */
 import { rejects } from 'node:assert/strict';
 import t from 'tap';
+import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { Ledger } from '../../src/store/ledger.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { HeldEngine } from './engines.ts';
 import { page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
@@ -114,15 +116,14 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
 
 t.test('an engine that cannot be read makes the store unavailable, and it comes back', async (t) => {
   const { scene: made, engine } = await scene();
-  const turn = await made.streaming();
   const { get } = engine;
   engine.get = () => {
     throw new Error('EIO');
   };
-  await rejects(made.store.session(made.workspaceId, turn.before.id), StoreUnavailable);
+  await rejects(made.store.session(made.workspaceId, 'ses_unknown'), StoreUnavailable);
   await rejects(made.store.createSession(made.createStep()), StoreUnavailable);
   engine.get = get;
-  t.ok(await made.store.session(made.workspaceId, turn.before.id));
+  t.equal(await made.store.session(made.workspaceId, 'ses_unknown'), null);
 });
 
 t.test('after a failed batch the engine is read before anything is decided', async (t) => {
@@ -277,4 +278,43 @@ t.test('a turn costs the same however long the transcript and however many the s
   for (let count = 0; count < 50; count++) await cost();
   for (let count = 0; count < 500; count++) await made.created();
   t.same(await cost(), small);
+});
+
+t.test('a record that is kept is what the row says, to decisions at once and to readers once it is committed', async (t) => {
+  const engine = new HeldEngine();
+  const ledger = new Ledger(engine);
+  await ledger.open();
+  const written = (number: number): Promise<void> => ledger.step((draft) => draft.keep('row', { number }));
+  const { get } = engine;
+  let reads = 0;
+  engine.get = (key) => {
+    reads++;
+    return get.call(engine, key);
+  };
+  const seen = (): unknown[] => [ledger.get('row'), ledger.committed('row')];
+  await written(1);
+  t.same(seen(), [{ number: 1 }, { number: 1 }]);
+  t.equal(reads, 0, 'nothing was unpacked');
+  engine.held = true;
+  const second = outcome(written(2));
+  t.same(seen(), [{ number: 2 }, { number: 1 }], 'while it waits for its batch');
+  await settled();
+  t.same(seen(), [{ number: 2 }, { number: 1 }], 'and while that commits');
+  engine.settle(new Error('EIO'));
+  await settled();
+  t.ok(second.error instanceof StoreUnavailable);
+  t.same(seen(), [{ number: 1 }, { number: 1 }], 'one that was not committed never was');
+  engine.held = false;
+  await ledger.step((draft) => draft.put('row', { number: 3 }));
+  t.same(seen(), [{ number: 3 }, { number: 3 }], 'one that was written without keeping it');
+  await written(4);
+  await ledger.step((draft) => draft.remove('row'));
+  t.same(seen(), [undefined, undefined]);
+  await ledger.step((draft) => {
+    for (let number = 0; number <= limits.recordsKeptMax; number++) draft.keep(`row-${number}`, number);
+  });
+  reads = 0;
+  t.same([ledger.get('row-0'), ledger.get('row-1')], [0, 1]);
+  t.equal(reads, 1, 'the one kept longest is read');
+  await ledger.close();
 });

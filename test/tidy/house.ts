@@ -28,7 +28,7 @@ export const rooms: readonly Room[] = [
   room('start', ['src/start.mjs', 'src/prepare.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
-    leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'metrics', 'text', 'signals'),
+    leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'metrics', 'text', 'signals', 'promptly'),
     ['errors'],
     'Everything may stand on them, so they stand on nothing.',
   ),
