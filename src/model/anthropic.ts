@@ -1,8 +1,10 @@
 /** Anthropic's Messages API, with server-sent events. */
 import { limits } from '../limits.ts';
 import type { Model, ModelMessage, ModelRequest } from '../model.ts';
-import { countAt, objectAt, streamAnswer, textOf } from './answer.ts';
-import type { Dialect, Json, Teller } from './answer.ts';
+import { streamAnswer } from './answer.ts';
+import type { Dialect, Teller } from './dialect.ts';
+import { countAt, objectAt, textOf } from './json.ts';
+import type { Json } from './json.ts';
 import type { ProviderHttp, ProviderPost } from './http.ts';
 import { refusedCall } from './refused.ts';
 

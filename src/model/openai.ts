@@ -1,7 +1,10 @@
 /** Any endpoint that speaks OpenAI's chat completions, with server-sent events. */
 import type { Model, ModelRequest } from '../model.ts';
-import { countAt, isObject, objectAt, streamAnswer, textOf } from './answer.ts';
-import type { Attempts, Dialect, Json, Teller } from './answer.ts';
+import { streamAnswer } from './answer.ts';
+import type { Attempts } from './answer.ts';
+import type { Dialect, Teller } from './dialect.ts';
+import { countAt, isObject, objectAt, textOf } from './json.ts';
+import type { Json } from './json.ts';
 import { refusedCall } from './refused.ts';
 import type { ProviderHttp } from './http.ts';
 

@@ -1,0 +1,73 @@
+/** A provider's event stream, read into what it says. */
+import { createParser } from 'eventsource-parser';
+import type { EventSourceParser } from 'eventsource-parser';
+import { limits } from '../limits.ts';
+import type { Dialect, Teller } from './dialect.ts';
+import { parseObject } from './json.ts';
+import { templateOf, textBy } from './template.ts';
+import type { Template } from './template.ts';
+
+/** Which of a stream's chunks are tried for a template: a short answer is not worth one, nor is a stream whose events keep differing. */
+const firstTried = 4;
+const lastTried = 8;
+
+export class StreamReader {
+  readonly #dialect: Dialect;
+  readonly #teller: Teller;
+  readonly #parser: EventSourceParser;
+  #template: Template | null = null;
+  /** What came so far were whole events. */
+  #between = true;
+  /** Chunks that were read without a template. */
+  #read = 0;
+
+  constructor(dialect: Dialect, teller: Teller) {
+    this.#dialect = dialect;
+    this.#teller = teller;
+    this.#parser = parserFor(dialect, teller);
+  }
+
+  /** Mostly one event, since that is how providers send. */
+  feed(chunk: string): void {
+    const text = this.#template !== null && this.#between ? textBy(this.#template, chunk) : null;
+    if (text !== null) return this.#teller.text(text);
+    const begun = this.#between;
+    this.#between = chunk.endsWith('\n\n');
+    this.#parser.feed(chunk);
+    if (++this.#read >= firstTried && this.#read <= lastTried && begun && this.#between) this.#learn(chunk);
+  }
+
+  #learn(chunk: string): void {
+    const text = textIn(this.#dialect, chunk);
+    if (text !== null) this.#template = templateOf(chunk, text, (other) => textIn(this.#dialect, other)) ?? this.#template;
+  }
+}
+
+function parserFor(dialect: Dialect, teller: Teller): EventSourceParser {
+  return createParser({
+    maxBufferSize: limits.providerEventCharactersMax,
+    onEvent: ({ event: name, data }) => {
+      if (data === '') return;
+      if (name === 'error') return teller.fail('provider_error');
+      if (data === dialect.done) return teller.finish();
+      const event = parseObject(data);
+      if (event === null) teller.fail('malformed');
+      else dialect.event(teller, event);
+    },
+    onError: ({ type }) => type === 'max-buffer-size-exceeded' && teller.fail('malformed'),
+  });
+}
+
+/** The text that whole events say; null if they say anything else. */
+function textIn(dialect: Dialect, chunk: string): string | null {
+  let text: string | null = '';
+  const other = (): void => void (text = null);
+  parserFor(dialect, {
+    text: (piece) => void (text = text === null ? null : text + piece),
+    usage: other,
+    complete: other,
+    finish: other,
+    fail: other,
+  }).feed(chunk);
+  return text;
+}

@@ -1,0 +1,126 @@
+/** However a stream is cut into chunks, and however its events resemble each other, it says what a plain reading says. */
+import { createParser } from 'eventsource-parser';
+import fc from 'fast-check';
+import t from 'tap';
+import type { Dialect, Teller } from '../../src/model/dialect.ts';
+import { objectAt, parseObject, textOf } from '../../src/model/json.ts';
+import { StreamReader } from '../../src/model/stream.ts';
+
+const dialect: Dialect = {
+  done: '[DONE]',
+  event(teller, event) {
+    if (event['error'] !== undefined) return teller.fail('provider_error');
+    if (event['usage'] !== undefined) teller.usage({ inputTokens: 1, outputTokens: 1 });
+    teller.text(textOf(objectAt(event, 'delta')['content']));
+    if (event['end'] === true) teller.complete();
+  },
+  whole() {},
+};
+
+/** What is said, in order, one text after another as one. */
+class Heard implements Teller {
+  readonly said: string[] = [];
+  texts = 0;
+
+  text(piece: string): void {
+    this.texts++;
+    if (piece === '') return;
+    if (this.said.at(-1)?.startsWith('text ') === true) this.said.push(`text ${this.said.pop()!.slice(5)}${piece}`);
+    else this.said.push(`text ${piece}`);
+  }
+
+  usage(): void {
+    this.said.push('usage');
+  }
+
+  complete(): void {
+    this.said.push('complete');
+  }
+
+  finish(): void {
+    this.said.push('finish');
+  }
+
+  fail(failure: string): void {
+    this.said.push(`fail ${failure}`);
+  }
+}
+
+function plainly(stream: string): string[] {
+  const heard = new Heard();
+  createParser({
+    onEvent: ({ event: name, data }) => {
+      if (data === '') return;
+      if (name === 'error') return heard.fail('provider_error');
+      if (data === dialect.done) return heard.finish();
+      const event = parseObject(data);
+      if (event === null) heard.fail('malformed');
+      else dialect.event(heard, event);
+    },
+  }).feed(stream);
+  return heard.said;
+}
+
+/** The stream's chunks: mostly one event each, now and then cut or joined anywhere. */
+const chunks = (() => {
+  const text = fc.oneof({ weight: 4, arbitrary: fc.constantFrom('a', 'b ', 'token', '') }, { weight: 1, arbitrary: fc.constantFrom('"', '\\', '\n', 'é', '😀', 'usage', '[DONE]', '\ue000') });
+  const body = fc.record({ text, more: fc.constantFrom({}, {}, {}, {}, { id: 'token' }, { usage: {} }, { end: true }, { error: {} }) });
+  const data = fc.oneof(
+    { weight: 12, arbitrary: body.map(({ text, more }) => JSON.stringify({ delta: { content: text }, ...more })) },
+    { weight: 1, arbitrary: fc.constantFrom('[DONE]', 'not JSON', '', '[]') },
+  );
+  const event = fc.record({ data, head: fc.constantFrom('', '', '', '', 'event: piece\n', 'event: error\n', ': note\n', 'id: 7\n'), end: fc.constantFrom('\n\n', '\n\n', '\n\n', '\r\n\r\n', '\n', '\n\n\n') });
+  const sameHead = fc.constantFrom(null, null, '', 'event: piece\n');
+  return fc.record({ events: fc.array(event, { minLength: 4, maxLength: 40, size: 'max' }), cuts: fc.array(fc.nat(), { maxLength: 5 }), joins: fc.array(fc.nat(40), { maxLength: 3 }), sameHead }).map(({ events, cuts, joins, sameHead }) => {
+    const pieces = events.map(({ data, head, end }) => `${sameHead ?? head}data: ${data}${sameHead === null ? end : '\n\n'}`);
+    for (const at of joins) if (at + 1 < pieces.length) pieces.splice(at, 2, pieces[at]! + pieces[at + 1]!);
+    for (const cut of cuts) {
+      const index = cut % pieces.length;
+      const piece = pieces[index]!;
+      const at = cut % (piece.length + 1);
+      pieces.splice(index, 1, piece.slice(0, at), piece.slice(at));
+    }
+    return pieces;
+  });
+})();
+
+t.test('a stream in chunks says what it says in one', async (t) => {
+  fc.assert(
+    fc.property(chunks, (pieces) => {
+      const heard = new Heard();
+      const reader = new StreamReader(dialect, heard);
+      for (const piece of pieces) reader.feed(piece);
+      return heard.said.join() === plainly(pieces.join('')).join();
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+t.test('events that differ in their text alone are not parsed', async (t) => {
+  const { parse } = JSON;
+  let parsed = 0;
+  JSON.parse = (...given: Parameters<typeof parse>): unknown => {
+    parsed++;
+    return parse(...given);
+  };
+  t.teardown(() => (JSON.parse = parse));
+  for (const head of ['', 'event: piece\n']) {
+    const heard = new Heard();
+    const reader = new StreamReader(dialect, heard);
+    parsed = 0;
+    for (let number = 0; number < 1000; number++) reader.feed(`${head}data: {"id":"c","delta":{"content":"piece ${number} "}}\n\n`);
+    t.ok(parsed < 10, `${parsed} of 1000`);
+    t.equal(heard.texts, 1000);
+    t.match(heard.said[0], /^text piece 0 piece 1 .* piece 999 $/);
+  }
+});
+
+t.test('chunks that end within an event are read', async (t) => {
+  const heard = new Heard();
+  const reader = new StreamReader(dialect, heard);
+  for (let number = 0; number < 10; number++) {
+    reader.feed(`data: {"delta":{"content":"a${number}"}}\n\ndata: `);
+    reader.feed(`{"delta":{"content":"b${number}"}}\n\n`);
+  }
+  t.equal(heard.said[0], `text ${Array.from({ length: 10 }, (_, number) => `a${number}b${number}`).join('')}`);
+});
