@@ -42,6 +42,8 @@ export const limits = {
   transcriptCharactersMax: 256 * 1024, // of one page, as strings count; it waits whole for a slow reader
   pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
   paceMs: 10, // between two beats; the clock's tick makes it up to 20 more
+  crowdedPiecesPerSecond: 20_000, // above it a beat takes longer
+  crowdedPaceMs: 30,
   heartbeatMs: 15_000, // contract 7
   slowReaderBytesMax: 256 * 1024,
   deltaCharactersMax: 16 * 1024,

@@ -3,7 +3,7 @@ import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
-import { StoreUnavailable, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Appended, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn, type Versioned } from '../store.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
@@ -189,15 +189,14 @@ export class Turns {
     const conversation = [...history, said];
     const events: LeaseEvents = { stop: (reason) => void runner.stop(reason), lost: () => runner.lose() };
     const lease = store.leaseMs === null ? null : new Lease({ store, clock, place, fence, leaseMs: store.leaseMs, begunAt }, events);
-    const appendPlain = async (position: number, text: string): Promise<'stored' | 'fenced'> => {
-      const answer = await store.appendOutput({ ...place, fence, position, text });
+    const heard = (answer: Appended): 'stored' | 'fenced' => {
       if (typeof answer === 'object') events.stop(answer.stop);
       return answer === 'fenced' ? answer : 'stored';
     };
     const runner = new TurnRunner(
       { turnId: turn.id, messageId: turn.messageId },
       {
-        append: (position, text) => (lease === null ? appendPlain(position, text) : lease.append(position, text)),
+        append: (position, text) => (lease === null ? store.appendOutput({ ...place, fence, position, text }).then(heard) : lease.append(position, text)),
         finish: (outcome, tail, usage, length) => {
           const counted = usage ?? { inputTokens: estimateInputTokens(conversation), outputTokens: estimateTokens(length) };
           return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => {

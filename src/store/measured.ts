@@ -8,11 +8,12 @@ const steps = ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'fin
 
 export function measured(store: Store, metrics: Metrics, clock: Clock): Store {
   for (const step of steps) {
+    const seconds = metrics.storeSeconds.labels({ step });
     const plain = store[step].bind(store) as (...given: unknown[]) => Promise<unknown>;
     const observe = (await_: Promise<unknown>, startedAt: number) =>
       await_.then(
         (answer) => {
-          metrics.storeSeconds.observe({ step }, (clock.monotonic() - startedAt) / 1000);
+          seconds.observe((clock.monotonic() - startedAt) / 1000);
           return answer;
         },
         (error) => {

@@ -84,7 +84,7 @@ const chunks = (() => {
   });
 })();
 
-t.test('a stream in chunks says what it says in one', async (t) => {
+t.test('a stream in chunks says what it says in one', async () => {
   fc.assert(
     fc.property(chunks, (pieces) => {
       const heard = new Heard();

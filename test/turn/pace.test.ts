@@ -8,13 +8,16 @@ import { Stage } from './stage.ts';
 /** Lets every promise that can settle do so. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** As many pieces of other turns as make the process busy, or one fewer. */
-function load(stage: Stage, busy: boolean): void {
-  const pieces = limits.pacedPiecesPerSecond / 10 + (busy ? 1 : 0);
-  for (let index = 1; index < pieces; index++) stage.pace.note();
-  stage.clock.advance(100);
-  stage.pace.note();
+/** Pieces of other turns within a tenth of a second, so many a second or a few more; every sixteenth is looked at. */
+function load({ pace, clock }: { pace: Pace; clock: ManualClock }, perSecond: number): void {
+  const pieces = Math.floor(perSecond / 160) * 16 + 16;
+  for (let index = 1; index < pieces; index++) pace.note();
+  clock.advance(100);
+  pace.note();
 }
+
+const busy = limits.pacedPiecesPerSecond;
+const nearlyBusy = busy - 160;
 
 async function stored(stage: Stage): Promise<void> {
   await settled();
@@ -26,7 +29,7 @@ const texts = (stage: Stage): string[] => stage.appends.map(({ asked }) => asked
 
 t.test('a process with little to do hands over each piece at once', async (t) => {
   const stage = new Stage().start();
-  load(stage, false);
+  load(stage, nearlyBusy);
   for (const piece of ['a', 'b', 'c']) {
     stage.model.text(piece);
     await stored(stage);
@@ -36,7 +39,7 @@ t.test('a process with little to do hands over each piece at once', async (t) =>
 
 t.test('a busy one hands over the first at once, and the rest at the beat', async (t) => {
   const stage = new Stage().start();
-  load(stage, true);
+  load(stage, busy);
   stage.model.text('first');
   await stored(stage);
   t.equal(stage.begun, 'begun');
@@ -58,7 +61,7 @@ t.test('a busy one hands over the first at once, and the rest at the beat', asyn
 for (const ending of ['end', 'abort'] as const) {
   t.test(`an ${ending} waits for no beat and takes along what waits`, async (t) => {
     const stage = new Stage().start();
-    load(stage, true);
+    load(stage, busy);
     stage.model.text('first');
     await stored(stage);
     stage.model.text(' rest');
@@ -85,4 +88,21 @@ t.test('all turns share a beat, and a pace that nobody waits for sets no timer',
   t.equal(clock.timers, 1);
   clock.advance(limits.paceMs);
   t.same([called, clock.timers], [[1, 2], 0]);
+});
+
+t.test('a crowded process beats slower, and one that is quiet again not at all', async (t) => {
+  const clock = new ManualClock();
+  const pace = new Pace(clock);
+  let beats = 0;
+  load({ pace, clock }, limits.crowdedPiecesPerSecond);
+  pace.next(() => beats++);
+  clock.advance(limits.paceMs);
+  t.equal(beats, 0);
+  clock.advance(limits.crowdedPaceMs - limits.paceMs);
+  t.same([beats, pace.busy], [1, true]);
+  for (let beat = 0; beat < 3; beat++) {
+    pace.next(() => beats++);
+    clock.advance(limits.crowdedPaceMs);
+  }
+  t.same([beats, pace.busy], [4, false], 'the beat itself finds that nothing comes any more');
 });

@@ -77,8 +77,8 @@ export class Turns {
     return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : lost;
   }
 
-  async append(step: AppendOutput): Promise<Appended> {
-    const answer = await this.#ledger.step<Appended>((draft) => {
+  append(step: AppendOutput): Promise<Appended> {
+    const decided = this.#ledger.step<Appended>((draft) => {
       const found = this.#flights.get(step);
       if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
       const text = unstored(found, step);
@@ -94,8 +94,10 @@ export class Turns {
       }
       return stopOf(flight) ?? 'stored';
     });
-    if (step.text !== '') this.#notices.moved(step);
-    return answer;
+    return decided.then((answer) => {
+      if (step.text !== '') this.#notices.moved(step);
+      return answer;
+    });
   }
 
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
