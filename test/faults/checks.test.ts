@@ -1,0 +1,60 @@
+/** What judges the experiments can find something: it is given what is wrong. */
+import t from 'tap';
+import { Trial, type Experiment } from './experiment.ts';
+import { outputOf } from './listener.ts';
+import { repeat } from './run.ts';
+import { tableOf } from './table.ts';
+import { begins, wordsOf } from './words.ts';
+
+t.test('words tell whose they are, where they begin and what is missing', async (t) => {
+  const whole = wordsOf('a', 30);
+  for (let length = 0; length <= whole.length; length++) t.ok(begins('a', whole.slice(0, length)));
+  t.notOk(begins('b', whole), 'of somebody else');
+  t.notOk(begins('a', whole.slice(4)), 'not from the beginning');
+  t.notOk(begins('a', wordsOf('a', 5) + whole), 'twice');
+  t.notOk(begins('a', wordsOf('a', 5) + wordsOf('a', 7).slice(wordsOf('a', 6).length)), 'with a hole');
+  t.notOk(begins('a', wordsOf('a', 5) + wordsOf('b', 6).slice(wordsOf('b', 5).length)), 'with a word of another');
+});
+
+t.test('what was seen is read from the half of an event as well', async (t) => {
+  const event = (text: string): string => `event: message.delta\nid: 7\ndata: ${JSON.stringify({ text })}\n\n`;
+  const stream = `event: turn.started\nid: 0\ndata: {"turn_id":"x"}\n\n${event('a "quoted" \\ line\n')}${event('b😀')}`;
+  t.equal(outputOf(stream), 'a "quoted" \\ line\nb😀');
+  for (let cut = 0; cut <= stream.length; cut++) t.ok('a "quoted" \\ line\nb😀'.startsWith(outputOf(stream.slice(0, cut))));
+  t.equal(outputOf(stream.slice(0, -6)), 'a "quoted" \\ line\nb');
+});
+
+t.test('a violation fails its repetition, what throws is one, and the others go on with a new scene', async (t) => {
+  let opened = 0;
+  let closed = 0;
+  const experiment: Experiment = {
+    promise: 'P0',
+    name: 'check',
+    does: 'nothing',
+    stores: ['lmdb'],
+    abreast: { lmdb: 2, redis: 2 },
+    open: async (owner) => {
+      opened++;
+      owner.teardown(async () => closed++);
+      return async (trial) => {
+        trial.took('waiting', trial.seed, 12);
+        trial.count('things', 2);
+        if (trial.seed === 11) throw new Error('unexpected');
+        trial.must(trial.seed !== 13, 'thirteen');
+      };
+    },
+  };
+  const seen: Trial[] = [];
+  const lenient = await repeat(experiment, 'lmdb', { times: 5, seed: 10, strict: false, onTrial: (trial) => seen.push(trial) });
+  t.same(lenient.failed.map(({ seed }) => seed), [11, 13]);
+  t.match(lenient.failed[0]!.wrong, [/unexpected/]);
+  t.same(lenient.failed[1]!.wrong, ['thirteen']);
+  t.same(seen.map(({ seed }) => seed), [10, 11, 12, 13, 14]);
+  t.same([opened, closed, lenient.done], [3, 3, 5]);
+  const strict = await repeat(experiment, 'lmdb', { times: 5, seed: 10, strict: true });
+  t.same(strict.failed.map(({ seed }) => seed), [11, 13, 14], 'lateness counts where time is what is asked');
+  const table = tableOf([strict, { ...lenient, failed: [], skipped: 'no such thing here' }]);
+  t.match(table, /5 times, FAILED with seeds 11, 13, 14 \(waiting at most 14 ms; things 10\)/);
+  t.match(table, /skipped: no such thing here\n0 hold, 1 failed, 1 skipped$/);
+  t.equal(new Trial(5).random.next(), new Trial(5).random.next(), 'a seed draws the same again');
+});

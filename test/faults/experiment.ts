@@ -1,0 +1,65 @@
+/** What a promise is put to: real processes, a fault, and a checker that says what was violated. */
+import type { Owner } from '../folders.ts';
+import { Random } from '../simulate/random.ts';
+
+export const storeKinds = ['lmdb', 'redis'] as const;
+export type StoreKind = (typeof storeKinds)[number];
+
+export interface Experiment {
+  /** `P5`; several experiments may go at one promise. */
+  readonly promise: string;
+  /** A word that tells it from the promise's others: `P3/disk`. */
+  readonly name: string;
+  /** What is done, in a few words, for the table. */
+  readonly does: string;
+  readonly stores: readonly StoreKind[];
+  /** Repetitions at one time: most of a wait for a lease is idle. */
+  readonly abreast: Readonly<Record<StoreKind, number>>;
+  /** Why this machine cannot inject the fault, or null. */
+  lacking?(store: StoreKind): string | null;
+  /** Starts what repetitions share, and resolves with one repetition. */
+  open(t: Owner, store: StoreKind): Promise<(trial: Trial) => Promise<void>>;
+}
+
+export const idOf = ({ promise, name }: Experiment): string => `${promise}/${name}`;
+
+/** One repetition: its chance, drawn from its seed, and what was found. */
+export class Trial {
+  readonly seed: number;
+  readonly random: Random;
+  readonly wrong: string[] = [];
+  /** What came true, but too late: shared cores make a test of this a test of the machine, so only the command counts it. */
+  readonly late: string[] = [];
+  readonly longest = new Map<string, number>();
+  readonly sums = new Map<string, number>();
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.random = new Random(seed);
+  }
+
+  must(holds: boolean, otherwise: string): void {
+    if (!holds) this.wrong.push(otherwise);
+  }
+
+  /** A time that the promise bounds, in milliseconds. */
+  took(what: string, ms: number, limitMs = Infinity): void {
+    this.longest.set(what, Math.max(this.longest.get(what) ?? 0, Math.round(ms)));
+    if (ms > limitMs) this.late.push(`${what}: ${Math.round(ms)} ms, and ${limitMs} are promised`);
+  }
+
+  count(what: string, by = 1): void {
+    this.sums.set(what, (this.sums.get(what) ?? 0) + by);
+  }
+}
+
+/** Teardowns of whoever is no test: last left, first done. */
+export class Teardowns implements Owner {
+  readonly #runs: (() => Promise<unknown>)[] = [];
+
+  readonly teardown = (run: () => Promise<unknown>): number => this.#runs.push(run);
+
+  async close(): Promise<void> {
+    for (let run = this.#runs.pop(); run !== undefined; run = this.#runs.pop()) await run();
+  }
+}

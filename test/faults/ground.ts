@@ -1,0 +1,100 @@
+/** Where experiments take place: a store, servers on it, and an assistant whose words can be told apart. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { openHouse, type House } from '../api/house.ts';
+import { credentialOf, sessionOf, transcriptOf } from '../api/talk.ts';
+import { temporaryFolder, type Owner } from '../folders.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import type { StoreKind, Trial } from './experiment.ts';
+import { talk } from './listener.ts';
+import { begins, openSpeaker, wordsOf, type Speaker } from './words.ts';
+
+export const secret = 'a-secret-of-the-tests-that-is-long-enough';
+
+export const lackingRedis = (store: StoreKind): string | null => (store === 'redis' ? whyNoRedis() : null);
+
+export class Ground {
+  readonly #t: Owner;
+  readonly #folder: string;
+  readonly store: StoreKind;
+  /** Null on the embedded store. */
+  readonly redis: RedisServer | null;
+  readonly speaker: Speaker;
+  assistantId = '';
+
+  private constructor(t: Owner, folder: string, store: StoreKind, redis: RedisServer | null, speaker: Speaker) {
+    this.#t = t;
+    this.#folder = folder;
+    this.store = store;
+    this.redis = redis;
+    this.speaker = speaker;
+  }
+
+  static async open(t: Owner, store: StoreKind, settings: readonly string[] = appendOnly, folder?: string): Promise<Ground> {
+    const redis = store === 'redis' ? await RedisServer.start(...settings) : null;
+    if (redis !== null) t.teardown(() => redis.stop());
+    return new Ground(t, folder ?? (await temporaryFolder(t)), store, redis, await openSpeaker(t));
+  }
+
+  /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it. */
+  async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.redis?.url): Promise<House> {
+    const place: Record<string, string> = this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
+    const house = await openHouse(this.#t, {
+      folder: this.#folder,
+      embedded: true,
+      env: { ...place, PARLEY_SECRET: secret, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'silent', ...env },
+    });
+    if (this.assistantId === '') await this.#furnish(house);
+    return house;
+  }
+
+  async #furnish(house: House): Promise<void> {
+    await house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: 10_000 } });
+    const credential = await credentialOf(house, 'openai', this.speaker.baseUrl);
+    const assistant = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credential.id } });
+    this.assistantId = assistant.id;
+  }
+
+  async session(house: House, fields: object = {}): Promise<string> {
+    return (await house.session(this.assistantId, fields)).id;
+  }
+}
+
+const pollMs = 25;
+
+/** Asks every now and then until the answer is there. */
+export async function until<T>(ask: () => Promise<T | null | undefined | false> | T | null | undefined | false): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    await pause(pollMs);
+  }
+}
+
+/** Resolves when the session has no turn in flight. */
+export const sealed = (house: House, sessionId: string): Promise<boolean> => until(async () => (await sessionOf(house, sessionId)).active_turn_id === null);
+
+/** What must be true of a turn whose process died, whatever a client has seen of it: `whose` says it in a violation. */
+export async function checkPartial(trial: Trial, house: House, sessionId: string, whose: { readonly tag: string; readonly seen: string }): Promise<void> {
+  const messages = await transcriptOf(house, sessionId);
+  const partial = messages.at(-1);
+  const told = `${whose.tag} (${sessionId})`;
+  trial.must(messages.length === 2, `${told}: ${messages.length} messages instead of 2`);
+  if (partial?.role !== 'assistant') return trial.must(false, `${told}: there is no reply in the transcript`);
+  trial.must(partial.content.startsWith(whose.seen), `${told}: ${whose.seen.length} characters were seen, and the ${partial.content.length} stored do not begin with them: ${differenceOf(whose.seen, partial.content)}`);
+  trial.must(begins(whose.tag, partial.content), `${told}: the provider did not say ${JSON.stringify(partial.content.slice(-80))}`);
+  const ended = `${partial.status} ${partial.stop_reason} ${partial.error_code}`;
+  trial.must(ended === 'partial error api_error', `${told}: it ended as ${ended}`);
+}
+
+function differenceOf(seen: string, stored: string): string {
+  const at = [...seen].findIndex((_, index) => seen[index] !== stored[index]);
+  return `at ${at}: ${JSON.stringify(seen.slice(at, at + 40))} and ${JSON.stringify(stored.slice(at, at + 40))}`;
+}
+
+/** A whole turn on a session that must be usable. */
+export async function checkUsable(trial: Trial, house: House, sessionId: string, tag: string): Promise<void> {
+  const again = talk(house, sessionId, { tag, words: 3 });
+  await again.over;
+  const whole = again.status === 200 && again.seen === wordsOf(tag, 3) && again.ending === 'turn.completed';
+  trial.must(whole, `${sessionId}: the next turn is answered ${again.status} ${again.code ?? again.ending}: ${JSON.stringify(again.seen)}`);
+}
