@@ -13,11 +13,11 @@ export interface Experiment {
   /** What is done, in a few words, for the table. */
   readonly does: string;
   readonly stores: readonly StoreKind[];
-  /** Repetitions at one time: most of a wait for a lease is idle. */
+  /** Repetitions at one time, each in a scene of its own: most of a wait for a lease is idle. */
   readonly abreast: Readonly<Record<StoreKind, number>>;
   /** Why this machine cannot inject the fault, or null. */
   lacking?(store: StoreKind): string | null;
-  /** Starts what repetitions share, and resolves with one repetition. */
+  /** Starts what repetitions share, one after the other, and resolves with one repetition. */
   open(t: Owner, store: StoreKind): Promise<(trial: Trial) => Promise<void>>;
 }
 

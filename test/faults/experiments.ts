@@ -1,6 +1,28 @@
 /** Every experiment, in the order of the promises. */
 import type { Experiment } from './experiment.ts';
+import { oneWriter } from './p1-owners.ts';
 import { seenIsStored } from './p2-kill.ts';
+import { providerBreaks } from './p2-provider.ts';
+import { fullDisk } from './p3-disk.ts';
+import { survivesRedis, survivesServer } from './p3-server.ts';
 import { sealedInTime } from './p5-seal.ts';
+import { neverAboveTheCeiling } from './p6-slots.ts';
+import { appliesOnce } from './p9-replies.ts';
+import { awayAndBack } from './p11-away.ts';
+import { drained } from './p12-restarts.ts';
+import { revoked } from './p17-revocation.ts';
 
-export const experiments: readonly Experiment[] = [seenIsStored, sealedInTime];
+export const experiments: readonly Experiment[] = [
+  oneWriter,
+  seenIsStored,
+  providerBreaks,
+  survivesServer,
+  survivesRedis,
+  fullDisk,
+  sealedInTime,
+  neverAboveTheCeiling,
+  appliesOnce,
+  awayAndBack,
+  drained,
+  revoked,
+];

@@ -13,7 +13,7 @@ export const seenIsStored: Experiment = {
   name: 'kill',
   does: 'kill -9 of the server at a random byte of a stream',
   stores: ['lmdb', 'redis'],
-  abreast: { lmdb: 1, redis: 6 },
+  abreast: { lmdb: 2, redis: 6 },
   lacking: lackingRedis,
   async open(t, store) {
     const ground = await Ground.open(t, store);

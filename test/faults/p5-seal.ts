@@ -20,7 +20,7 @@ export const sealedInTime: Experiment = {
   name: 'seal',
   does: 'kill -9 of a process with turns in all phases',
   stores: ['lmdb', 'redis'],
-  abreast: { lmdb: 1, redis: 6 },
+  abreast: { lmdb: 2, redis: 6 },
   lacking: lackingRedis,
   async open(t, store) {
     const ground = await Ground.open(t, store);

@@ -1,4 +1,4 @@
-/** Repeats an experiment, wave by wave, and adds up what was found. */
+/** Repeats an experiment and adds up what was found. */
 import { Teardowns, Trial, type Experiment, type StoreKind } from './experiment.ts';
 
 export interface Outcome {
@@ -16,6 +16,7 @@ export interface Wanted {
   readonly times: number;
   /** Of the first repetition; the next has the next. */
   readonly seed: number;
+  /** At most so many at one time. */
   readonly abreast?: number;
   /** Whether what came late has failed. */
   readonly strict: boolean;
@@ -30,54 +31,60 @@ export async function repeat(experiment: Experiment, store: StoreKind, wanted: W
   const outcome = { experiment, store, done: 0, failed: [] as Trial[], longest: new Map<string, number>(), sums: new Map<string, number>() };
   const skipped = experiment.lacking?.(store) ?? null;
   if (skipped !== null) return { ...outcome, skipped };
-  const abreast = Math.min(wanted.abreast ?? experiment.abreast[store], experiment.abreast[store]);
-  let scene: Scene | null = null;
-  try {
-    while (outcome.done < times) {
-      scene ??= await openScene(experiment, store);
-      const wave = Array.from({ length: Math.min(abreast, times - outcome.done) }, (_, index) => new Trial(seed + outcome.done + index));
-      await Promise.all(wave.map((trial) => within(trial, scene!.run(trial))));
-      const failed = wave.filter(({ wrong, late }) => wrong.length > 0 || (strict && late.length > 0));
-      for (const trial of wave) {
-        outcome.failed.push(...failed.filter((one) => one === trial));
+  let begun = 0;
+  // Each lane has a scene of its own, so what is done to one is not done to the others.
+  const lane = async (): Promise<void> => {
+    let scene: Scene | null = null;
+    try {
+      while (begun < times) {
+        const trial = new Trial(seed + begun++);
+        await within(trial, async () => {
+          scene ??= await openScene(experiment, store);
+          await scene.run(trial);
+        });
+        const failed = trial.wrong.length > 0 || (strict && trial.late.length > 0);
+        if (failed) outcome.failed.push(trial);
         for (const [what, ms] of trial.longest) outcome.longest.set(what, Math.max(ms, outcome.longest.get(what) ?? 0));
         for (const [what, sum] of trial.sums) outcome.sums.set(what, sum + (outcome.sums.get(what) ?? 0));
         outcome.done++;
         wanted.onTrial?.(trial, outcome.done);
+        // What a violation left behind would be found again by the repetitions after it.
+        if (failed) scene = await closed(scene);
       }
-      // What a violation left behind would be found again by the repetitions after it.
-      if (failed.length > 0) scene = await scene.close();
+    } finally {
+      await closed(scene);
     }
-  } finally {
-    await scene?.close();
-  }
+  };
+  const lanes = Math.min(wanted.abreast ?? experiment.abreast[store], experiment.abreast[store], times);
+  await Promise.all(Array.from({ length: lanes }, lane));
   return { ...outcome, skipped };
 }
 
 interface Scene {
   run(trial: Trial): Promise<void>;
-  close(): Promise<null>;
+  close(): Promise<void>;
 }
+
+const closed = async (scene: Scene | null): Promise<null> => (await scene?.close(), null);
 
 async function openScene(experiment: Experiment, store: StoreKind): Promise<Scene> {
   const teardowns = new Teardowns();
-  const close = async (): Promise<null> => (await teardowns.close(), null);
   try {
-    return { run: await experiment.open(teardowns, store), close };
+    return { run: await experiment.open(teardowns, store), close: () => teardowns.close() };
   } catch (error) {
-    await close();
+    await teardowns.close();
     throw error;
   }
 }
 
 /** Whatever a repetition throws is a violation as well: an answer that nobody expected. */
-async function within(trial: Trial, run: Promise<void>): Promise<void> {
+async function within(trial: Trial, run: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`it has not ended within ${trialMsMax / 1000} s`)), trialMsMax)));
   try {
-    await Promise.race([run, tooLong]);
+    await Promise.race([run(), tooLong]);
   } catch (error) {
-    trial.wrong.push((error as Error).stack ?? String(error));
+    for (let one: unknown = error; one instanceof Error; one = one.cause) trial.wrong.push(one.stack ?? one.message);
   } finally {
     clearTimeout(timer);
   }

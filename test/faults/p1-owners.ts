@@ -1,0 +1,106 @@
+/** P1: the process that has a turn is stopped, or cut off from Redis, for less or more than its lease, and then goes on. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { transcriptOf } from '../api/talk.ts';
+import type { House } from '../api/house.ts';
+import type { Experiment, Trial } from './experiment.ts';
+import { Ground, lackingRedis, sealed, until } from './ground.ts';
+import { talk, type Listener } from './listener.ts';
+import { directions, wayToRedis, type Way } from './way.ts';
+import { begins } from './words.ts';
+
+const sessionsCount = 4;
+
+interface Member {
+  readonly house: House;
+  readonly way: Way;
+}
+
+export const oneWriter: Experiment = {
+  promise: 'P1',
+  name: 'owners',
+  does: 'SIGSTOP, stalls and cuts of a turn’s owner, shorter and longer than its lease',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 4 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const members: Member[] = [];
+    for (let count = 0; count < 3; count++) {
+      const { way, url } = await wayToRedis(t, ground.redis!.port);
+      members.push({ way, house: await ground.server({}, url) });
+    }
+    return (trial) => away(trial, ground, members);
+  },
+};
+
+/** What is done to the owner, and undone. */
+const faults = {
+  stopped: ({ house }: Member) => (house.child.kill('SIGSTOP'), () => house.child.kill('SIGCONT')),
+  stalled: ({ way }: Member, { random }: Trial) => (way.stall(random.pick(directions)), () => way.mend()),
+  cut: ({ way }: Member) => (way.close(), () => way.mend()),
+  slow: ({ way }: Member, { random }: Trial) => ((way.delayMs = random.between(50, 700)), () => way.mend()),
+};
+
+async function away(trial: Trial, ground: Ground, members: readonly Member[]): Promise<void> {
+  const { random, seed } = trial;
+  const owner = random.pick(members);
+  const others = members.filter((each) => each !== owner);
+  const talks = await Promise.all(
+    Array.from({ length: sessionsCount }, async (_, index) => {
+      const id = await ground.session(owner.house);
+      const tag = `s${seed}t${index}`;
+      const listener = talk(owner.house, id, { tag, words: 1_000_000, delayMs: random.pick([2, 5, 20]) });
+      await listener.heard();
+      return { id, tag, listener, house: random.pick(others).house, next: [] as { tag: string; listener: Listener }[] };
+    }),
+  );
+  const fault = random.pick(['stopped', 'stopped', 'stalled', 'stalled', 'cut', 'slow'] as const);
+  const forMs = random.chance(0.3) ? random.between(100, 4000) : random.between(4500, 8000);
+  const undo = faults[fault](owner, trial);
+  let back = false;
+  // Others ask for the next turn all the while, and have it as soon as the owner's lease is over.
+  const successors = talks.map(async ({ id, tag, house, next }) => {
+    while (!back) {
+      const listener = talk(house, id, { tag: `${tag}n${next.length}`, words: 40, delayMs: 10 });
+      await listener.over;
+      if (listener.status === 200) next.push({ tag: `${tag}n${next.length}`, listener });
+      else await pause(50);
+    }
+  });
+  await pause(forMs);
+  undo();
+  await until(async () => (await owner.house.ask('/assistants')).status === 200);
+  await pause(300);
+  back = true;
+  await Promise.all(successors);
+  for (const { id, house } of talks) await house.ask(`/sessions/${id}/end`, { method: 'POST' });
+  await Promise.all(talks.map(({ listener }) => listener.over));
+  for (const each of talks) await checkOrder(trial, members.map(({ house }) => house), each, fault);
+}
+
+interface Talk {
+  readonly id: string;
+  readonly tag: string;
+  readonly listener: Listener;
+  readonly next: readonly { readonly tag: string; readonly listener: Listener }[];
+}
+
+/** Every reply is its own turn's words alone, in the order in which turns were begun, and all processes tell the same. */
+async function checkOrder(trial: Trial, houses: readonly House[], { id, tag, listener, next }: Talk, fault: string): Promise<void> {
+  await Promise.all(houses.map((house) => sealed(house, id)));
+  const transcripts = await Promise.all(houses.map((house) => transcriptOf(house, id)));
+  const told = `${id} (owner ${fault})`;
+  trial.must(transcripts.every((each) => JSON.stringify(each) === JSON.stringify(transcripts[0])), `${told}: not all processes tell the same transcript`);
+  const messages = transcripts[0]!;
+  const turns = [{ tag, listener }, ...next];
+  trial.count(next.length > 0 ? 'turns taken over' : 'turns kept');
+  trial.must(messages.length === 2 * turns.length, `${told}: ${messages.length} messages of ${turns.length} turns`);
+  for (const [index, turn] of turns.entries()) {
+    const [user, reply] = [messages[2 * index], messages[2 * index + 1]];
+    if (reply === undefined) continue;
+    trial.must(user.role === 'user' && user.content.includes(` ${turn.tag} `), `${told}: ${turn.tag} is not at ${2 * index}: ${user.content}`);
+    trial.must(begins(turn.tag, reply.content), `${told}: ${turn.tag} holds what it was not told: ${JSON.stringify(reply.content.slice(-100))}`);
+    trial.must(reply.content.startsWith(turn.listener.seen), `${told}: ${turn.tag} was seen with ${turn.listener.seen.length} characters, and ${reply.content.length} are stored`);
+    trial.must(reply.status !== 'streaming', `${told}: ${turn.tag} is still streaming`);
+  }
+}

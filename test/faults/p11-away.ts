@@ -1,0 +1,96 @@
+/** P11: the store hangs, is stalled one way, cut off or dead: refusals in the one shape and in time, a quick return, bounded memory. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { House } from '../api/house.ts';
+import type { RedisServer } from '../store/redis-server.ts';
+import { checkRefusal } from './customer.ts';
+import type { Experiment, Trial } from './experiment.ts';
+import { checkPartial, checkUsable, Ground, lackingRedis, sealed } from './ground.ts';
+import { Listener, talk } from './listener.ts';
+import { directions, wayToRedis, type Way } from './way.ts';
+
+const refusedMs = 2000;
+const backMs = 3000;
+/** What a server may need besides while a store is away: as many calls as may wait, with room for the garbage of refusals. */
+const grownMegabytesMax = 200;
+const clientsCount = 30;
+
+export const awayAndBack: Experiment = {
+  promise: 'P11',
+  name: 'away',
+  does: 'Redis hung, stalled one way, cut off, killed, under load',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const { way, url } = await wayToRedis(t, ground.redis!.port);
+    const house = await ground.server({}, url);
+    return (trial) => outage(trial, ground, house, way);
+  },
+};
+
+/** What is done to the store; undone by what it resolves with. */
+const faults: Readonly<Record<string, (redis: RedisServer, way: Way, trial: Trial) => Promise<() => Promise<unknown>>>> = {
+  hung: async (redis) => (redis.signal('SIGSTOP'), async () => redis.signal('SIGCONT')),
+  stalled: async (_, way, { random }) => (way.stall(random.pick(directions)), async () => way.mend()),
+  cut: async (_, way) => (way.close(), async () => way.mend()),
+  killed: async (redis) => (await redis.kill(), () => redis.run()),
+};
+
+async function outage(trial: Trial, ground: Ground, house: House, way: Way): Promise<void> {
+  const { random, seed } = trial;
+  const ids = await Promise.all(Array.from({ length: 3 }, () => ground.session(house)));
+  const talks = ids.map((id, index) => ({ id, tag: `s${seed}t${index}`, listener: talk(house, id, { tag: `s${seed}t${index}`, words: 1_000_000, delayMs: 5 }) }));
+  await Promise.all(talks.map(({ listener }) => listener.heard()));
+  const before = residentMegabytes(house);
+  const what = random.pick(Object.keys(faults));
+  const undo = await faults[what]!(ground.redis!, way, trial);
+  let over = false;
+  const clients = Array.from({ length: clientsCount }, async (_, index) => {
+    while (!over) await askOne(trial, house, ids[index % ids.length]!, index, () => over);
+  });
+  await pause(random.between(2500, 7000));
+  const grown = residentMegabytes(house) - before;
+  over = true;
+  await undo();
+  const undoneAt = performance.now();
+  while ((await askOne(trial, house, ids[0]!, 0, () => true)) !== 200);
+  trial.took('back after', performance.now() - undoneAt, backMs);
+  trial.must(grown < grownMegabytesMax, `${what}: the server grew by ${grown} MB`);
+  trial.took('megabytes grown, as milliseconds', Math.max(0, grown));
+  await Promise.all(clients);
+  await Promise.all(talks.map(({ listener }) => listener.over));
+  for (const { id, tag, listener } of talks) {
+    trial.must(listener.ending === 'error' && listener.code === 'api_error', `${what}: ${tag} ended as ${listener.ending} ${listener.code}`);
+    await sealed(house, id);
+    await checkPartial(trial, house, id, { tag, seen: listener.seen });
+    await checkUsable(trial, house, id, `${tag}next`);
+  }
+}
+
+/** One request of several kinds: served, or refused in the one shape and in time. Resolves with the status. */
+async function askOne(trial: Trial, house: House, id: string, kind: number, over: () => boolean): Promise<number> {
+  const askedAt = performance.now();
+  const paths = [`/sessions/${id}`, `/sessions/${id}/transcript`, '/assistants', `/sessions/${id}/end`, '/sessions'];
+  const path = paths[kind % paths.length]!;
+  // The ends and the creations are sent only while the store is away: none of them is wanted.
+  const body = kind % paths.length < 3 ? null : { assistant_id: 'asst_none' };
+  const listener = new Listener(house, path.replace(id, body === null ? id : 'ses_none'), body);
+  await listener.over;
+  if (listener.status === 503) {
+    trial.count('refused');
+    if (!over()) trial.took('refused after', performance.now() - askedAt, refusedMs);
+    checkRefusal(503, listener.text, listener.requestId);
+  } else trial.must([200, 404].includes(listener.status), `${path}: ${listener.status} ${listener.error ?? listener.text}`);
+  return listener.status;
+}
+
+/** As the system counts it; 0 where it does not say. */
+function residentMegabytes({ child }: House): number {
+  try {
+    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024);
+  } catch {
+    return 0;
+  }
+}

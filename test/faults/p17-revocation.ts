@@ -1,0 +1,65 @@
+/** P17: a key that one of three processes revokes is refused by all, whatever happens on the others' ways to Redis. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { House } from '../api/house.ts';
+import type { Experiment, Trial } from './experiment.ts';
+import { Ground, lackingRedis } from './ground.ts';
+import { directions, wayToRedis, type Way } from './way.ts';
+
+const promisedMs = 5000;
+
+interface Member {
+  readonly house: House;
+  readonly way: Way;
+}
+
+export const revoked: Experiment = {
+  promise: 'P17',
+  name: 'revocation',
+  does: 'a key revoked on one of three processes while another’s way to Redis is cut, stalled or slow',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const members: Member[] = [];
+    for (let count = 0; count < 3; count++) {
+      const { way, url } = await wayToRedis(t, ground.redis!.port);
+      members.push({ way, house: await ground.server({}, url) });
+    }
+    return (trial) => revocation(trial, members);
+  },
+};
+
+async function revocation(trial: Trial, members: readonly Member[]): Promise<void> {
+  const { random } = trial;
+  const revoker = random.pick(members);
+  const { key, id } = await revoker.house.newKey();
+  for (const { house } of members) trial.must((await house.ask('/assistants', { key })).status === 200, 'a new key is not known everywhere');
+  const troubled = random.pick(members.filter((each) => each !== revoker)).way;
+  const trouble = random.pick(['none', 'cut', 'stalled', 'slow'] as const);
+  const path = `/workspaces/${revoker.house.workspaceId}/keys/${id}/revoke`;
+  if (trouble === 'cut') troubled.close();
+  if (trouble === 'stalled') troubled.stall(random.pick(directions));
+  if (trouble === 'slow') troubled.delayMs = 200;
+  const answer = await revoker.house.console(path, { method: 'POST' });
+  const revokedAt = performance.now();
+  trial.must(answer.status === 200, `the revocation is answered ${answer.status}`);
+  const mended = pause(random.between(0, 3000)).then(() => troubled.mend());
+  await Promise.all(members.map(({ house }) => refusedBy(trial, house, key, revokedAt)));
+  await mended;
+}
+
+/** Asks until the key is refused as revoked; a process that is cut off may refuse it as it refuses all. */
+async function refusedBy(trial: Trial, house: House, key: string, revokedAt: number): Promise<void> {
+  for (;;) {
+    const askedAt = performance.now();
+    const { status, json } = await house.ask('/assistants', { key });
+    if (status === 200) trial.took('last accepted', askedAt - revokedAt, promisedMs);
+    if (status === 401) {
+      trial.must(json.error.code === 'revoked_api_key', `it is refused as ${json.error.code}`);
+      return;
+    }
+    trial.must(status === 200 || status === 503, `it is answered ${status}`);
+    await pause(20);
+  }
+}

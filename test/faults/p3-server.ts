@@ -1,0 +1,61 @@
+/** P3: whatever a customer was told is done is found done after the server, or Redis, was killed. */
+import type { House } from '../api/house.ts';
+import { Customer } from './customer.ts';
+import type { Experiment, Trial } from './experiment.ts';
+import { Ground, lackingRedis, until } from './ground.ts';
+
+const customersCount = 6;
+
+/** Customers live until they were told of enough and the fault is over. */
+async function liveUntil(trial: Trial, ground: Ground, house: House, fault: () => Promise<unknown>): Promise<Customer[]> {
+  const customers = Array.from({ length: customersCount }, (_, index) => new Customer(ground, house, trial.random, `s${trial.seed}c${index}`));
+  let stopped = false;
+  const lives = Promise.all(customers.map((customer) => customer.live(() => stopped)));
+  const enough = trial.random.between(10, 150);
+  await Promise.race([lives, until(() => customers.reduce((sum, { acknowledged }) => sum + acknowledged, 0) >= enough)]);
+  await fault();
+  stopped = true;
+  await lives;
+  for (const { acknowledged } of customers) trial.count('acknowledged', acknowledged);
+  return customers;
+}
+
+export const survivesServer: Experiment = {
+  promise: 'P3',
+  name: 'server',
+  does: 'kill -9 of the server in the middle of everything',
+  stores: ['lmdb', 'redis'],
+  abreast: { lmdb: 2, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    let house = await ground.server();
+    return async (trial) => {
+      const victim = house;
+      const customers = await liveUntil(trial, ground, victim, () => victim.kill('SIGKILL'));
+      house = await ground.server();
+      for (const customer of customers) await customer.check(trial, house);
+    };
+  },
+};
+
+export const survivesRedis: Experiment = {
+  promise: 'P3',
+  name: 'redis',
+  does: 'kill -9 of Redis, appendfsync everysec or always, and a start on its file',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const house = await ground.server();
+    const redis = ground.redis!;
+    return async (trial) => {
+      await redis.command('CONFIG', 'SET', 'appendfsync', trial.random.pick(['everysec', 'always']));
+      const customers = await liveUntil(trial, ground, house, () => redis.kill());
+      await redis.run();
+      await until(async () => (await house.ask('/assistants')).status === 200);
+      for (const customer of customers) await customer.check(trial, house);
+    };
+  },
+};

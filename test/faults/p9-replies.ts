@@ -1,0 +1,73 @@
+/** P9: steps whose replies are lost on the way from Redis are sent again, and apply once. */
+import { sessionOf, transcriptOf } from '../api/talk.ts';
+import type { House } from '../api/house.ts';
+import type { Experiment, Trial } from './experiment.ts';
+import { Ground, lackingRedis, until } from './ground.ts';
+import { Listener, talk } from './listener.ts';
+import { begins, wordsOf } from './words.ts';
+import { wayToRedis, type Way } from './way.ts';
+
+/** About as many replies as one request has. */
+const repliesMax = 8;
+
+export const appliesOnce: Experiment = {
+  promise: 'P9',
+  name: 'replies',
+  does: 'the reply of a step cut after its execution, again and again',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const { way, url } = await wayToRedis(t, ground.redis!.port);
+    const house = await ground.server({}, url);
+    const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json.model.credential_id;
+    return (trial) => oneLife(trial, house, credentialId, way);
+  },
+};
+
+/** The life of a session, with an assistant of its own whose usage counts what was applied. */
+async function oneLife(trial: Trial, house: House, credentialId: string, way: Way): Promise<void> {
+  const { id: assistantId } = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credentialId } });
+  const losing = async <T>(run: () => Promise<T>): Promise<T> => {
+    way.loseReply(trial.random.between(1, repliesMax));
+    const answer = await run();
+    trial.count(way.lost ? 'replies lost' : 'requests with fewer replies');
+    way.mend();
+    return answer;
+  };
+  const made = await losing(() => house.ask('/sessions', { body: { assistant_id: assistantId } }));
+  trial.must(made.status === 201, `a session: ${made.status} ${made.text}`);
+  const { id } = made.json;
+  const spoken: string[] = [];
+  for (const fate of ['completed', 'aborted'] as const) {
+    const tag = `s${trial.seed}${fate}`;
+    const words = fate === 'completed' ? trial.random.between(1, 60) : 1_000_000;
+    const listener = await losing(() => (fate === 'completed' ? whole(talk(house, id, { tag, words, delayMs: 1 })) : begun(talk(house, id, { tag, words, delayMs: 1 }))));
+    if (fate === 'aborted') {
+      const aborted = await losing(() => house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' }));
+      trial.must(aborted.json?.status === 'aborted', `the abort: ${aborted.status} ${aborted.text}`);
+      await listener.over;
+    }
+    trial.must(listener.ending === `turn.${fate}`, `${tag}: ${listener.status} ${listener.ending} ${listener.code}`);
+    trial.must(fate === 'aborted' ? begins(tag, listener.seen) : listener.seen === wordsOf(tag, words), `${tag} was heard as ${JSON.stringify(listener.seen)}`);
+    spoken.push(listener.seen);
+  }
+  const ended = await losing(() => house.ask(`/sessions/${id}/end`, { method: 'POST' }));
+  trial.must(ended.json?.status === 'ended', `the end: ${ended.status} ${ended.text}`);
+  await checkOnce(trial, house, assistantId, id, spoken);
+}
+
+const whole = async (listener: Listener): Promise<Listener> => (await listener.over, listener);
+const begun = async (listener: Listener): Promise<Listener> => (await listener.heard(), listener);
+
+async function checkOnce(trial: Trial, house: House, assistantId: string, id: string, spoken: readonly string[]): Promise<void> {
+  const replies = (await transcriptOf(house, id)).map(({ role, content, status }) => (role === 'user' ? role : `${status} ${content}`));
+  const due = ['user', `completed ${spoken[0]}`, 'user', `partial ${spoken[1]}`];
+  trial.must(JSON.stringify(replies) === JSON.stringify(due), `the transcript is ${JSON.stringify(replies)}, and ${JSON.stringify(due)} was heard`);
+  const { totals } = (await house.ask(`/usage?assistant_id=${assistantId}`)).json;
+  trial.must(totals.sessions === 1 && totals.turns === 2, `usage counts ${totals.sessions} sessions and ${totals.turns} turns, of 1 and 2`);
+  const { json } = await house.ask(`/sessions?assistant_id=${assistantId}`);
+  trial.must(json.data.length === 1, `${json.data.length} sessions are listed`);
+  await until(async () => (await sessionOf(house, id)).active_turn_id === null);
+}

@@ -1,0 +1,152 @@
+/** A way between two processes on which a network's faults happen: delay, a stall of one direction or both, cuts, lost replies. */
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Owner } from '../folders.ts';
+
+/** `there`: from who connects to who listens. */
+export type Direction = 'there' | 'back';
+export const directions: readonly (readonly Direction[])[] = [['there'], ['back'], ['there', 'back']];
+
+interface Pair {
+  readonly near: Socket;
+  readonly far: Socket;
+}
+
+export class Way {
+  /** Before anything is handed on, in milliseconds. */
+  delayMs = 0;
+  /** What of a reply's bytes may be lost; a test of the protocol's says which are replies of a step. */
+  isReply: (bytes: Buffer) => boolean = () => true;
+  /** Called with the bytes that have come back in all, before they are handed on. */
+  onBack: (bytes: number) => void = () => {};
+  #cameBack = 0;
+  readonly #to: number;
+  readonly #pairs = new Set<Pair>();
+  #stalled: readonly Direction[] = [];
+  #refuses = false;
+  /** Replies until the one that is lost; 0 loses none. */
+  #losesAt = 0;
+  #server!: Server;
+
+  private constructor(to: number) {
+    this.#to = to;
+  }
+
+  static async open(t: Owner, to: number): Promise<Way> {
+    const way = new Way(to);
+    way.#server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => way.#accept(near)).listen(0, '127.0.0.1');
+    await once(way.#server, 'listening');
+    t.teardown(async () => {
+      way.cut();
+      way.#server.close();
+    });
+    return way;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Bytes that were under way are delivered once it goes on, as a network's queue would. */
+  stall(stalled: readonly Direction[]): void {
+    this.#stalled = stalled;
+    for (const pair of this.#pairs) this.#tap(pair);
+  }
+
+  /** Everything passes again, and connections are taken. */
+  mend(): void {
+    this.#refuses = false;
+    this.#losesAt = 0;
+    this.delayMs = 0;
+    this.stall([]);
+  }
+
+  /** Ends every connection at once, both ways. */
+  cut(): void {
+    for (const { near, far } of this.#pairs) {
+      near.resetAndDestroy();
+      far.resetAndDestroy();
+    }
+  }
+
+  /** Ends them, and those that are tried until it is mended. */
+  close(): void {
+    this.#refuses = true;
+    this.cut();
+  }
+
+  /** Whoever connected hears the end of what the other side says, and may go on talking. */
+  halfClose(): void {
+    for (const { near, far } of this.#pairs) {
+      far.pause();
+      near.end();
+    }
+  }
+
+  /** Lets the request through and cuts the connection instead of handing on the n-th reply from now. */
+  loseReply(nth: number): void {
+    this.#losesAt = nth;
+  }
+
+  get lost(): boolean {
+    return this.#losesAt === 0;
+  }
+
+  #accept(near: Socket): void {
+    if (this.#refuses) return void near.resetAndDestroy();
+    const far = connect({ port: this.#to, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+    const pair = { near, far };
+    this.#pairs.add(pair);
+    this.#pump(near, far, () => true);
+    this.#pump(far, near, (bytes) => this.#returns(pair, bytes));
+    for (const socket of [near, far]) {
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        this.#pairs.delete(pair);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    this.#tap(pair);
+  }
+
+  #pump(from: Socket, to: Socket, passes: (bytes: Buffer) => boolean): void {
+    const hand = (run: () => void): unknown => (this.delayMs > 0 ? setTimeout(run, this.delayMs) : run());
+    from.on('data', (bytes: Buffer) => {
+      if (!passes(bytes)) return;
+      hand(() => {
+        if (to.destroyed || !to.writable || to.write(bytes)) return;
+        from.pause();
+        to.once('drain', () => this.#pairs.forEach((pair) => this.#tap(pair)));
+      });
+    });
+    from.on('end', () => hand(() => to.end()));
+  }
+
+  #returns({ near, far }: Pair, bytes: Buffer): boolean {
+    this.#cameBack += bytes.length;
+    this.onBack(this.#cameBack);
+    if (this.#losesAt === 0 || !this.isReply(bytes) || --this.#losesAt > 0) return !near.destroyed;
+    near.resetAndDestroy();
+    far.resetAndDestroy();
+    return false;
+  }
+
+  /** Opens and closes each direction as it is wanted. */
+  #tap({ near, far }: Pair): void {
+    for (const [socket, direction] of [[near, 'there'], [far, 'back']] as const) {
+      if (this.#stalled.includes(direction)) socket.pause();
+      else socket.resume();
+    }
+  }
+}
+
+/** Replies of steps to Redis: no error, no `+OK`, no push, and no greeting. */
+export const isRedisStep = (bytes: Buffer): boolean => !/^[-+>%]/.test(bytes.toString('latin1', 0, 1));
+
+/** A way to a Redis, with the address that a server is given instead of its own. */
+export async function wayToRedis(t: Owner, port: number): Promise<{ way: Way; url: string }> {
+  const way = await Way.open(t, port);
+  way.isReply = isRedisStep;
+  return { way, url: `redis://127.0.0.1:${way.port}` };
+}
