@@ -38,7 +38,8 @@ export async function failovers(times: number, durability: Durability, report: (
   }
 }
 
-async function failover(cluster: RedisCluster, durability: Durability): Promise<Failover> {
+/** One of them; the replica is stopped so long before, and misses what is written meanwhile. */
+export async function failover(cluster: RedisCluster, durability: Durability, stoppedMs = 0): Promise<Failover> {
   const { store, dispose } = await openStore(cluster.url, { durability: durability === 'replicated' ? 'replicated' : 'local' });
   const speakers = Array.from({ length: speakersCount }, () => new Speaker(store));
   let ended = false;
@@ -49,7 +50,11 @@ async function failover(cluster: RedisCluster, durability: Durability): Promise<
   try {
     await until(() => speakers.every(({ acknowledged }) => acknowledged > 2));
     const primary = await cluster.primaryOf(speakers[0]!.scene.workspaceId);
+    const replicas = stoppedMs > 0 ? await cluster.replicasOf(primary) : [];
+    for (const replica of replicas) replica.signal('SIGSTOP');
+    await pause(stoppedMs);
     await primary.kill();
+    for (const replica of replicas) replica.signal('SIGCONT');
     const killedAt = performance.now();
     await until(async () => (await cluster.primaries()).length === 3);
     await primary.run();

@@ -30,7 +30,8 @@ export class Trial {
   readonly wrong: string[] = [];
   /** What came true, but too late: shared cores make a test of this a test of the machine, so only the command counts it. */
   readonly late: string[] = [];
-  readonly longest = new Map<string, number>();
+  /** The most there was of what is named with its unit, and sums. */
+  readonly most = new Map<string, number>();
   readonly sums = new Map<string, number>();
 
   constructor(seed: number) {
@@ -44,8 +45,12 @@ export class Trial {
 
   /** A time that the promise bounds, in milliseconds. */
   took(what: string, ms: number, limitMs = Infinity): void {
-    this.longest.set(what, Math.max(this.longest.get(what) ?? 0, Math.round(ms)));
+    this.measured(`ms ${what}`, ms);
     if (ms > limitMs) this.late.push(`${what}: ${Math.round(ms)} ms, and ${limitMs} are promised`);
+  }
+
+  measured(what: string, value: number): void {
+    this.most.set(what, Math.max(this.most.get(what) ?? 0, Math.round(value)));
   }
 
   count(what: string, by = 1): void {

@@ -5,9 +5,12 @@ import { seenIsStored } from './p2-kill.ts';
 import { providerBreaks } from './p2-provider.ts';
 import { fullDisk } from './p3-disk.ts';
 import { survivesRedis, survivesServer } from './p3-server.ts';
+import { failsOver } from './p4-failover.ts';
 import { sealedInTime } from './p5-seal.ts';
 import { neverAboveTheCeiling } from './p6-slots.ts';
+import { exactLimits } from './p7-budgets.ts';
 import { appliesOnce } from './p9-replies.ts';
+import { deadlinesHold } from './p10-deadlines.ts';
 import { awayAndBack } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
@@ -19,9 +22,12 @@ export const experiments: readonly Experiment[] = [
   survivesServer,
   survivesRedis,
   fullDisk,
+  ...failsOver,
   sealedInTime,
   neverAboveTheCeiling,
+  exactLimits,
   appliesOnce,
+  deadlinesHold,
   awayAndBack,
   drained,
   revoked,

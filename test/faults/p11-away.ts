@@ -56,9 +56,9 @@ async function outage(trial: Trial, ground: Ground, house: House, way: Way): Pro
   await undo();
   const undoneAt = performance.now();
   while ((await askOne(trial, house, ids[0]!, 0, () => true)) !== 200);
-  trial.took('back after', performance.now() - undoneAt, backMs);
+  trial.took('until it is back', performance.now() - undoneAt, backMs);
   trial.must(grown < grownMegabytesMax, `${what}: the server grew by ${grown} MB`);
-  trial.took('megabytes grown, as milliseconds', Math.max(0, grown));
+  trial.measured('MB grown', grown);
   await Promise.all(clients);
   await Promise.all(talks.map(({ listener }) => listener.over));
   for (const { id, tag, listener } of talks) {
@@ -80,7 +80,7 @@ async function askOne(trial: Trial, house: House, id: string, kind: number, over
   await listener.over;
   if (listener.status === 503) {
     trial.count('refused');
-    if (!over()) trial.took('refused after', performance.now() - askedAt, refusedMs);
+    if (!over()) trial.took('until refused', performance.now() - askedAt, refusedMs);
     checkRefusal(503, listener.text, listener.requestId);
   } else trial.must([200, 404].includes(listener.status), `${path}: ${listener.status} ${listener.error ?? listener.text}`);
   return listener.status;

@@ -54,7 +54,7 @@ async function refusedBy(trial: Trial, house: House, key: string, revokedAt: num
   for (;;) {
     const askedAt = performance.now();
     const { status, json } = await house.ask('/assistants', { key });
-    if (status === 200) trial.took('last accepted', askedAt - revokedAt, promisedMs);
+    if (status === 200) trial.took('until last accepted', askedAt - revokedAt, promisedMs);
     if (status === 401) {
       trial.must(json.error.code === 'revoked_api_key', `it is refused as ${json.error.code}`);
       return;

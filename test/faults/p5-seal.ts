@@ -73,7 +73,7 @@ async function checkSealed(trial: Trial, house: House, { id, tag, listener }: Or
       await next.over;
       return next.status === 409 ? null : next;
     });
-    trial.took('usable after', performance.now() - killedAt, promisedMs);
+    trial.took('until usable', performance.now() - killedAt, promisedMs);
     trial.must(last.ending === 'turn.completed', `${tag}: the next turn is answered ${last.status} ${last.code}`);
     const [, partial] = (await house.ask(`/sessions/${id}/transcript`)).json.data;
     trial.must(partial.status === 'partial' && partial.content.startsWith(listener.seen), `${tag}: ${partial.status}, ${partial.content.length} of ${listener.seen.length} characters seen`);
@@ -83,7 +83,7 @@ async function checkSealed(trial: Trial, house: House, { id, tag, listener }: Or
   const { active_turn_id: active } = await sessionOf(house, id);
   if (way === 'leave' && active !== null) trial.late.push(`${tag}: not sealed ${promisedMs} ms after the kill, and nobody had looked`);
   await until(async () => (await sessionOf(house, id)).active_turn_id === null);
-  if (way === 'look') trial.took('sealed after', performance.now() - killedAt, promisedMs);
+  if (way === 'look') trial.took('until sealed', performance.now() - killedAt, promisedMs);
   await checkPartial(trial, house, id, { tag, seen: listener.seen });
   await checkUsable(trial, house, id, `${tag}next`);
 }

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly skipped: string | null;
   readonly done: number;
   readonly failed: readonly Trial[];
-  readonly longest: ReadonlyMap<string, number>;
+  readonly most: ReadonlyMap<string, number>;
   readonly sums: ReadonlyMap<string, number>;
 }
 
@@ -28,7 +28,7 @@ const trialMsMax = 180_000;
 
 export async function repeat(experiment: Experiment, store: StoreKind, wanted: Wanted): Promise<Outcome> {
   const { times, seed, strict } = wanted;
-  const outcome = { experiment, store, done: 0, failed: [] as Trial[], longest: new Map<string, number>(), sums: new Map<string, number>() };
+  const outcome = { experiment, store, done: 0, failed: [] as Trial[], most: new Map<string, number>(), sums: new Map<string, number>() };
   const skipped = experiment.lacking?.(store) ?? null;
   if (skipped !== null) return { ...outcome, skipped };
   let begun = 0;
@@ -44,7 +44,7 @@ export async function repeat(experiment: Experiment, store: StoreKind, wanted: W
         });
         const failed = trial.wrong.length > 0 || (strict && trial.late.length > 0);
         if (failed) outcome.failed.push(trial);
-        for (const [what, ms] of trial.longest) outcome.longest.set(what, Math.max(ms, outcome.longest.get(what) ?? 0));
+        for (const [what, value] of trial.most) outcome.most.set(what, Math.max(value, outcome.most.get(what) ?? 0));
         for (const [what, sum] of trial.sums) outcome.sums.set(what, sum + (outcome.sums.get(what) ?? 0));
         outcome.done++;
         wanted.onTrial?.(trial, outcome.done);

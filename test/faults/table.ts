@@ -4,9 +4,9 @@ import type { Outcome } from './run.ts';
 
 const shown = (value: number): string => value.toLocaleString('en');
 
-const resultOf = ({ skipped, done, failed, longest, sums }: Outcome): string => {
+const resultOf = ({ skipped, done, failed, most, sums }: Outcome): string => {
   if (skipped !== null) return `skipped: ${skipped}`;
-  const figures = [...[...longest].map(([what, ms]) => `${what} at most ${shown(ms)} ms`), ...[...sums].map(([what, sum]) => `${what} ${shown(sum)}`)];
+  const figures = [...[...most].map(([what, value]) => `at most ${shown(value)} ${what}`), ...[...sums].map(([what, sum]) => `${shown(sum)} ${what}`)];
   const verdict = failed.length === 0 ? 'holds' : `FAILED with seed${failed.length > 1 ? 's' : ''} ${failed.slice(0, 5).map(({ seed }) => seed).join(', ')}${failed.length > 5 ? ' …' : ''}`;
   return `${shown(done)} times, ${verdict}${figures.length > 0 ? ` (${figures.join('; ')})` : ''}`;
 };

@@ -128,6 +128,12 @@ export class RedisCluster {
     return primaries[counts.findIndex((count) => count !== '0')]!;
   }
 
+  /** Servers that follow this one now. */
+  async replicasOf({ port }: RedisServer): Promise<RedisServer[]> {
+    const roles = await Promise.all(this.servers.map((server) => server.command('ROLE').catch(() => '')));
+    return this.servers.filter((_, index) => roles[index]!.startsWith('slave') && roles[index]!.split('\n')[2] === String(port));
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop()));
   }

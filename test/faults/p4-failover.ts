@@ -1,0 +1,30 @@
+/** P4: a primary is killed, its replica lagging or not; what was acknowledged may be lost only where that is said, and nothing is mixed. */
+import { failover, type Durability } from '../../bench/failover.ts';
+import { RedisCluster } from '../store/redis-server.ts';
+import type { Experiment } from './experiment.ts';
+import { lackingRedis, until } from './ground.ts';
+
+const of = (durability: Durability): Experiment => ({
+  promise: 'P4',
+  name: durability,
+  does: `kill -9 of a primary whose replica may be stopped, durability ${durability}`,
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 1 },
+  lacking: lackingRedis,
+  async open(t) {
+    const cluster = await RedisCluster.start();
+    t.teardown(() => cluster.stop());
+    return async (trial) => {
+      await until(() => cluster.settled().catch(() => false));
+      const stoppedMs = trial.random.chance(0.5) ? trial.random.between(50, 800) : 0;
+      const { acknowledged, refused, failed, lost, mixed, firstMs } = await failover(cluster, durability, stoppedMs);
+      trial.must(mixed === 0, `${mixed} replies hold text of another turn`);
+      trial.must(lost === 0 || durability === 'committed', `${lost} of ${acknowledged} acknowledged turns are lost`);
+      for (const [what, count] of Object.entries({ acknowledged, refused, failed, lost })) trial.count(what, count);
+      trial.count(stoppedMs > 0 ? 'replicas stopped' : 'replicas that kept up');
+      trial.took('until heard again', firstMs);
+    };
+  },
+});
+
+export const failsOver: readonly Experiment[] = [of('committed'), of('replicated')];
