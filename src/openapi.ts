@@ -4,12 +4,13 @@ import type { TSchema } from 'typebox';
 import manifest from '../package.json' with { type: 'json' };
 import { errors, type ErrorName } from './errors.ts';
 import type { Route } from './request.ts';
+import type { SocketRoute } from './routes/sockets.ts';
 import * as wire from './wire.ts';
 
 type Json = Record<string, unknown>;
 
-/** The document as an object that `JSON.stringify` takes. */
-export function openapiDocument(routes: readonly Route[]): Json {
+/** The document as an object that `JSON.stringify` takes. OpenAPI has no words for WebSockets: they stand beside its paths. */
+export function openapiDocument(routes: readonly Route[], sockets: readonly SocketRoute[]): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components);
@@ -29,6 +30,7 @@ export function openapiDocument(routes: readonly Route[]): Json {
     ],
     paths,
     components: { schemas: components.schemas, headers, securitySchemes },
+    'x-sockets': Object.fromEntries(sockets.map((socket) => [socket.path, { summary: socket.summary, security: security[socket.caller], refusals: socketRefusals(socket) }])),
     'x-events': Object.fromEntries(Object.entries(wire.events).map(([name, schema]) => [name, components.reference(schema)])),
   };
 }
@@ -87,7 +89,7 @@ function parameters(route: Route, components: Components): Json[] {
 
 function headerParameters(route: Route): Json[] {
   const names = {
-    'Idempotency-Key': route.newWork && 'At most 255 printable ASCII characters; remembered for 24 hours.',
+    'Idempotency-Key': route.repeatable && 'At most 255 printable ASCII characters; remembered for 24 hours.',
     'Last-Event-ID': route.path.endsWith('/events') && 'The `id` of the last event seen.',
     'If-None-Match': route.path === '/assistants/{id}' && 'An `ETag` of an earlier answer.',
   };
@@ -118,6 +120,12 @@ function refusals(route: Route): Set<ErrorName> {
   if (route.caller === 'operator') names.push('invalid_field');
   if (route.caller !== 'anyone') names.push('service_unavailable');
   return new Set([...names, ...route.errors, 'api_error']);
+}
+
+/** The codes that an upgrade may be refused with. */
+function socketRefusals({ caller, errors: own }: SocketRoute): string[] {
+  const keyed: ErrorName[] = caller === 'anyone' ? [] : ['unreadable_header', 'missing_api_key', 'invalid_api_key'];
+  return [...keyed, ...own, 'service_unavailable' as const].map((name) => errors[name].code);
 }
 
 function failures(route: Route, components: Components): Json {

@@ -50,7 +50,7 @@ async function answer(exchange: Exchange, course: Course, services: Services): P
   if (route.newWork && services.draining) throw new Failure('service_unavailable', { seconds: 5 });
 
   // 4. Headers, body size and JSON.
-  const idempotencyKey = route.newWork ? idempotencyKeyOf(exchange) : null;
+  const idempotencyKey = route.repeatable ? idempotencyKeyOf(exchange) : null;
   const json = await readBody(exchange, route);
 
   // 5. Fields.

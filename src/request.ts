@@ -68,8 +68,10 @@ export interface Route {
   readonly caller: Caller['kind'];
   /** The budgets that a call is held against, in order. */
   readonly budgets: readonly BudgetName[];
-  /** New work is refused while the process drains, and may be sent under an `Idempotency-Key`. */
+  /** New work is refused while the process drains. */
   readonly newWork: boolean;
+  /** May be sent under an `Idempotency-Key`. */
+  readonly repeatable: boolean;
   readonly query: Shape<TSchema>;
   readonly body: Shape<TSchema> | null;
   readonly success: Success;

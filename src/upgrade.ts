@@ -1,18 +1,10 @@
 /** Requests to become a WebSocket: the paths that have one, and the same checks and failures as for any other request. */
-import { watchActors } from './console/inspect.ts';
 import { Failure } from './errors.ts';
 import type { Upgrade } from './edge.ts';
 import { authenticate } from './pipeline/authenticate.ts';
 import { refuseUpgrade } from './pipeline/reply.ts';
-import type { Caller } from './request.ts';
+import { socketRoutes } from './routes/sockets.ts';
 import type { Services } from './services.ts';
-
-interface SocketRoute {
-  readonly caller: Caller['kind'];
-  open(upgrade: Upgrade, requestId: string, services: Services): void;
-}
-
-const socketRoutes: ReadonlyMap<string, SocketRoute> = new Map([['/console/api/inspect', { caller: 'operator', open: watchActors }]]);
 
 export type Upgrader = (upgrade: Upgrade) => Promise<void>;
 
@@ -21,7 +13,7 @@ export const openUpgrader =
   async (upgrade) => {
     const requestId = services.ids.make('req');
     try {
-      const route = socketRoutes.get(upgrade.path);
+      const route = socketRoutes.find(({ path }) => path === upgrade.path);
       if (route === undefined) throw new Failure('route_not_found');
       await authenticate(route.caller, upgrade, services);
       if (services.draining) throw new Failure('service_unavailable', { seconds: 5 });

@@ -46,6 +46,11 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return refusal;
   }
 
+  /** Why the assistant neither speaks nor listens; null if it does. */
+  voiceRefusal({ machine }: AssistantActor): ErrorName | null {
+    return refusalOf(machine.send({ type: 'speak' }));
+  }
+
   /** One of the console's verbs. */
   move(workspaceId: string, id: string, verb: AssistantVerb, at: number): Promise<AssistantActor | null> {
     return this.change(workspaceId, id, (actor) => {

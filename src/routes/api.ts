@@ -7,6 +7,7 @@ import { createSession, endSession, getSession, listSessions } from '../handlers
 import { transcript } from '../handlers/transcript.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import { usage } from '../handlers/usage.ts';
+import { createTranscriptionToken, speech } from '../handlers/voice.ts';
 import { limits } from '../limits.ts';
 import type { Route, Success } from '../request.ts';
 import * as wire from '../wire.ts';
@@ -21,6 +22,7 @@ const events: Success = {
 
 const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
 const onTurn = [...onSession, 'turn_not_found'] as const;
+const onVoice = ['assistant_not_found', 'assistant_not_permitted', 'assistant_not_published', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'] as const;
 
 export const apiRoutes: readonly Route[] = [
   api('GET', '/assistants', listAssistants, {
@@ -39,6 +41,7 @@ export const apiRoutes: readonly Route[] = [
     success: json(wire.SessionView, 'The session.', 201, ['Location', 'Idempotent-Replayed']),
     errors: ['assistant_not_found', 'assistant_not_permitted', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled', 'idempotency_mismatch'],
     newWork: true,
+    repeatable: true,
   }),
   api('GET', '/sessions', listSessions, {
     summary: 'Lists sessions, newest first.',
@@ -75,6 +78,7 @@ export const apiRoutes: readonly Route[] = [
       'assistant_unavailable',
     ],
     newWork: true,
+    repeatable: true,
   }),
   api('POST', '/sessions/{id}/turns/{turn_id}/abort', abortTurn, {
     summary: 'Aborts a turn in flight; changes nothing on a finished one.',
@@ -98,6 +102,23 @@ export const apiRoutes: readonly Route[] = [
     query: wire.UsageQuery,
     success: json(wire.UsageView, 'Usage by bucket and in all.'),
     errors: ['assistant_not_found', 'invalid_range'],
+  }),
+  api('POST', '/speech', speech, {
+    summary: 'Speaks a text. No voice provider is in this version: what passes every check is answered 503.',
+    body: wire.SpeechBody,
+    tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
+    success: { status: 200, description: 'The audio, in pieces.', content: { type: 'audio/wav', schema: Type.String() } },
+    errors: [...onVoice, 'text_too_long'],
+    newWork: true,
+    budget: 'speech',
+  }),
+  api('POST', '/transcription-tokens', createTranscriptionToken, {
+    summary: 'Mints a token for one transcription socket. No voice provider is in this version: what passes every check is answered 503.',
+    body: wire.CreateTranscriptionTokenBody,
+    success: json(wire.TranscriptionTokenView, 'The token.', 201),
+    errors: [...onVoice, 'session_not_found', 'session_ended', 'session_expired'],
+    newWork: true,
+    budget: 'transcriptionTokens',
   }),
 ];
 

@@ -2,6 +2,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import type { ErrorName } from '../errors.ts';
 import type { KeyCaller, NobodyCaller, OperatorCaller, Reply, Request, Route, Success } from '../request.ts';
+import type { BudgetName } from '../store.ts';
 import * as wire from '../wire.ts';
 
 type Line = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -13,6 +14,9 @@ interface Options<Q extends TSchema, B extends TSchema> {
   readonly success: Success;
   readonly errors?: readonly ErrorName[];
   readonly newWork?: boolean;
+  readonly repeatable?: boolean;
+  /** A budget of the endpoint's own, which is held against a call after that of requests. */
+  readonly budget?: BudgetName;
 }
 type Handler<C extends KeyCaller | OperatorCaller | NobodyCaller, Q extends TSchema, B extends TSchema> = (
   request: Request<C, Static<Q>, Static<B>>,
@@ -35,8 +39,9 @@ const rowFor =
     operation,
     summary: options.summary,
     caller,
-    budgets: caller === 'key' ? ['requests'] : [],
+    budgets: caller === 'key' ? ['requests', ...(options.budget === undefined ? [] : [options.budget])] : [],
     newWork: options.newWork ?? false,
+    repeatable: options.repeatable ?? false,
     query: options.query === undefined ? nothing : wire.shape(options.query),
     body: options.body === undefined ? null : wire.shape(options.body, options.tooLong),
     success: options.success,

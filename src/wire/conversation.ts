@@ -132,6 +132,30 @@ export type CreateSessionBody = Static<typeof CreateSessionBody>;
 
 export const ChatBody = named('Chat', Type.Object({ message: Text(limits.messageCharactersMax) }));
 
+/** Names of the audio formats that OpenAI-compatible endpoints speak in. */
+const speechFormats = ['wav', 'mp3', 'opus', 'aac', 'flac', 'pcm'] as const;
+
+export const SpeechBody = named(
+  'Speech',
+  Type.Object({
+    assistant_id: Text(limits.bodyBytesMax),
+    text: Text(limits.speechCharactersMax),
+    format: Type.Optional(Type.Enum([...speechFormats], { default: 'wav' })),
+  }),
+);
+export type SpeechBody = Static<typeof SpeechBody>;
+
+export const CreateTranscriptionTokenBody = named(
+  'CreateTranscriptionToken',
+  Type.Object({ assistant_id: Text(limits.bodyBytesMax), session_id: Type.Optional(Text(limits.bodyBytesMax)) }),
+);
+export type CreateTranscriptionTokenBody = Static<typeof CreateTranscriptionTokenBody>;
+
+export const TranscriptionTokenView = named(
+  'TranscriptionToken',
+  Type.Object({ object: Type.Literal('transcription_token'), token: Id('tok'), url: Type.String(), expires_at: UnixSeconds() }),
+);
+
 export const AssistantsQuery = Type.Object(recordsQuery('asst'));
 export const SessionsQuery = Type.Object({
   ...recordsQuery('ses'),

@@ -86,6 +86,11 @@ async function chatWith(world: World, fields: object, verb?: string): Promise<An
   return chatOn(world, session.id);
 }
 
+async function speakWith({ house }: World, fields: object, text = 'Hi'): Promise<Answer> {
+  const { id } = await house.assistant(fields);
+  return house.ask('/speech', { body: { assistant_id: id, text } });
+}
+
 const createWith = ({ house, assistant }: World, body: object) => house.ask('/sessions', { body: { assistant_id: assistant.id, ...body } });
 
 /** Every row of the table and how a client meets it, or the reason why none can here. */
@@ -101,7 +106,7 @@ const cases: Record<ErrorName, Case | string> = {
     },
   },
   expired_api_key: { refusal: refusals.expiredKey, ask: async ({ house }) => house.ask('/assistants', await house.newKey({ expires_at: 1 })) },
-  invalid_token: 'there are tokens only with transcription, which this server does not have',
+  invalid_token: 'it answers an upgrade; the test of voice covers it',
   assistant_not_permitted: {
     refusal: refusals.notPermitted,
     ask: async ({ house, assistant }) => house.ask(`/assistants/${assistant.id}`, await house.newKey({ assistant_ids: [] })),
@@ -122,7 +127,7 @@ const cases: Record<ErrorName, Case | string> = {
   },
   session_expired: { refusal: refusals.expired, ask: (world) => chatOn(world, world.expired) },
   turn_in_progress: { refusal: refusals.inProgress, ask: (world) => chatOn(world, world.busy.id) },
-  voice_disabled: 'it takes speech or transcription, which this server does not have',
+  voice_disabled: { refusal: refusals.voiceDisabled, ask: (world) => speakWith(world, {}) },
   unreadable_header: {
     refusal: { ...refusals.unreadableHeader, rated: false },
     ask: ({ house }) => house.ask('/assistants', { key: null, headers: { authorization: 'Basic eDp5' } }),
@@ -150,10 +155,10 @@ const cases: Record<ErrorName, Case | string> = {
     },
   },
   message_too_long: { refusal: refusals.messageTooLong, ask: (world) => chatOn(world, world.session.id, 'x'.repeat(8001)) },
-  text_too_long: 'it takes speech, which this server does not have',
+  text_too_long: { refusal: refusals.textTooLong, ask: (world) => speakWith(world, {}, 'x'.repeat(1001)) },
   invalid_range: { refusal: refusals.invalidRange, ask: ({ house }) => house.ask('/usage?start=2&end=1') },
   assistant_unavailable: { refusal: refusals.unavailable, ask: (world) => chatWith(world, { model: { provider: 'synthetic', name: 'fail_at=0' } }) },
-  voice_unavailable: 'it takes speech or transcription, which this server does not have',
+  voice_unavailable: { refusal: refusals.voiceUnavailable, ask: (world) => speakWith(world, { channels: { voice: true } }) },
   service_unavailable: {
     // The last one: from here on the server drains, for as long as the turn goes on.
     refusal: refusals.draining,

@@ -45,6 +45,9 @@ export interface Stream {
   leave(): void;
 }
 
+/** What no test will exhaust. */
+export const inexhaustible = { requests: 100_000, speech: 100_000, transcription_tokens: 100_000 };
+
 export interface House extends Server {
   readonly url: string;
   /** A key of the workspace `default` that no test will exhaust. */
@@ -134,7 +137,7 @@ export async function houseAt(server: Server): Promise<House> {
   const workspaceId: string = (await must(asOperator('/workspaces'), 200)).data.at(-1).id;
   const inWorkspace = `/workspaces/${workspaceId}`;
   const newKey = (fields: object = {}) =>
-    must(asOperator(`${inWorkspace}/keys`, { body: { name: 'test', limits: { requests: 100_000 }, ...fields } }), 201);
+    must(asOperator(`${inWorkspace}/keys`, { body: { name: 'test', limits: inexhaustible, ...fields } }), 201);
   const { key } = await newKey();
   return {
     ...server,

@@ -7,7 +7,7 @@ import t from 'tap';
 import { temporaryFolder } from '../folders.ts';
 import { openHouse } from './house.ts';
 
-/** Parts 6 and 9 of the contract, without speech and transcription. */
+/** Parts 6 and 9 of the contract, without the sockets. */
 const stated = `
 GET /assistants
 GET /assistants/{id}
@@ -20,6 +20,8 @@ POST /sessions/{id}/turns/{turn_id}/abort
 GET /sessions/{id}/turns/{turn_id}/events
 GET /sessions/{id}/transcript
 GET /usage
+POST /speech
+POST /transcription-tokens
 GET /openapi.json
 GET /healthz
 GET /readyz

@@ -39,6 +39,8 @@ export const nastyBodies = [
 export function bodyOf({ method, path }: Route, { ids }: World): Record<string, unknown> {
   const end = path.split('/').at(-1)!;
   if (method === 'POST' && path === '/sessions') return { assistant_id: ids.assistants, visitor: { email: 'a@example.com' }, metadata: { a: 'b' } };
+  if (path === '/speech') return { assistant_id: ids.assistants, text: 'Hello', format: 'wav' };
+  if (path === '/transcription-tokens') return { assistant_id: ids.assistants, session_id: ids.sessions };
   if (!path.startsWith('/console')) return { message: 'Hello' };
   if (path.includes('/assistants')) return { name: 'A', description: 'D', channels: { voice: false }, visitor_fields: [], max_call_seconds: 60, model: { provider: 'scripted', name: 'scripted' }, voice: null, link: null };
   if (path.includes('/keys')) return { name: 'K', assistant_ids: null, expires_at: null, limits: { requests: 10 } };

@@ -1,6 +1,6 @@
 /** A workspace with everything in it that a workspace can have. */
 import type { Owner } from '../folders.ts';
-import type { House } from '../api/house.ts';
+import { inexhaustible, type House } from '../api/house.ts';
 
 export interface Ids {
   readonly workspace: string;
@@ -32,7 +32,7 @@ export async function openTenant(t: Owner, house: House, name: string): Promise<
   const model = { provider: 'synthetic', name: 'tokens=5,hang_at=1' };
   const assistant = (await must(`${inside}/assistants`, { name, model, greeting: `Welcome to ${name}` })).id;
   await must(`${inside}/assistants/${assistant}/publish`);
-  const { id: keyId, key } = await must(`${inside}/keys`, { name, limits: { requests: 1_000_000 } });
+  const { id: keyId, key } = await must(`${inside}/keys`, { name, limits: inexhaustible });
   await must(`${inside}/keys/${(await must(`${inside}/keys`, { name: 'revoked' })).id}/revoke`);
   const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } })).json.id;
   const stream = await house.stream(`/sessions/${session}/chat`, { key, body: { message: `I am ${name}` } });

@@ -44,6 +44,11 @@ const modelFields = { 'model.credential_id': 'credential', 'voice.credential_id'
 /** A body that is taken, and where ids stand in it. A row that takes a body without one here fails the test. */
 const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Readonly<Record<string, keyof Ids>> }>> = {
   'POST /sessions': { body: ({ assistant }) => ({ assistant_id: assistant }), fields: { assistant_id: 'assistant' } },
+  'POST /speech': { body: ({ assistant }) => ({ assistant_id: assistant, text: 'Hi' }), fields: { assistant_id: 'assistant' } },
+  'POST /transcription-tokens': {
+    body: ({ assistant, session }) => ({ assistant_id: assistant, session_id: session }),
+    fields: { assistant_id: 'assistant', session_id: 'session' },
+  },
   'POST /sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}': { body: () => ({ name: 'taken over' }) },

@@ -1,0 +1,122 @@
+/** Speech and transcription where no voice provider is: every check of theirs, in the contract's order (specification 4 and 8, contract 3, 6 and 12). */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
+import { edges, openHouse, type Answer } from './house.ts';
+import { isRefused, limitedFor, missingField, rateHeaders, refusals, unrated, wrongField, type Refusal } from './refusal.ts';
+import { end, synthetic } from './talk.ts';
+
+for (const edge of edges) {
+  t.test(edge, async (t) => {
+    const world = await openWorld(t, edge);
+    await t.test('fields, then the assistant, then permission, then its state, then the voice', (t) => everyCheck(t, world));
+    await t.test("a text's length is counted in code points", (t) => lengths(t, world));
+    await t.test("a token's session is known, reached, the assistant's own and open", (t) => sessions(t, world));
+    await t.test('each has a budget of its own beside that of requests', (t) => budgets(t, world));
+    await t.test('no token opens a socket', (t) => tokens(t, world));
+  });
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+async function openWorld(t: Test, edge: string) {
+  const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
+  const speaking = await house.assistant({ channels: { voice: true } });
+  const silent = await house.assistant();
+  const move = (id: string, verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
+  return { house, speaking, silent, move };
+}
+
+const endpoints = [['/speech', { text: 'Hello' }], ['/transcription-tokens', {}]] as const;
+
+/** What either endpoint refuses a body and a key with. */
+async function everyCheck(t: Test, { house, speaking, silent, move }: World): Promise<void> {
+  const draft = await house.assistant({ channels: { voice: true } });
+  await move(draft.id, 'unpublish');
+  const off = await house.assistant();
+  await move(off.id, 'disable');
+  const { key: restricted } = await house.newKey({ assistant_ids: [speaking.id] });
+  for (const [path, rest] of endpoints) {
+    const is = async (expected: Refusal, body: unknown, key: string | null = house.key): Promise<void> =>
+      isRefused(t, await house.ask(path, { body, key }), expected, `${path}: ${expected.message}`);
+    await is(refusals.missingKey, '{', null);
+    await is(refusals.malformedJson, '{');
+    await is(refusals.notAnObject, '[]');
+    await is(missingField('assistant_id'), rest);
+    await is(wrongField('assistant_id'), { ...rest, assistant_id: 5 });
+    await is(refusals.noAssistant, { ...rest, assistant_id: 'asst_none' }, restricted);
+    await is(refusals.notPermitted, { ...rest, assistant_id: silent.id }, restricted);
+    await is(refusals.notPublished, { ...rest, assistant_id: draft.id });
+    await is(refusals.disabled, { ...rest, assistant_id: off.id });
+    await is(refusals.voiceDisabled, { ...rest, assistant_id: silent.id });
+    await is(refusals.voiceUnavailable, { ...rest, assistant_id: speaking.id });
+  }
+}
+
+async function lengths(t: Test, { house, speaking }: World): Promise<void> {
+  const speak = (text: unknown, format?: unknown) => house.ask('/speech', { body: { assistant_id: speaking.id, text, format } });
+  for (const character of ['a', '\u{1f600}']) {
+    isRefused(t, await speak(character.repeat(1000)), refusals.voiceUnavailable, `1000 × ${character}`);
+    isRefused(t, await speak(character.repeat(1001)), refusals.textTooLong, `1001 × ${character}`);
+  }
+  for (const absent of [undefined, null]) isRefused(t, await speak(absent), missingField('text'));
+  for (const wrong of ['', 5, ['a'], '\ud83d']) isRefused(t, await speak(wrong), wrongField('text'), JSON.stringify(wrong));
+  for (const format of ['wav', 'mp3', null]) isRefused(t, await speak('a', format), refusals.voiceUnavailable, `as ${format}`);
+  isRefused(t, await speak('a', 'cassette'), wrongField('format'));
+}
+
+async function sessions(t: Test, { house, speaking, silent }: World): Promise<void> {
+  const brief = await synthetic(house, 'tokens=1', { channels: { voice: true }, max_call_seconds: 1 });
+  const { key: restricted } = await house.newKey({ assistant_ids: [speaking.id] });
+  const mint = (assistantId: string, sessionId: string | null, key = house.key) => house.ask('/transcription-tokens', { key, body: { assistant_id: assistantId, session_id: sessionId } });
+  const [own, ended, other, short] = await Promise.all([speaking, speaking, silent, brief].map(({ id }) => house.session(id)));
+  await end(house, ended.id);
+  for (const sessionId of [null, own.id]) isRefused(t, await mint(speaking.id, sessionId), refusals.voiceUnavailable);
+  isRefused(t, await mint(speaking.id, 'ses_none'), refusals.noSession);
+  isRefused(t, await mint(silent.id, 'ses_none', restricted), refusals.noSession, 'what is unknown comes before what is not permitted');
+  isRefused(t, await mint(speaking.id, other.id, restricted), refusals.notPermitted);
+  isRefused(t, await mint(speaking.id, other.id), wrongField('session_id'));
+  isRefused(t, await mint(speaking.id, ended.id), refusals.ended);
+  let late: Answer;
+  do late = await mint(brief.id, short.id);
+  while (late.json.error.code === 'voice_unavailable');
+  isRefused(t, late, refusals.expired);
+}
+
+async function budgets(t: Test, { house, speaking }: World): Promise<void> {
+  const told = ({ headers }: Answer) => rateHeaders.slice(0, 2).map((name) => Number(headers.get(name)));
+  for (const [path, rest] of endpoints) {
+    const { key } = await house.newKey({ limits: { requests: 5, speech: 2, transcription_tokens: 2 } });
+    const ask = () => house.ask(path, { key, body: { ...rest, assistant_id: speaking.id } });
+    for (const left of [1, 0]) t.same(told(await ask()), [2, left], `${path}: the budget of its own`);
+    const refused = await ask();
+    isRefused(t, refused, limitedFor(Number(refused.headers.get('retry-after'))), path);
+    t.same(told(refused), [2, 0]);
+    t.ok(Number(refused.headers.get('retry-after')) > 30, 'refilled at its own ceiling, and one in debt');
+    t.same(told(await house.ask('/assistants', { key })), [5, 2], `${path}: what it refused was not charged to requests`);
+    for (const left of [1, 0]) t.same(told(await house.ask('/assistants', { key })), [5, left]);
+    t.same(told(await ask()), [5, 0], `${path}: the budget of requests comes first, and speaks when it refuses`);
+  }
+  const { key, limits } = await house.newKey({ limits: undefined });
+  t.same(limits, { requests: 60, speech: 30, transcription_tokens: 10 });
+  for (const [index, [path, rest]] of endpoints.entries()) {
+    t.same(told(await house.ask(path, { key, body: { ...rest, assistant_id: speaking.id } })), [[30, 29], [10, 9]][index], `${path}: the default`);
+  }
+}
+
+async function tokens(t: Test, { house }: World): Promise<void> {
+  for (const [query, protocols] of [['?token=tok_none', []], ['', ['token.tok_none']], ['', []]] as const) {
+    const socket = new WebSocket(`${house.url.replace('http', 'ws')}/transcription${query}`, [...protocols]);
+    socket.on('error', () => {});
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    let text = '';
+    for await (const piece of response) text += piece;
+    const headers = new Headers(Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]));
+    isRefused(t, { status: response.statusCode!, headers, text, json: JSON.parse(text) }, refusals.invalidToken, `${query} ${protocols}`);
+  }
+  isRefused(t, await house.ask('/transcription?token=tok_none'), unrated(refusals.noRoute), 'there is nothing but the socket');
+  const { 'x-sockets': sockets } = (await house.ask('/openapi.json', { key: null })).json;
+  t.same(sockets['/transcription'].refusals, ['invalid_token', 'api_error']);
+  t.same(sockets['/console/api/inspect'].security, [{ operator: [] }]);
+}
