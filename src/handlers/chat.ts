@@ -45,12 +45,18 @@ async function join(actor: SessionActor, turnId: string, { services }: Request):
   return streamReply(turn, null, services, { 'idempotent-replayed': 'true' });
 }
 
-/** A reply is status 200 only once the provider has begun to answer; what fails before is a status of its own (contract 3). */
-async function begun(turn: FoundTurn): Promise<void> {
-  if (turn.runner === null) return begunElsewhere(turn.log);
-  const { kind } = await turn.runner.begun;
-  if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
-  if (kind === 'unavailable') throw new Failure('service_unavailable');
+/**
+ * A reply is status 200 only once the provider has begun to answer; what fails before is a status of its own (specification 6,
+ * contract 3). An abort is no failure.
+ */
+async function begun({ runner, log }: FoundTurn): Promise<void> {
+  if (runner === null) await begunElsewhere(log);
+  else {
+    const { kind } = await runner.begun;
+    if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
+    if (kind === 'unavailable') throw new Failure('service_unavailable');
+  }
+  if (log.stored === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
 }
 
 /** As `begun`, of a turn that another process runs, or that is stored. */

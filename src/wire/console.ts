@@ -68,7 +68,8 @@ const credentialFields = {
   kind: Strings(['model', 'voice']),
   provider: Text(64),
   base_url: Nullable(Text(2000)),
-  api_key: Text(limits.secretCharactersMax),
+  // It goes to the provider in a header: what none can carry is refused here, not in a turn.
+  api_key: Type.String({ minLength: 1, maxLength: limits.secretCharactersMax, pattern: '^[\\x20-\\x7e\\xa0-\\xff]*$' }),
 };
 
 const PatchWorkspace = Type.Partial(Type.Object(workspaceFields));

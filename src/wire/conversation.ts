@@ -83,12 +83,17 @@ export const MessageView = named(
 );
 export const MessageList = listOf('MessageList', MessageView);
 
+const estimate = 'where the provider counts none, one for every four code points, rounded up,';
+const tokenCounts = {
+  input_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the conversation's messages, the system prompt left out.` }),
+  output_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the reply.` }),
+};
+
 const usageCounts = {
   sessions: Type.Integer(),
   turns: Type.Integer(),
   failed_turns: Type.Integer(),
-  input_tokens: Type.Integer(),
-  output_tokens: Type.Integer(),
+  ...tokenCounts,
   speech_characters: Type.Integer(),
   transcription_seconds: Type.Integer(),
 };
@@ -183,7 +188,7 @@ export const events = {
       turn_id: Id('turn'),
       message_id: Id('msg'),
       stop_reason: Type.Literal('end'),
-      usage: Type.Object({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }),
+      usage: Type.Object(tokenCounts),
     }),
   ),
   'turn.aborted': named('TurnAborted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Type.Literal('aborted') })),

@@ -315,12 +315,14 @@ async function credentials(t: Test, house: House): Promise<void> {
     [{ ...body, provider: '' }, wrong('provider')],
     [{ ...body, api_key: '' }, wrong('api_key')],
     [{ ...body, api_key: 5 }, wrong('api_key')],
+    ...['k\n', 'k\r\nX-Other: y', '\tk', 'k\0', 'k\u007f', 'k\u20ac'].map((api_key): [object, Refusal] => [{ ...body, api_key }, wrong('api_key')]),
     [{ ...body, base_url: 5 }, wrong('base_url')],
     [{ kind: 'model', provider: 'openai' }, missing('api_key')],
     [{ kind: 'model', api_key: 'k' }, missing('provider')],
     [{ provider: 'openai', api_key: 'k' }, missing('kind')],
   ];
   for (const [body, refusal] of bad) isRefused(t, await house.console(list, { body }), refusal, JSON.stringify(body));
+  isRefused(t, await patch(house, `${list}/${voice.id}`, { api_key: 'k\n' }), wrong('api_key'), 'a secret that no header can carry');
   isRefused(t, await patch(house, path, { api_key: 'k' }), nowhere, 'an unknown one');
   isRefused(t, await remove(house, path), nowhere, 'a second time');
 }

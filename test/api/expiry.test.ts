@@ -1,8 +1,8 @@
 /** `max_call_seconds` (contract 6): enforced to the second, whether or not the process was restarted. */
 import t from 'tap';
 import { WheelClock } from '../../src/clock.ts';
-import { leased, openHouse, textOf } from './house.ts';
-import { begin, refused, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
+import { edges, leased, openHouse, textOf } from './house.ts';
+import { activeTurn, begin, refused, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 const nowSeconds = (): number => Date.now() / 1000;
 
@@ -51,3 +51,21 @@ t.test('a turn in flight is cut, and the session stays expired', async (t) => {
     t.equal((await second.ask(`/sessions?status=${status}`)).json.data.length, count, status);
   }
 });
+
+for (const edge of edges) {
+  t.test(`before the first output on ${edge} the waiting request, and any that joined it, gets a status`, async (t) => {
+    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
+    const silent = await synthetic(house, 'tokens=3,first_ms=600000', { max_call_seconds: 2 });
+    const { id } = await house.session(silent.id);
+    const ask = { headers: { 'idempotency-key': 'one' } };
+    const waiting = sayInVain(house, id, 'Hello', ask);
+    const turnId = await activeTurn(house, id);
+    const joined = sayInVain(house, id, 'Hello', ask);
+    refused(t, await waiting, 409, 'session_expired');
+    refused(t, await joined, 409, 'session_expired');
+    refused(t, await sayInVain(house, id, 'Hello', ask), 409, 'session_expired');
+    t.match(await transcriptOf(house, id), [{ content: 'Hello' }, { content: '', status: 'partial', stop_reason: 'expired', error_code: 'session_expired' }]);
+    const stream = await house.stream(`/sessions/${id}/turns/${turnId}/events`);
+    t.match(await stream.rest(), [{ event: 'turn.started' }, { event: 'error', data: { code: 'session_expired' } }], 'the turn itself is read as it was');
+  });
+}

@@ -121,23 +121,10 @@ export async function refuse(scene: Scene): Promise<void> {
   await ask(`/sessions/${id}/chat`, { body: { message: message.repeat(200) } });
   await ask(`/sessions/${id}/chat`, { body: { message: [message] } });
   await ask(`/sessions/${id}/turns/turn_${'0'.repeat(26)}/events`, { headers: { 'last-event-id': wrongValue } });
-  for (const body of [{ api_key: [given.credential] }, { kind: 'model', provider: wrongValue, base_url: `ftp://${junk}`, api_key: given.credential }]) {
+  const refused = { kind: 'model', provider: 'openai', api_key: `${given.oddCredential}\n\u20ac` };
+  for (const body of [{ api_key: [given.credential] }, { kind: 'model', provider: wrongValue, base_url: `ftp://${junk}`, api_key: given.credential }, refused]) {
     await console('failures', '/credentials', { body });
   }
-  await oddCredential(scene);
-}
-
-/** A credential that no header can hold is only found out when it is to be sent. */
-async function oddCredential({ ask, console, assistants }: Scene): Promise<void> {
-  const api_key = `${given.oddCredential}\n\u20ac`;
-  const credential = (await console('console', '/credentials', { body: { kind: 'model', provider: 'openai', api_key } })).json;
-  const { json } = await console('console', '/assistants', { body: { name: 'Odd', model: { provider: 'openai', name: 'm', credential_id: credential.id } } });
-  await console('console', `/assistants/${json.id}/publish`, { method: 'POST' });
-  for (const assistant_id of [json.id, assistants.openai]) {
-    const { id } = (await ask('sessions', '/sessions', { body: { assistant_id } })).json;
-    if (assistant_id === json.id) await ask('failures', `/sessions/${id}/chat`, { body: { message: given.message } });
-  }
-  await console('console', `/credentials/${credential.id}`, { method: 'DELETE' });
 }
 
 /** Watches the actors while something runs, and gives what a watcher is told. */
