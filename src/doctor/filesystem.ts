@@ -21,7 +21,7 @@ export function filesystemKind(type: number): Finding {
 
 export function diskRoom(free: number, used: number): Finding {
   const found = `${bytes(free)} free, the store has ${bytes(used)}`;
-  const advice = 'Make room there, or shorten the retention of the workspaces (retention_days, over the console).';
+  const advice = 'Make room there, or shorten the retention of the workspaces (retention_days, by PATCH /console/api/workspaces/ID).';
   if (free < limits.doctorDiskBytesMin) return fail(found, advice);
   return free < limits.doctorDiskBytesLow ? warn(found, advice) : ok(found);
 }

@@ -10,7 +10,7 @@ export const service: readonly Rule[] = [
   {
     pattern: /\b(?:real|other|another|different|own|better|actual|language) (?:ai |language )?(?:models?|llms?|providers?)\b|\b(?:use|connect|add|plug in|configure|set up|switch to|change|replace|choose) (?:in )?(?:a |an |the |my |you |to )*(?:\S+ )?(?:models?|llm|openai|chatgpt|gpt\S*|claude|anthropic|ollama|llama\S*|mistral|gemini|vllm|provider|you)\b|^(?:openai|anthropic|claude|gpt|ollama|vllm)$/i,
     replies: [
-      'To put a real model in my place:\n1. Open the console at /console with the sign-in link that the server printed when it started.\n2. Under Credentials add one of kind “model”: provider `openai` for OpenAI and every endpoint compatible with it (give its base URL, ending in /v1), or `anthropic`; and its API key, which is stored encrypted and never shown again.\n3. In the assistant’s settings choose that provider and credential, the model’s name and a system prompt, and save.\nThe next turn uses it. A model server on your own machine or network also needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
+      'To put a real model in my place:\n1. `npx parley credentials create --provider openai --base-url URL` asks for an API key and stores it encrypted. The base URL of any OpenAI-compatible endpoint will do, its /v1 included; leave it out for OpenAI itself, or take the provider `anthropic`.\n2. `npx parley assistants update demo --provider openai --model NAME --credential crd_…` with the id that it printed; `--system-prompt` says what the model is told first.\nThe next turn uses it. A model server on your own machine or network also needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
     ],
   },
   {
@@ -43,7 +43,7 @@ export const service: readonly Rule[] = [
   },
   {
     pattern: /\b(?:api )?keys?\b|\bauthenti\w*|\bauthori[sz]\w*|\b401\b|\bbearer\b|\bx-api-key\b|\blog ?in\b|\bsign in\b/i,
-    replies: ['Send the key as `Authorization: Bearer KEY` or as `X-Api-Key: KEY`. Keys are made in the console, shown once, and can be restricted to some assistants, given limits and an expiry of their own, and revoked. A 401 tells by its code whether the key is missing, invalid, revoked or expired.'],
+    replies: ['Send the key as `Authorization: Bearer KEY` or as `X-Api-Key: KEY`. Keys are made by `parley keys create`, shown once, and can be restricted to some assistants, given limits and an expiry of their own, and revoked. A 401 tells by its code whether the key is missing, invalid, revoked or expired.'],
   },
   {
     pattern: /\berrors?\b|\bstatus codes?\b|\bfailures?\b|\b(?:4\d\d|5\d\d)\b|\brequest[ _]id\b/i,
@@ -55,15 +55,15 @@ export const service: readonly Rule[] = [
   },
   {
     pattern: /\busage\b|\btokens? (?:count|used|usage)|\bstatistics\b|\bbilling\b|\bcosts?\b|\bhow much (?:do|does|have)\b/i,
-    replies: [`\`GET /usage\` counts sessions, turns, tokens, speech and transcription by day or hour, over at most ${limits.usageDaysMax} days; \`start\` is inclusive and \`end\` exclusive. Where a provider gives no token counts, as I do not, they are estimated at four characters a token. The console draws it.`],
+    replies: [`\`GET /usage\` counts sessions, turns, tokens, speech and transcription by day or hour, over at most ${limits.usageDaysMax} days; \`start\` is inclusive and \`end\` exclusive. Where a provider gives no token counts, as I do not, they are estimated at four characters a token.`],
   },
   {
     pattern: /\b(?:voice|speech|speak|tts|stt|audio|transcri(?:be|ption)\w*|microphone)\b/i,
-    replies: ['With voice switched on for an assistant, `POST /speech` turns text into audio, and `POST /transcription-tokens` gives a one-time token for a WebSocket that turns audio into text as it comes in.'],
+    replies: ['There is no voice provider in this version. `POST /speech` and `POST /transcription-tokens` check what they are sent and count it against budgets of their own, but then answer 503 `voice_unavailable`, or 409 `voice_disabled` where voice is off on the assistant.'],
   },
   {
     pattern: /\b(?:widget|embed\w*|public link|share|link|website|script tag)\b/i,
-    replies: ['An assistant can have a public page at `/p/{slug}`, and a widget that one script tag puts on a site. Both have limits of their own, set in the console, which share nothing with those of API keys.'],
+    replies: ['There is no public page and no widget in this version: conversations come over the API, and `parley chat` is one in the terminal. A web page of yours should talk to a server of yours, which holds the key.'],
   },
   {
     pattern: /\bsessions?\b|\bconversations?\b.*\b(?:work|end|start|open|long|last|create)\b|\bmax_call_seconds\b/i,
@@ -74,20 +74,20 @@ export const service: readonly Rule[] = [
   { pattern: /\bturns?\b|\b(?:two|several|many|second) messages?\b|\bat the same time\b|\bin parallel\b|\bconcurren\w+/i, replies: ['A turn is one message of yours and the reply to it. It belongs to the session and not to the connection: it goes on when the client is gone, can be resumed, and can be aborted. One at a time per session.'] },
   {
     pattern: /\bconsole\b|\badmin\b|\bdashboard\b|\bmanage\b|\b(?:create|make|edit|publish|configure) (?:an |my |the |another |new )*assistants?\b/i,
-    replies: ['The console is at /console; the server prints a sign-in link when it first starts. There you create and publish assistants, make keys, enter credentials of model providers, read transcripts, see usage, and watch sessions live on their state charts.'],
+    replies: ['The command `parley` does it: `parley assistants`, `keys`, `credentials`, `sessions`, `usage` and `workspaces`, each with its `--help`. It speaks to the console’s API under `/console/api`, which the operator token opens and `/openapi.json` describes; there are no web pages for it yet.'],
   },
-  { pattern: /\bassistants?\b/i, replies: ['`GET /assistants` lists the assistants that your key reaches, `GET /assistants/{id}` fetches one. They are made and published in the console. A draft or a disabled one refuses new sessions and turns.'] },
+  { pattern: /\bassistants?\b/i, replies: ['`GET /assistants` lists the assistants that your key reaches, `GET /assistants/{id}` fetches one. They are made and published by `parley assistants create`. A draft or a disabled one refuses new sessions and turns.'] },
   {
     pattern: /\b(?:redis|lmdb|database|store[ds]?|storage|data ?base|scal(?:e|ing)|cluster|deploy\w*|production|docker|processes)\b/i,
     replies: ['On its own the server keeps everything in an embedded store under `./data`. With `PARLEY_STORE=redis://…` or `redis-cluster://…` any number of processes share one store: any of them serves any session, and limits stay exact across all of them.'],
   },
   { pattern: /\b(?:metrics|prometheus|health|healthz|readyz|monitor\w*|observab\w*|logs?|logging)\b/i, replies: ['`/healthz` and `/readyz` for probes, `/metrics` for Prometheus, and one line of JSON in the log per request with its `request_id`; never a key or the text of a message.'] },
-  { pattern: /\b(?:state ?(?:machines?|charts?)|xstate|actors?|architecture|how is (?:it|this|parley) built)\b/i, replies: ['Sessions, keys, assistants and sockets are state machines, each live one an actor that handles one event at a time: it decides, commits to the store, acts, and only then answers. The console shows them on the very charts that run.'] },
+  { pattern: /\b(?:state ?(?:machines?|charts?)|xstate|actors?|architecture|how is (?:it|this|parley) built)\b/i, replies: ['Sessions, keys, assistants and workspaces are state machines, each live one an actor that handles one event at a time: it decides, commits to the store, acts, and only then answers. `parley machines` prints the very charts that run.'] },
   { pattern: /\b(?:retention|privacy|private|delete (?:my |the )?(?:data|session|conversation)|gdpr|personal data)\b/i, replies: [`Sessions are deleted with all they hold once they are past the workspace’s retention, ${limits.retentionDaysDefault} days after their last activity unless set otherwise. What you tell me stays in this session’s transcript; I send nothing anywhere.`] },
-  { pattern: /\b(?:sdk|client library|typescript|javascript client|openapi|swagger|docs?|documentation|reference)\b/i, replies: ['The API is described in `/openapi.json`, and a TypeScript client comes with the project: it retries what may be retried and resumes dropped streams by itself.'] },
+  { pattern: /\b(?:sdk|client library|typescript|javascript client|openapi|swagger|docs?|documentation|reference)\b/i, replies: ['The API is described in `/openapi.json`, an OpenAPI 3.1 document made from the validators that run, so a client can be generated from it.'] },
   {
     pattern: /\bparley\b|\bthis (?:service|api|server|app|site|project|thing|place)\b|\bwhere am i\b|\bwhat is this\b/i,
-    replies: ['This is parley, a service that runs conversations with assistants: sessions, streamed replies that survive dropped connections, exact limits, transcripts, usage and voice, behind one HTTP API. I am only the model that it comes with. Ask me about any of these, or “how do I start?”.'],
+    replies: ['This is parley, a service that runs conversations with assistants: sessions, streamed replies that survive dropped connections, exact limits, transcripts and usage, behind one HTTP API. I am only the model that it comes with. Ask me about any of these, or “how do I start?”.'],
   },
 ];
 

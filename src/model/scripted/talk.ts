@@ -20,7 +20,7 @@ When the reader came out on the other side it named the last event that it had s
 
 “Is that the end?” the reader asked. “There is always exactly one end,” said the turn, and completed.`;
 
-const real = 'A language model can; I cannot, because I am a table of rules. The console at /console is where one is plugged in: ask me “how do I use a real model?”.';
+const real = 'A language model can; I cannot, because I am a table of rules. To plug one in, ask me “how do I use a real model?”.';
 
 export const talk: readonly Rule[] = [
   { pattern: /^(?:help|menu|commands|options|\?+)$|\bwhat (?:else )?(?:can|do) you (?:do|know)\b|\bwhat can i (?:ask|say|do|try)\b|\bcan you help\b|^help me$/i, replies: [help] },
@@ -41,7 +41,7 @@ export const talk: readonly Rule[] = [
   },
   {
     pattern: /\b(?:system prompt|your (?:instructions|prompt|rules))\b|\bignore (?:all |any )?(?:your |the )?(?:previous|prior|above|earlier)\b|\bpretend (?:to be|you)\b|\bact as\b|\byou are now\b/i,
-    replies: ['There is nothing to override: I follow my table of rules and read no system prompt, not even the one set for me in the console. A language model would.'],
+    replies: ['There is nothing to override: I follow my table of rules and read no system prompt, not even the one that is set for me. A language model would.'],
   },
   { pattern: /\bwho (?:made|built|created|wrote|programmed|trained) you\b/i, replies: ['People who wanted this service to answer from its first minute, before a real model is plugged in.'] },
   { pattern: /^i (?:have|got) (?:a|another|one more|some) (?:questions?|problems?|requests?)$|^can i ask (?:you )?(?:something|a question)$/i, replies: ['Ask, and we shall see which of my rules fits{name}.'] },

@@ -59,7 +59,7 @@ export function memory(node: Facts): Finding {
   const [used, most] = [Number(node.fact('used_memory')), Number(node.fact('maxmemory'))];
   if (!(most > 0)) return ok(`${bytes(used)} used, no maxmemory`);
   const found = `${bytes(used)} used of ${bytes(most)} (maxmemory)`;
-  const advice = `redis-cli CONFIG SET maxmemory BYTES with more than ${most}, then CONFIG REWRITE; or shorten the retention of the workspaces (retention_days, over the console).`;
+  const advice = `redis-cli CONFIG SET maxmemory BYTES with more than ${most}, then CONFIG REWRITE; or shorten the retention of the workspaces (retention_days, by PATCH /console/api/workspaces/ID).`;
   if (used >= most) return fail(`${found}: every write is refused`, advice);
   return used >= most * limits.doctorMemoryShare ? warn(found, advice) : ok(found);
 }
