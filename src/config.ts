@@ -82,7 +82,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
     allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
-    durability: oneOf('PARLEY_DURABILITY', read('PARLEY_DURABILITY'), durabilities[store.kind])!,
+    durability: durability(read('PARLEY_DURABILITY'), store),
     allowVolatile: flag('PARLEY_ALLOW_VOLATILE', read('PARLEY_ALLOW_VOLATILE')),
     processes: processes(read('PARLEY_PROCESSES'), store),
     log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
@@ -123,6 +123,13 @@ function processes(value: string, store: Config['store']): number {
   const count = integer('PARLEY_PROCESSES', value, 1, limits.processesMax);
   if (count === 1 || store.kind === 'redis') return count;
   throw new SettingError(`PARLEY_PROCESSES may be ${count} only on a store that processes share: set PARLEY_STORE to redis://HOST:PORT, or PARLEY_PROCESSES to 1.`);
+}
+
+function durability(value: string, { kind }: Config['store']): Config['durability'] {
+  const known = oneOf('PARLEY_DURABILITY', value, ['committed', 'flushed', 'replicated'])!;
+  const offered: readonly Config['durability'][] = durabilities[kind];
+  if (offered.includes(known)) return known;
+  throw new SettingError(`PARLEY_DURABILITY cannot be ${known} with the store ${kind}, which offers ${offered.join(' and ')}.`);
 }
 
 /** What each store can promise. */

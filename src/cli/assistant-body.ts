@@ -28,7 +28,7 @@ export const assistantFlags = (command: Command): Command =>
   command
     .option('--description <text>', 'what it is for')
     .option('--greeting <text>', "the transcript's first message")
-    .option('--provider <name>', 'scripted (embedded, rule-based), openai, anthropic or synthetic (default for a new one: scripted)')
+    .option('--provider <name>', 'scripted (embedded, rule-based), openai, anthropic, or synthetic on a server with PARLEY_SYNTHETIC=1 (default for a new one: scripted)')
     .option('--model <name>', "the provider's name for the model")
     .option('--credential <id>', "the provider's credential")
     .option('--system-prompt <text>', 'what the model is told before the conversation')

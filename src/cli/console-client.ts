@@ -79,11 +79,25 @@ export class ConsoleClient {
     try {
       return await exchange<T>({ method, url: this.#base + path, headers, body }, this.#clock);
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.status !== 401) throw error;
-      const message = "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
-      throw new ApiFailure(error.status, { ...pick(error), message }, error.retryAfterSeconds);
+      if (!(error instanceof ApiFailure)) throw error;
+      throw new ApiFailure(error.status, { ...pick(error), message: advised(error) }, error.retryAfterSeconds);
     }
   }
+}
+
+/** By field, what its refusal does not say: the API's sentence is the same for all. */
+const advice: Readonly<Record<string, string>> = {
+  base_url: 'It begins with http:// or https:// and has no user name, query or fragment; for an address of this machine or of a private network the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
+  'model.provider': 'There are scripted, openai and anthropic; synthetic too where the server has PARLEY_SYNTHETIC=1.',
+  'model.credential_id': "It is the id of a credential of this workspace, of the kind model and for the model's provider.",
+};
+
+/** The failure's sentence, for the person at this terminal. */
+function advised({ status, code, message }: ApiFailure): string {
+  if (status === 401) return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
+  if (code === 'route_not_found') return 'No such workspace, key or credential.';
+  const field = /`([^`]+)`/.exec(message)?.[1] ?? '';
+  return Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
 }
 
 const pick = ({ code, requestId, text }: ApiFailure) => ({ code, requestId, text });

@@ -20,7 +20,7 @@ export function registerCredentials(program: Command): void {
   connected(credentials.command('create').description('store a credential; its secret is never shown again'))
     .requiredOption('--provider <name>', 'openai (any OpenAI-compatible endpoint) or anthropic')
     .addOption(new Option('--kind <kind>', 'what it is for').choices(['model', 'voice']).default('model'))
-    .option('--base-url <url>', "the endpoint, its /v1 included (default: the provider's own)")
+    .option('--base-url <url>', "the endpoint, its /v1 included; a private address needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server (default: the provider's own)")
     .option('--api-key <secret>', 'the secret (PARLEY_PROVIDER_API_KEY; otherwise it is asked for, or read from stdin)')
     .action(create);
   connected(credentials.command('delete').description('delete a credential; assistants that use it cannot answer any more').argument('<id>')).action(remove);
@@ -28,7 +28,7 @@ export function registerCredentials(program: Command): void {
 
 const examples = `
 Examples:
-  parley credentials create --provider openai --base-url http://127.0.0.1:11434/v1
+  parley credentials create --provider openai --base-url https://api.example.com/v1
   PARLEY_PROVIDER_API_KEY=… parley credentials create --provider anthropic
   parley credentials list`;
 

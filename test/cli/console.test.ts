@@ -1,5 +1,5 @@
 import t from 'tap';
-import { assistant, consoleAssistant, empty, fakeServer, id, key, list, operatorToken, run, session, workspace, type Route } from './support.ts';
+import { assistant, consoleAssistant, empty, fail, fakeServer, id, key, list, operatorToken, run, session, workspace, type Route } from './support.ts';
 
 const base = `/console/api/workspaces/${workspace.id}`;
 const workspaces: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
@@ -75,6 +75,24 @@ t.test('workspaces and credentials', async (t) => {
   t.match(await run(t, create, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
   t.strictSame(await run(t, ['credentials', 'delete', credential.id], { env }), { code: 0, stdout: `Deleted the credential ${credential.id}.\n`, stderr: '' });
   t.strictSame(await run(t, ['credentials', 'delete', credential.id, '--json'], { env }), { code: 0, stdout: '', stderr: '' });
+});
+
+t.test('a refusal that is the same for all comes with what to do about it', async (t) => {
+  const wrong = (field: string): Route => (_request, response) => fail(response, 422, 'invalid_request', 'invalid_request', `The field \`${field}\` is wrong.`);
+  const server = await fakeServer(t, {
+    ...workspaces,
+    [`POST ${base}/credentials`]: wrong('base_url'),
+    [`POST ${base}/assistants`]: wrong('model.provider'),
+    [`POST ${base}/keys`]: wrong('constructor'),
+    [`DELETE ${base}/credentials/none`]: (_request, response) => fail(response, 404, 'not_found', 'route_not_found', 'No such path.'),
+  });
+  const said = async (...args: string[]) => run(t, args, { env: server.env });
+  t.match(await said('credentials', 'create', '--provider', 'openai', '--base-url', 'http://127.0.0.1:1/v1', '--api-key', 'k'), {
+    code: 1, stderr: /^parley: The field `base_url` is wrong\. It .*PARLEY_ALLOW_PRIVATE_PROVIDERS=1\. \(invalid_request, request req_test\)\n$/,
+  });
+  t.match(await said('assistants', 'create', 'a', '--provider', 'synthetic', '--model', 'm'), { code: 1, stderr: /is wrong\. There are scripted.*PARLEY_SYNTHETIC=1\. \(/ });
+  t.match(await said('keys', 'create', 'k'), { code: 1, stderr: 'parley: The field `constructor` is wrong. (invalid_request, request req_test)\n' });
+  t.match(await said('credentials', 'delete', 'none'), { code: 1, stderr: 'parley: No such workspace, key or credential. (route_not_found, request req_test)\n' });
 });
 
 t.test('assistants: create, update, change of state, delete', async (t) => {

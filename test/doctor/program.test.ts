@@ -25,7 +25,7 @@ t.test('settings: each that cannot be used, and the rest goes on', async (t) => 
 });
 
 t.test('settings: what a store allows, and what all processes must be given', async (t) => {
-  t.match((await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_DURABILITY: 'flushed' })).of('settings').found, 'PARLEY_DURABILITY must be one of committed, replicated');
+  t.match((await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_DURABILITY: 'flushed' })).of('settings').found, 'PARLEY_DURABILITY cannot be flushed with the store redis, which offers committed and replicated.');
   const bare = await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_SECRET: '', PARLEY_OPERATOR_TOKEN: '' });
   const said = bare.checks.filter(({ id }) => id === 'settings').map(({ found }) => found);
   t.same(said, ['PARLEY_SECRET', 'PARLEY_OPERATOR_TOKEN'].map((variable) => `${variable} must be set with Redis, the same for every process.`));
