@@ -40,7 +40,8 @@ export const errors = {
   turn_in_progress: row('turn_in_progress', 409, 'conflict', 'A turn is already in progress on this session.'),
   voice_disabled: row('voice_disabled', 409, 'conflict', 'Voice is off on this assistant.'),
 
-  unreadable_header: row('invalid_request', 400, 'invalid_request', 'A header could not be read.'),
+  unreadable_header: row('invalid_request', 400, 'invalid_request', 'The header `{field}` could not be read.'),
+  different_keys: row('invalid_request', 400, 'invalid_request', 'The headers `Authorization` and `X-Api-Key` hold different keys.'),
   malformed_json: row('invalid_request', 400, 'invalid_request', 'The body is not valid JSON.'),
   body_too_large: row('invalid_request', 400, 'invalid_request', 'The body is larger than {limit} bytes.'),
   body_timeout: row('invalid_request', 400, 'invalid_request', 'The body did not arrive in time.'),
@@ -51,7 +52,7 @@ export const errors = {
   missing_visitor_fields: row('missing_visitor_fields', 422, 'invalid_request', 'Required visitor fields are missing: {field}.'),
   message_too_long: row('message_too_long', 422, 'invalid_request', 'The message is longer than {limit} characters.'),
   text_too_long: row('text_too_long', 422, 'invalid_request', 'The text is longer than {limit} characters.'),
-  invalid_range: row('invalid_range', 422, 'invalid_request', 'The window must not start after it ends and be at most {limit} days long.'),
+  invalid_range: row('invalid_range', 422, 'invalid_request', 'The window must not start after it ends, and is at most {limit} days long.'),
 
   assistant_unavailable: row('assistant_unavailable', 503, 'service_unavailable', 'The assistant cannot answer at the moment.'),
   voice_unavailable: row('voice_unavailable', 503, 'service_unavailable', 'Voice is not available at the moment.'),
@@ -64,7 +65,7 @@ export const errors = {
 export type ErrorName = keyof typeof errors;
 
 export interface FailureDetail {
-  /** The path of the offending field, as in `visitor.email`. */
+  /** The path of the offending field, as in `visitor.email`, or the name of a header. */
   field?: string;
   /** Whole seconds until a retry can pass; sent as `Retry-After` as well. */
   seconds?: number;

@@ -113,7 +113,7 @@ function success(route: Route, components: Components): Json {
 function refusals(route: Route): Set<ErrorName> {
   const names: ErrorName[] = [];
   if (route.caller !== 'anyone') names.push('missing_api_key', 'invalid_api_key', 'unreadable_header');
-  if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'rate_limited');
+  if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys', 'rate_limited');
   if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json');
   if (route.body !== null) names.push('not_an_object', 'missing_field');
   if (route.body !== null || route.caller === 'key') names.push('invalid_field');
@@ -162,6 +162,7 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
 }
 
 const samples: Record<string, string> = { field: 'visitor.email', seconds: '7' };
+const headerSamples: Record<string, string> = { ...samples, field: 'Authorization' };
 
 /** The bounds that the sentences tell of. */
 const bounds: Partial<Record<ErrorName, number>> = {
@@ -173,8 +174,9 @@ const bounds: Partial<Record<ErrorName, number>> = {
 
 function example(name: ErrorName): Json {
   const { type, code, message } = errors[name];
+  const blanks = name === 'unreadable_header' ? headerSamples : samples;
   return {
-    error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => blank === 'limit' ? String(bounds[name]) : (samples[blank] ?? blank)) },
+    error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => blank === 'limit' ? String(bounds[name]) : (blanks[blank] ?? blank)) },
     request_id: 'req_1jyz8w4m7q0123456789abcdef',
   };
 }

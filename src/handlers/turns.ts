@@ -65,6 +65,6 @@ function cursorOf({ query, head }: Request<KeyCaller, { after?: number }>): { po
   const field = 'Last-Event-ID';
   const values = head.headers('last-event-id');
   if (values.length === 0 || values[0] === '') return { position: null, field };
-  if (values.length > 1 || !/^\d+$/.test(values[0]!)) throw new Failure('unreadable_header');
+  if (values.length > 1 || !/^\d+$/.test(values[0]!)) throw new Failure('unreadable_header', { field });
   return { position: Number(values[0]), field };
 }

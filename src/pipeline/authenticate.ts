@@ -22,9 +22,9 @@ export async function authenticate(kind: Caller['kind'], head: RequestHead, serv
 function presentedKey(head: RequestHead): string {
   const fromBearer = bearer(head);
   const plain = head.headers('x-api-key');
-  if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header');
+  if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header', { field: 'X-Api-Key' });
   const fromHeader = plain[0] ?? null;
-  if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader) throw new Failure('unreadable_header');
+  if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader) throw new Failure('different_keys');
   const key = fromBearer ?? fromHeader;
   if (key === null) throw new Failure('missing_api_key');
   return key;
@@ -35,6 +35,6 @@ function bearer(head: RequestHead): string | null {
   const values = head.headers('authorization');
   if (values.length === 0) return null;
   const credential = values.length === 1 ? /^bearer +(.+)$/is.exec(values[0]!) : null;
-  if (credential === null) throw new Failure('unreadable_header');
+  if (credential === null) throw new Failure('unreadable_header', { field: 'Authorization' });
   return credential[1]!;
 }

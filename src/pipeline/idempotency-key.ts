@@ -9,6 +9,6 @@ export function idempotencyKeyOf(head: RequestHead): string | null {
   if (values.length === 0) return null;
   const key = values[0]!;
   const readable = values.length === 1 && key.length <= limits.idempotencyKeyCharactersMax && /^[\x20-\x7e]+$/.test(key);
-  if (!readable) throw new Failure('unreadable_header');
+  if (!readable) throw new Failure('unreadable_header', { field: 'Idempotency-Key' });
   return key;
 }

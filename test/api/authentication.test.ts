@@ -5,13 +5,13 @@ import { checksum, randomIds } from '../../src/ids.ts';
 import { isWhole, makeKey, publicIdOf } from '../../src/keys.ts';
 import { edges, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
-import { isRated, isRefused, refusals, type Refusal } from './refusal.ts';
+import { isRated, isRefused, refusals, unrated, unreadableHeader, type Refusal } from './refusal.ts';
 
 type Headers = Record<string, string | string[]>;
 
 const clock = new WheelClock();
 const ids = randomIds(clock);
-const unreadable: Refusal = { ...refusals.unreadableHeader, rated: false };
+const unreadable = (name: string): Refusal => unrated(unreadableHeader(name));
 const { invalidKey, missingKey } = refusals;
 
 for (const edge of edges) {
@@ -38,25 +38,25 @@ async function ways(t: Test, house: House): Promise<void> {
   };
   const refused: Record<string, [Headers, Refusal]> = {
     'neither header': [{}, missingKey],
-    'both with different keys': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': other }, unreadable],
-    'both, one of them wrong': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': 'x' }, unreadable],
-    'Authorization twice, the same': [{ Authorization: [`Bearer ${key}`, `Bearer ${key}`] }, unreadable],
-    'Authorization twice, different': [{ Authorization: [`Bearer ${key}`, `Bearer ${other}`] }, unreadable],
-    'Authorization twice, the second empty': [{ Authorization: [`Bearer ${key}`, ''] }, unreadable],
-    'X-Api-Key twice, the same': [{ 'X-Api-Key': [key, key] }, unreadable],
-    'X-Api-Key twice, different': [{ 'X-Api-Key': [key, other] }, unreadable],
-    'X-Api-Key twice beside Authorization': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': [key, key] }, unreadable],
-    'an empty X-Api-Key': [{ 'X-Api-Key': '' }, unreadable],
-    'an X-Api-Key of spaces': [{ 'X-Api-Key': '   ' }, unreadable],
-    'an empty X-Api-Key beside a good Authorization': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': '' }, unreadable],
-    'an empty Authorization': [{ Authorization: '' }, unreadable],
-    'an empty Authorization beside a good X-Api-Key': [{ Authorization: '', 'X-Api-Key': key }, unreadable],
-    'Bearer without a credential': [{ Authorization: 'Bearer' }, unreadable],
-    'Bearer with nothing but spaces': [{ Authorization: 'Bearer   ' }, unreadable],
-    Basic: [{ Authorization: 'Basic dXNlcjpwYXNz' }, unreadable],
-    'Basic beside a good X-Api-Key': [{ Authorization: 'Basic dXNlcjpwYXNz', 'X-Api-Key': key }, unreadable],
-    'the key without a scheme': [{ Authorization: key }, unreadable],
-    'the scheme run into the key': [{ Authorization: `Bearer${key}` }, unreadable],
+    'both with different keys': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': other }, refusals.differentKeys],
+    'both, one of them wrong': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': 'x' }, refusals.differentKeys],
+    'Authorization twice, the same': [{ Authorization: [`Bearer ${key}`, `Bearer ${key}`] }, unreadable('Authorization')],
+    'Authorization twice, different': [{ Authorization: [`Bearer ${key}`, `Bearer ${other}`] }, unreadable('Authorization')],
+    'Authorization twice, the second empty': [{ Authorization: [`Bearer ${key}`, ''] }, unreadable('Authorization')],
+    'X-Api-Key twice, the same': [{ 'X-Api-Key': [key, key] }, unreadable('X-Api-Key')],
+    'X-Api-Key twice, different': [{ 'X-Api-Key': [key, other] }, unreadable('X-Api-Key')],
+    'X-Api-Key twice beside Authorization': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': [key, key] }, unreadable('X-Api-Key')],
+    'an empty X-Api-Key': [{ 'X-Api-Key': '' }, unreadable('X-Api-Key')],
+    'an X-Api-Key of spaces': [{ 'X-Api-Key': '   ' }, unreadable('X-Api-Key')],
+    'an empty X-Api-Key beside a good Authorization': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': '' }, unreadable('X-Api-Key')],
+    'an empty Authorization': [{ Authorization: '' }, unreadable('Authorization')],
+    'an empty Authorization beside a good X-Api-Key': [{ Authorization: '', 'X-Api-Key': key }, unreadable('Authorization')],
+    'Bearer without a credential': [{ Authorization: 'Bearer' }, unreadable('Authorization')],
+    'Bearer with nothing but spaces': [{ Authorization: 'Bearer   ' }, unreadable('Authorization')],
+    Basic: [{ Authorization: 'Basic dXNlcjpwYXNz' }, unreadable('Authorization')],
+    'Basic beside a good X-Api-Key': [{ Authorization: 'Basic dXNlcjpwYXNz', 'X-Api-Key': key }, unreadable('Authorization')],
+    'the key without a scheme': [{ Authorization: key }, unreadable('Authorization')],
+    'the scheme run into the key': [{ Authorization: `Bearer${key}` }, unreadable('Authorization')],
     'white space inside a Bearer credential': [{ Authorization: `Bearer ${key.slice(0, 20)} ${key.slice(20)}` }, invalidKey],
     'a word after a Bearer credential': [{ Authorization: `Bearer ${key} x` }, invalidKey],
     'white space inside an X-Api-Key': [{ 'X-Api-Key': `${key.slice(0, 20)} ${key.slice(20)}` }, invalidKey],
@@ -115,9 +115,9 @@ async function operator(t: Test, house: House): Promise<void> {
     'the beginning of the token': [{ Authorization: `Bearer ${token.slice(0, -1)}` }, invalidKey],
     'an API key': [{ Authorization: `Bearer ${house.key}` }, invalidKey],
     'white space inside': [{ Authorization: `Bearer ${token} x` }, invalidKey],
-    Basic: [{ Authorization: 'Basic dXNlcjpwYXNz' }, unreadable],
-    empty: [{ Authorization: '' }, unreadable],
-    twice: [{ Authorization: [`Bearer ${token}`, `Bearer ${token}`] }, unreadable],
+    Basic: [{ Authorization: 'Basic dXNlcjpwYXNz' }, unreadable('Authorization')],
+    empty: [{ Authorization: '' }, unreadable('Authorization')],
+    twice: [{ Authorization: [`Bearer ${token}`, `Bearer ${token}`] }, unreadable('Authorization')],
   };
   for (const [name, [headers, refusal]] of Object.entries(refused)) isRefused(t, await rawAsk(house.url, path, { headers }), refusal, name);
 }

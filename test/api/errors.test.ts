@@ -8,7 +8,7 @@ import { lmdbStore } from '../../src/store/lmdb.ts';
 import type { Session } from '../../src/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { edges, openHouse, type Answer, type House } from './house.ts';
-import { isRefused, limitedFor, missingField, refusals, wrongField, type Refusal } from './refusal.ts';
+import { isRefused, limitedFor, missingField, refusals, unrated, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
 
 /** Sessions that no request can bring about in a test's time. */
 interface Stored {
@@ -129,9 +129,10 @@ const cases: Record<ErrorName, Case | string> = {
   turn_in_progress: { refusal: refusals.inProgress, ask: (world) => chatOn(world, world.busy.id) },
   voice_disabled: { refusal: refusals.voiceDisabled, ask: (world) => speakWith(world, {}) },
   unreadable_header: {
-    refusal: { ...refusals.unreadableHeader, rated: false },
+    refusal: unrated(unreadableHeader('Authorization')),
     ask: ({ house }) => house.ask('/assistants', { key: null, headers: { authorization: 'Basic eDp5' } }),
   },
+  different_keys: { refusal: refusals.differentKeys, ask: ({ house }) => house.ask('/assistants', { headers: { 'x-api-key': 'another' } }) },
   malformed_json: { refusal: refusals.malformedJson, ask: ({ house }) => house.ask('/sessions', { body: '{"assistant_id":' }) },
   body_too_large: { refusal: refusals.tooLarge, ask: ({ house }) => house.ask('/sessions', { body: `"${'x'.repeat(256 * 1024)}"` }) },
   body_timeout: 'it takes half a minute; the contract of the edges, where the bound is set lower, covers it',

@@ -1,7 +1,7 @@
 /** Bodies and their fields: what is 400, what is 422 and of which field, and what is let through (contract 2, 6 and 12). */
 import t, { type Test } from 'tap';
 import { edges, openHouse, textOf, type House } from './house.ts';
-import { isRefused, missingField, refusals, wrongField, type Refusal } from './refusal.ts';
+import { isRefused, missingField, refusals, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
 
 const bodyBytesMax = 256 * 1024;
 const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
@@ -245,7 +245,7 @@ async function ofWindow(t: Test, { house }: World): Promise<void> {
 
 async function ofIdempotencyKey(t: Test, { house, id }: World): Promise<void> {
   const keyed = (key: string, body: unknown = { assistant_id: id }) => house.ask('/sessions', { headers: { 'idempotency-key': key }, body });
-  for (const key of ['', '   ', 'x'.repeat(256), 'a\tb', 'é']) isRefused(t, await keyed(key), refusals.unreadableHeader, JSON.stringify(key).slice(0, 20));
+  for (const key of ['', '   ', 'x'.repeat(256), 'a\tb', 'é']) isRefused(t, await keyed(key), unreadableHeader('Idempotency-Key'), JSON.stringify(key).slice(0, 20));
   for (const key of ['x', 'x'.repeat(255), 'with a space', '"{}~']) t.equal((await keyed(key)).status, 201, key.slice(0, 20));
   const first = await keyed('same', `{"assistant_id":"${id}","metadata":{"a":"1","b":"2"}}`);
   const again = await keyed('same', ` {"metadata": {"b":"2","a":"1"},\n"assistant_id":"${id}"} `);

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { openHouse, type Answer } from './house.ts';
 import { rawAsk } from './raw.ts';
-import { isRefused, limitedFor, missingField, refusals, unrated, wrongField } from './refusal.ts';
+import { isRefused, limitedFor, missingField, refusals, unrated, unreadableHeader, wrongField } from './refusal.ts';
 
 const message = 'Hi';
 const required = [{ name: 'email', type: 'email', required: true }];
@@ -51,7 +51,7 @@ async function routeFirst(t: Test, { house }: World): Promise<void> {
 
 async function thenAuthentication(t: Test, { house, inWorkspace, spent }: World): Promise<void> {
   const { id, key } = await spent();
-  isRefused(t, await house.ask('/assistants', { key, headers: { 'x-api-key': 'another' } }), unrated(refusals.unreadableHeader));
+  isRefused(t, await house.ask('/assistants', { key, headers: { 'x-api-key': 'another' } }), refusals.differentKeys);
   await house.console(`${inWorkspace}/keys/${id}`, { method: 'PATCH', body: { expires_at: 1 } });
   isRefused(t, await house.ask('/assistants', { key }), refusals.expiredKey);
   await house.console(`${inWorkspace}/keys/${id}/revoke`, { method: 'POST' });
@@ -84,13 +84,13 @@ async function thenBudgets(t: Test, { house, chat, spent, assistant }: World): P
 async function thenReading(t: Test, { house }: World): Promise<void> {
   isRefused(t, await house.ask('/sessions', { body: '{"assistant_id": 5' }), refusals.malformedJson);
   isRefused(t, await house.ask('/sessions', { body: `{"metadata":"${'x'.repeat(300_000)}"}` }), refusals.tooLarge);
-  isRefused(t, await house.ask('/sessions', { body: {}, headers: { 'idempotency-key': '' } }), refusals.unreadableHeader);
+  isRefused(t, await house.ask('/sessions', { body: {}, headers: { 'idempotency-key': '' } }), unreadableHeader('Idempotency-Key'));
 }
 
 async function readingBeforeResource(t: Test, { house, chat }: World): Promise<void> {
   isRefused(t, await chat('ses_none', { body: '{' }), refusals.malformedJson);
-  isRefused(t, await chat('ses_none', { headers: { 'idempotency-key': 'é' } }), refusals.unreadableHeader);
-  isRefused(t, await house.ask('/sessions/ses_none/turns/turn_none/events', { headers: { 'last-event-id': 'abc' } }), refusals.unreadableHeader);
+  isRefused(t, await chat('ses_none', { headers: { 'idempotency-key': 'é' } }), unreadableHeader('Idempotency-Key'));
+  isRefused(t, await house.ask('/sessions/ses_none/turns/turn_none/events', { headers: { 'last-event-id': 'abc' } }), unreadableHeader('Last-Event-ID'));
   isRefused(t, await house.console('/workspaces/wks_none/assistants', { body: '{' }), unrated(refusals.malformedJson), 'in the console as well');
 }
 

@@ -53,6 +53,7 @@ export const wrongField = (field: string): Refusal => ({
   message: `The field \`${field}\` has the wrong type or a value that is not allowed.`,
   rated: true,
 });
+export const unreadableHeader = (name: string): Refusal => ({ ...wrongField(''), status: 400, message: `The header \`${name}\` could not be read.` });
 export const missingField = (field: string): Refusal => ({ ...wrongField(field), message: `The field \`${field}\` is required.` });
 
 const row = (status: number, code: string, message: string, rated = true): Refusal => ({ status, code, message, rated });
@@ -65,12 +66,12 @@ export const refusals = {
   expiredKey: row(401, 'expired_api_key', 'The API key has expired.', false),
   noRoute: row(404, 'route_not_found', 'No such path, or the path does not have this method.', false),
   invalidToken: row(401, 'invalid_token', 'The token is unknown, used or expired.', false),
-  unreadableHeader: row(400, 'invalid_request', 'A header could not be read.'),
+  differentKeys: row(400, 'invalid_request', 'The headers `Authorization` and `X-Api-Key` hold different keys.', false),
   malformedJson: row(400, 'invalid_request', 'The body is not valid JSON.'),
   tooLarge: row(400, 'invalid_request', 'The body is larger than 262144 bytes.'),
   notAnObject: row(422, 'invalid_request', 'The body must be a JSON object.'),
   messageTooLong: row(422, 'message_too_long', 'The message is longer than 8000 characters.'),
-  invalidRange: row(422, 'invalid_range', 'The window must not start after it ends and be at most 90 days long.'),
+  invalidRange: row(422, 'invalid_range', 'The window must not start after it ends, and is at most 90 days long.'),
   mismatch: row(422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
   textTooLong: row(422, 'text_too_long', 'The text is longer than 1000 characters.'),
   notPermitted: row(403, 'assistant_not_permitted', 'The API key may not use this assistant.'),

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { edges, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
-import { isRated, isRefused, refusals } from './refusal.ts';
+import { isRated, isRefused, refusals, unrated, unreadableHeader } from './refusal.ts';
 
 for (const edge of edges) {
   t.test(edge, async (t) => {
@@ -113,6 +113,6 @@ async function upgrades(t: Test, house: House): Promise<void> {
   isRefused(t, await ask('/nowhere'), refusals.noRoute);
   isRefused(t, await ask('/console/api/inspect'), refusals.missingKey, 'without a token');
   isRefused(t, await ask('/console/api/inspect', { Authorization: 'Bearer wrong' }), refusals.invalidKey, 'with a wrong one');
-  isRefused(t, await ask('/console/api/inspect', { Authorization: ['Bearer a', 'Bearer b'] }), { ...refusals.unreadableHeader, rated: false }, 'with two');
+  isRefused(t, await ask('/console/api/inspect', { Authorization: ['Bearer a', 'Bearer b'] }), unrated(unreadableHeader('Authorization')), 'with two');
   isRefused(t, await rawAsk(house.url, '/console/api/inspect'), refusals.noRoute, 'without the wish to upgrade');
 }
