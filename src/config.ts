@@ -1,6 +1,7 @@
 /** Settings: environment variables, each also a flag of `parley serve` (contract 11). One table serves parsing, help and documentation. */
 import { isIP } from 'node:net';
 import { limits } from './limits.ts';
+import { codePoints } from './text.ts';
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
@@ -113,7 +114,7 @@ const flag = (variable: string, value: string): boolean => {
 /** Secrets are never echoed. */
 function text(variable: string, value: string, charactersMin: number): string | null {
   if (value === '') return null;
-  if (value.length < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
+  if (codePoints(value) < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
   if (variable === 'PARLEY_OPERATOR_TOKEN' && !/^[\x21-\x7e]+$/.test(value)) throw new SettingError(`${variable} must be printable ASCII without spaces.`);
   return value;
 }

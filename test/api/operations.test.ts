@@ -116,6 +116,7 @@ t.test('a wrong setting is one line that names it, and exit 2', async (t) => {
   const said = await Promise.all(Object.entries(wrong).map(async ([variable, value]) => [variable, await failure(t, { [variable]: value })] as const));
   for (const [variable, text] of said) t.match(text, new RegExp(`^The server ended with 2 before it listened\\.\\n[^\\n]*\\b${variable}\\b[^\\n]*\\n$`), variable);
   t.notOk(said.some(([, text]) => text.includes('CANARY')), 'a secret is not repeated');
+  t.match(await failure(t, { PARLEY_SECRET: '\u{1f511}'.repeat(31) }), /with 2 .*\n[^\n]*PARLEY_SECRET[^\n]*\n$/, 'characters are code points');
   t.match(await failure(t, {}, { args: ['--port', '99999'] }), /with 2 .*\n[^\n]*PORT[^\n]*\n$/, 'a flag is a setting too');
   t.match(await failure(t, {}, { args: ['--nonsense', '1'] }), /with 2 /);
 });
