@@ -22,8 +22,7 @@ import { syntheticModel } from './model/synthetic.ts';
 import type { Models } from './model.ts';
 import { openapiDocument } from './openapi.ts';
 import { openPipeline } from './pipeline.ts';
-import { routes } from './routes.ts';
-import { socketRoutes } from './routes/sockets.ts';
+import { documented } from './routes.ts';
 import { readSecrets } from './secrets.ts';
 import type { Services } from './services.ts';
 import { lmdbStore } from './store/lmdb.ts';
@@ -64,7 +63,7 @@ export async function serve(config: Config): Promise<void> {
     vault: openVault(secret, ids),
     operatorToken,
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
-    openapi: () => (document ??= JSON.stringify(openapiDocument(routes, socketRoutes))),
+    openapi: () => (document ??= JSON.stringify(openapiDocument(documented))),
     draining: false,
   };
 

@@ -4,13 +4,12 @@ import type { TSchema } from 'typebox';
 import manifest from '../package.json' with { type: 'json' };
 import { errors, type ErrorName } from './errors.ts';
 import type { Route } from './request.ts';
-import type { SocketRoute } from './routes/sockets.ts';
 import * as wire from './wire.ts';
 
 type Json = Record<string, unknown>;
 
-/** The document as an object that `JSON.stringify` takes. OpenAPI has no words for WebSockets: they stand beside its paths. */
-export function openapiDocument(routes: readonly Route[], sockets: readonly SocketRoute[]): Json {
+/** The document as an object that `JSON.stringify` takes. */
+export function openapiDocument(routes: readonly Route[]): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components);
@@ -30,7 +29,6 @@ export function openapiDocument(routes: readonly Route[], sockets: readonly Sock
     ],
     paths,
     components: { schemas: components.schemas, headers, securitySchemes },
-    'x-sockets': Object.fromEntries(sockets.map((socket) => [socket.path, { summary: socket.summary, security: security[socket.caller], refusals: socketRefusals(socket) }])),
     'x-events': Object.fromEntries(Object.entries(wire.events).map(([name, schema]) => [name, components.reference(schema)])),
   };
 }
@@ -39,6 +37,7 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer KEY`.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'An API key.' },
   operator: { type: 'http', scheme: 'bearer', description: 'The operator token.' },
+  token: { type: 'apiKey', in: 'query', name: 'token', description: 'A transcription token; the subprotocol `token.TOKEN` says the same.' },
 };
 
 const integer = (description: string) => ({ description, schema: { type: 'integer' } });
@@ -63,12 +62,17 @@ const referTo = (names: readonly string[]): Json =>
 const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], anyone: [] } as const;
 const tags = { key: 'api', operator: 'console', anyone: 'service' } as const;
 
+/** OpenAPI has no words for a WebSocket: it is a GET that is answered with 101. */
+const isSocket = ({ success }: Route): boolean => success.status === 101;
+/** Everybody may ask, and what is asked for says who it is. */
+const byToken = (route: Route): boolean => isSocket(route) && route.caller === 'anyone';
+
 function operation(route: Route, components: Components): Json {
   return {
     operationId: route.operation,
     summary: route.summary,
-    tags: [tags[route.caller]],
-    security: security[route.caller],
+    tags: [byToken(route) ? tags.key : tags[route.caller]],
+    security: byToken(route) ? [{ token: [] }] : security[route.caller],
     parameters: parameters(route, components),
     ...(route.body === null ? {} : { requestBody: { required: true, content: { 'application/json': { schema: components.reference(route.body.schema) } } } }),
     responses: { ...success(route, components), ...failures(route, components) },
@@ -117,27 +121,26 @@ function refusals(route: Route): Set<ErrorName> {
   if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json');
   if (route.body !== null) names.push('not_an_object', 'missing_field');
   if (route.body !== null || route.caller === 'key') names.push('invalid_field');
-  if (route.caller === 'operator') names.push('invalid_field');
-  if (route.caller !== 'anyone') names.push('service_unavailable');
+  if (route.caller === 'operator' && !isSocket(route)) names.push('invalid_field');
+  if (route.caller !== 'anyone' || isSocket(route)) names.push('service_unavailable');
   return new Set([...names, ...route.errors, 'api_error']);
 }
 
-/** The codes that an upgrade may be refused with. */
-function socketRefusals({ caller, errors: own }: SocketRoute): string[] {
-  const keyed: ErrorName[] = caller === 'anyone' ? [] : ['unreadable_header', 'missing_api_key', 'invalid_api_key'];
-  return [...keyed, ...own, 'service_unavailable' as const].map((name) => errors[name].code);
+function failures(route: Route, components: Components): Json {
+  const known = byStatus(route, refusals(route), components);
+  if (isSocket(route)) return { ...known, default: anyFailure('Any other failure has the shape of all.', components) };
+  return route.caller === 'anyone' ? { ...known, '4XX': anyFailure('No refusal of this path is known; any would have the shape of all failures.', components) } : known;
 }
 
-function failures(route: Route, components: Components): Json {
-  const byStatus = new Map<number, ErrorName[]>();
-  for (const name of refusals(route)) byStatus.set(errors[name].status, [...(byStatus.get(errors[name].status) ?? []), name]);
-  const known = Object.fromEntries([...byStatus].map(([status, names]) => [status, failure(route, status, names, components)]));
-  return route.caller === 'anyone' ? { ...known, '4XX': refusalInFront(components) } : known;
+function byStatus(route: Route, names: Iterable<ErrorName>, components: Components): Json {
+  const grouped = new Map<number, ErrorName[]>();
+  for (const name of names) grouped.set(errors[name].status, [...(grouped.get(errors[name].status) ?? []), name]);
+  return Object.fromEntries([...grouped].map(([status, alike]) => [status, failure(route, status, alike, components)]));
 }
 
 /** Open paths refuse nobody; what stands in front of the server may. */
-const refusalInFront = (components: Components): Json => ({
-  description: 'No refusal of this path is known; any would have the shape of all failures.',
+const anyFailure = (description: string, components: Components): Json => ({
+  description,
   headers: referTo(['X-Request-Id']),
   content: { 'application/json': { schema: components.reference(wire.ErrorView) } },
 });

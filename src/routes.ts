@@ -4,10 +4,14 @@ import type { Route } from './request.ts';
 import { Router } from './router.ts';
 import { apiRoutes, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
+import { socketRoutes } from './routes/sockets.ts';
 
 export const routes: readonly Route[] = [...apiRoutes, ...serviceRoutes, ...consoleRoutes];
 
-const router = new Router(routes);
+/** Those that become a WebSocket too. */
+export const documented: readonly Route[] = [...routes, ...socketRoutes.map(({ route }) => route)];
+
+const router = new Router(documented);
 
 /** The route of a request, with its parameters; HEAD goes where GET does. Throws 404 `route_not_found`. */
 export function find(method: string, path: string): { route: Route; params: Record<string, string> } {

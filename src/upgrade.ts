@@ -13,11 +13,11 @@ export const openUpgrader =
   async (upgrade) => {
     const requestId = services.ids.make('req');
     try {
-      const route = socketRoutes.find(({ path }) => path === upgrade.path);
-      if (route === undefined) throw new Failure('route_not_found');
-      await authenticate(route.caller, upgrade, services);
+      const socket = socketRoutes.find(({ route }) => route.path === upgrade.path);
+      if (socket === undefined) throw new Failure('route_not_found');
+      await authenticate(socket.route.caller, upgrade, services);
       if (services.draining) throw new Failure('service_unavailable', { seconds: 5 });
-      route.open(upgrade, requestId, services);
+      socket.open(upgrade, requestId, services);
     } catch (error) {
       refuseUpgrade(upgrade, error, requestId, services);
     }

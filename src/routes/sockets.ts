@@ -1,34 +1,49 @@
 /** The paths that become a WebSocket (contract 8 and 9). */
+import { Type } from 'typebox';
 import { watchActors } from '../console/inspect.ts';
 import type { Upgrade } from '../edge.ts';
-import type { ErrorName } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { openTranscription } from '../handlers/voice.ts';
-import type { Caller } from '../request.ts';
+import type { Route, Success } from '../request.ts';
 import type { Services } from '../services.ts';
+import { open, operator } from './row.ts';
 
 export interface SocketRoute {
-  readonly path: string;
-  readonly summary: string;
-  readonly caller: Caller['kind'];
-  /** What it may refuse with, beyond what every upgrade is refused with. */
-  readonly errors: readonly ErrorName[];
+  /** Answers the path where no upgrade is asked for. */
+  readonly route: Route;
   /** Accepts the upgrade, or throws the `Failure` that answers it. */
   open(upgrade: Upgrade, requestId: string, services: Services): void;
 }
 
+const socket: Success = { status: 101, description: 'It is a WebSocket from here on.', content: null };
+
+/** There is nothing but the socket. */
+const plain = (): never => {
+  throw new Failure('route_not_found');
+};
+
+const only = (description: string) => Type.Optional(Type.String({ description }));
+
 export const socketRoutes: readonly SocketRoute[] = [
   {
-    path: '/transcription',
-    summary: 'Transcribes what is said, with `?token=`. No token is minted in this version, so every one is unknown.',
-    caller: 'anyone',
-    errors: ['invalid_token'],
+    route: open('GET', '/transcription', openTranscription, {
+      summary: 'Transcribes what is said. No token is minted in this version, so every one is unknown.',
+      success: socket,
+      errors: ['invalid_token'],
+    }),
     open: openTranscription,
   },
   {
-    path: '/console/api/inspect',
-    summary: 'Live actors, their events and snapshots; `?workspace=`, `?kind=` and `?id=` narrow them down.',
-    caller: 'operator',
-    errors: [],
+    route: operator('GET', '/console/api/inspect', plain, {
+      summary: 'Shows live actors, their events and snapshots.',
+      query: Type.Object({
+        workspace: only('Of this workspace.'),
+        kind: only('Of this kind: workspace, key, assistant or session.'),
+        id: only('The actor with this id.'),
+      }),
+      success: socket,
+      errors: ['route_not_found'],
+    }),
     open: watchActors,
   },
 ];

@@ -7,7 +7,7 @@ import t from 'tap';
 import { temporaryFolder } from '../folders.ts';
 import { openHouse } from './house.ts';
 
-/** Parts 6 and 9 of the contract, without the sockets. */
+/** Parts 6 and 9 of the contract. */
 const stated = `
 GET /assistants
 GET /assistants/{id}
@@ -22,6 +22,7 @@ GET /sessions/{id}/transcript
 GET /usage
 POST /speech
 POST /transcription-tokens
+GET /transcription
 GET /openapi.json
 GET /healthz
 GET /readyz
@@ -53,6 +54,7 @@ GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}
 GET /console/api/workspaces/{w}/sessions/{id}/transcript
 GET /console/api/workspaces/{w}/usage
+GET /console/api/inspect
 `.trim().split('\n');
 
 t.test('the document', async (t) => {

@@ -24,6 +24,7 @@ async function everyMethod(t: Test, house: House): Promise<void> {
       const answer = await rawAsk(house.url, path, { method });
       const name = `${method} ${template}`;
       if (operation === undefined) isRefused(t, answer, refusals.noRoute, name);
+      else if (operation.security[0]?.token) isRefused(t, answer, refusals.invalidToken, name);
       else if (operation.security.length > 0) isRefused(t, answer, refusals.missingKey, name);
       else t.equal(answer.status, 200, name);
     }
@@ -114,5 +115,7 @@ async function upgrades(t: Test, house: House): Promise<void> {
   isRefused(t, await ask('/console/api/inspect'), refusals.missingKey, 'without a token');
   isRefused(t, await ask('/console/api/inspect', { Authorization: 'Bearer wrong' }), refusals.invalidKey, 'with a wrong one');
   isRefused(t, await ask('/console/api/inspect', { Authorization: ['Bearer a', 'Bearer b'] }), unrated(unreadableHeader('Authorization')), 'with two');
-  isRefused(t, await rawAsk(house.url, '/console/api/inspect'), refusals.noRoute, 'without the wish to upgrade');
+  const operator = { Authorization: `Bearer ${house.operatorToken}` };
+  isRefused(t, await rawAsk(house.url, '/console/api/inspect', { headers: operator }), refusals.noRoute, 'without the wish to upgrade');
+  isRefused(t, await rawAsk(house.url, '/console/api/inspect'), refusals.missingKey, 'without that and a token');
 }

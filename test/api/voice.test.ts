@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { edges, openHouse, type Answer } from './house.ts';
-import { isRefused, limitedFor, missingField, rateHeaders, refusals, unrated, wrongField, type Refusal } from './refusal.ts';
+import { isRefused, limitedFor, missingField, rateHeaders, refusals, wrongField, type Refusal } from './refusal.ts';
 import { end, synthetic } from './talk.ts';
 
 for (const edge of edges) {
@@ -115,8 +115,7 @@ async function tokens(t: Test, { house }: World): Promise<void> {
     const headers = new Headers(Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]));
     isRefused(t, { status: response.statusCode!, headers, text, json: JSON.parse(text) }, refusals.invalidToken, `${query} ${protocols}`);
   }
-  isRefused(t, await house.ask('/transcription?token=tok_none'), unrated(refusals.noRoute), 'there is nothing but the socket');
-  const { 'x-sockets': sockets } = (await house.ask('/openapi.json', { key: null })).json;
-  t.same(sockets['/transcription'].refusals, ['invalid_token', 'api_error']);
-  t.same(sockets['/console/api/inspect'].security, [{ operator: [] }]);
+  isRefused(t, await house.ask('/transcription?token=tok_none'), refusals.invalidToken, 'nor anything else');
+  const { paths } = (await house.ask('/openapi.json', { key: null })).json;
+  t.same([paths['/transcription'].get.security, paths['/console/api/inspect'].get.security], [[{ token: [] }], [{ operator: [] }]], 'who may open which');
 }
