@@ -66,7 +66,7 @@ export class RedisStore implements Store {
     this.#orphans = new RedisOrphans(link, roots, clock, turning);
     this.#turns = new RedisTurns(link, durable, roots, [registry, turning], this.#orphans, clock);
     this.#transcript = new RedisTranscript(link, roots);
-    this.#budgets = new RedisBudgets(link, roots, clock);
+    this.#budgets = new RedisBudgets(link, roots, clock, ids);
     this.#usage = new RedisUsage(link, roots);
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots);

@@ -10,6 +10,8 @@ export interface Bug {
   readonly breaks: readonly string[];
   /** Stands before the store; `given` are the step's arguments before the server's clock was put in. */
   readonly steps?: (next: Perform, call: { readonly host: string; readonly given: readonly any[] }) => Perform;
+  /** A step whose answer the shared store does not remember: sent again it is taken again. */
+  readonly forgets?: string;
   /** An append is answered before it is stored. */
   readonly answersEarly?: boolean;
   /** Changes the query that a process sees. */
@@ -136,6 +138,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     breaks: ['limits'],
     steps: inSteps({ takeBudgets: (next, [workspaceId, keyId, budgets], { given }) => next('takeBudgets', [workspaceId, keyId, budgets, given[3]]) }),
   }),
+  'a request whose answer was lost on the way from the store is charged again': () => ({ mode: 'shared', breaks: ['limits'], forgets: 'takeBudgets' }),
   'a request that is refused costs nothing': () => {
     const refused = new Map<string, any[]>();
     return {

@@ -11,7 +11,7 @@ import type { World } from './world.ts';
 export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
   const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
-  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...checkTexts(oracle, history)];
+  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...checkTexts(oracle, history), ...checkCharges(oracle, history)];
   const answers = new Answers(oracle, history, mode === 'failover');
   for (const asked of history.asked) answers.check(asked);
   return [...new Set([...wrong, ...answers.wrong])];
@@ -81,6 +81,16 @@ function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
     if (!askedIn.get(question)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${question}`);
   }
   return wrong;
+}
+
+/** No request is charged twice, whatever became of the answers on the way. */
+function checkCharges({ takes }: Oracle, { asked }: History): string[] {
+  const charged = grouped(takes, ({ keyId }) => keyId);
+  const sent = grouped(asked, ({ keyId }) => keyId ?? '');
+  return [...charged].flatMap(([keyId, { length }]) => {
+    const requests = sent.get(keyId)?.length ?? 0;
+    return length > requests ? [`limits: ${keyId} was charged ${length} times for ${requests} requests`] : [];
+  });
 }
 
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

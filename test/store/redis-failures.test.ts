@@ -122,6 +122,10 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   const [usage] = await store.usage(workspaceId, { assistantIds: null, start: scene.now, end: scene.now + 1, bucketSeconds: 3600 });
   t.match(usage, { sessions: 2, turns: 1 });
 
+  const budgets = [{ budget: 'requests', ceiling: 3 }] as const;
+  t.match(await lost(() => store.takeBudgets(workspaceId, 'key_1', budgets, nowMs)), [{ passed: true, remaining: 2 }]);
+  t.match(await store.takeBudgets(workspaceId, 'key_1', budgets, nowMs), [{ passed: true, remaining: 1 }]);
+
   const orphan = await scene.streaming({ leaseUntilMs: nowMs - 1 });
   t.match(await lost(() => store.seizeTurn(orphan.place, 'reaper', nowMs + 60_000, nowMs)), { epoch: 2, owner: 'reaper' });
 });

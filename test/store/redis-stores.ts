@@ -1,4 +1,5 @@
 /** Redis stores for tests: each with keys of its own on a server that several share. */
+import { readFileSync } from 'node:fs';
 import { WheelClock } from '../../src/clock.ts';
 import { randomIds } from '../../src/ids.ts';
 import { redisStore } from '../../src/store/redis.ts';
@@ -35,6 +36,13 @@ export const toldTheTime = loadScripts((source) => {
   const clock = "  local time = redis.call('TIME')\n  return time[1] * 1000 + math.floor(time[2] / 1000)\n";
   if (!source.includes(clock)) throw new Error('The scripts read the time elsewhere.');
   return source.replace(clock, "  return tonumber(redis.call('GET', 'now'))\n");
+});
+
+/** The scripts, each step taken twice as one whose answer was lost: it is the second that is answered. */
+export const takenTwice = loadScripts((source, name) => {
+  const prelude = readFileSync(new URL('../../src/store/redis/prelude.lua', import.meta.url), 'utf8');
+  if (!source.startsWith(prelude)) throw new Error(`${name} does not begin with what all share.`);
+  return `${prelude}local function step()\n${source.slice(prelude.length)}\nend\nstep()\nreturn step()\n`;
 });
 
 export const storesOn = (url: string, over: Partial<RedisOptions> = {}): Factory => () => openStore(url, over);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { cases, runCase } from './contract.ts';
 import { appendOnly, RedisCluster, RedisServer, whyNoRedis } from './redis-server.ts';
-import { storesOn } from './redis-stores.ts';
+import { storesOn, takenTwice } from './redis-stores.ts';
 
 const places = { redis: () => RedisServer.start(...appendOnly), 'redis-cluster': () => RedisCluster.start() };
 const skip = whyNoRedis() ?? false;
@@ -16,3 +16,14 @@ for (const [name, start] of Object.entries(places)) {
     }
   });
 }
+
+/** Notices are hints: that a turn should stop is told as often as it is asked for. */
+const counts = 'who watches hears of stops and of what the console changed, until it stops';
+
+t.test('redis, every step sent twice', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  t.teardown(() => server.stop());
+  for (const each of cases.filter(({ callersTime, name }) => !callersTime && name !== counts)) {
+    await t.test(each.name, () => runCase(each, storesOn(server.url, { scripts: takenTwice })));
+  }
+});

@@ -1,13 +1,15 @@
 /** The keys' budgets: one script per request, so that they are exact however many processes there are; none in the deepest debt. */
 import { remaining, resetAt, retryAfterSeconds, type Bucket } from '../../../machines/budget.ts';
 import type { Clock } from '../../clock.ts';
+import type { Ids } from '../../ids.ts';
 import type { BudgetName, Taken } from '../../store.ts';
 import { Debts } from './debts.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
+import { Sender } from './lanes.ts';
 import type { Link } from './link.ts';
 import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { Argument, Reply } from './reply.ts';
 
 interface Asked {
   readonly budget: BudgetName;
@@ -19,13 +21,15 @@ export class RedisBudgets {
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #debts: Debts;
+  readonly #sender: Sender;
 
-  constructor(link: Link, roots: Roots, clock: Clock) {
+  constructor(link: Link, roots: Roots, clock: Clock, ids: Ids) {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
+    this.#sender = new Sender(ids);
     this.#debts = new Debts(clock, ({ workspaceId, keyId, budget }, { level, at }) =>
-      link.run('hold-budget', roots.workspace(workspaceId), part(keyId), budget, level, at),
+      this.#send('hold-budget', workspaceId, keyId, [budget, level, at]),
     );
   }
 
@@ -44,7 +48,7 @@ export class RedisBudgets {
   async #ask(workspaceId: string, keyId: string, budgets: readonly Asked[]): Promise<Taken[]> {
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
-    const answer = (await this.#link.run('take-budgets', this.#roots.workspace(workspaceId), part(keyId), ...asked)) as Reply[];
+    const answer = (await this.#send('take-budgets', workspaceId, keyId, asked)) as Reply[];
     const exchange = { askedAt, answeredAt: this.#clock.monotonic() };
     return budgets.slice(0, answer.length / 3).map((each, index) => {
       const passed = answer[index * 3] === 1;
@@ -52,6 +56,11 @@ export class RedisBudgets {
       if (index === 0) this.#debts.seen({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed, bucket, exchange);
       return told(each, passed, bucket);
     });
+  }
+
+  #send(step: 'take-budgets' | 'hold-budget', workspaceId: string, keyId: string, given: readonly Argument[]): Promise<Reply> {
+    const id = part(keyId);
+    return this.#sender.send(id, (lane, number) => this.#link.run(step, this.#roots.workspace(workspaceId), id, lane, number, ...given));
   }
 }
 

@@ -29,6 +29,25 @@ local function once(write, answer)
   redis.call('SET', at('write', write), answer, 'EX', 60)
 end
 
+-- Of a lane that has come to a number or beyond: that it has, when, and what it was answered.
+local function passed_by(stood, number)
+  local newest, time, answer = (stood or ''):match('^(%d+) (%d+) ?(.*)$')
+  if newest and tonumber(newest) >= tonumber(number) then return true, time, answer end
+end
+
+-- From the deepest debt a bucket is full after two minutes, and a bucket that is full need not be kept. Lanes of senders that
+-- have ended, or had more under way than they have now, go when the time happens to say so: now and then is enough. A
+-- sender waits seconds for an answer, never a minute.
+local function keep_budget(key, time)
+  redis.call('PEXPIRE', key, 120000)
+  if time % 256 ~= 0 then return end
+  local stored = redis.call('HGETALL', key)
+  for each = 1, #stored, 2 do
+    local newest = stored[each]:find('/', 1, true) and stored[each + 1]:match('^%d+ (%d+)')
+    if newest and tonumber(newest) < time - 60000 then redis.call('HDEL', key, stored[each]) end
+  end
+end
+
 -- Whether the fence is the flight's own. Both parts must match: after a failover an epoch alone can repeat.
 local function held(flight, epoch, owner)
   local fence = redis.call('HMGET', flight, 'epoch', 'owner')

@@ -1,13 +1,28 @@
 -- One request held against each budget in turn until one refuses: the arithmetic of machines/budget.ts, number for number.
+-- The lane's field keeps the step's number, its time and its answer, in case it comes again.
 local unit = 60000
-local key, time = at('budget', ARGV[1]), now()
+local key, lane, number, time = at('budget', ARGV[1]), ARGV[2], ARGV[3], now()
+local fields = { lane }
+for each = 4, #ARGV, 2 do fields[#fields + 1] = ARGV[each] end
+local stored = redis.call('HMGET', key, unpack(fields))
+local answered, when, given = passed_by(stored[1], number)
+local answer = {}
+if answered then
+  for passed, level, ahead in given:gmatch('(%d) (%-?%d+) (%d+)') do
+    answer[#answer + 1] = tonumber(passed)
+    answer[#answer + 1] = level
+    answer[#answer + 1] = int(when + ahead)
+  end
+  return answer
+end
+
 local looked, refused = {}, nil
-for each = 2, #ARGV, 2 do
-  local ceiling = tonumber(ARGV[each + 1])
-  local level, since = (redis.call('HGET', key, ARGV[each]) or ''):match('^(-?%d+) (%d+)$')
+for index = 2, #fields do
+  local ceiling = tonumber(ARGV[2 * index + 1])
+  local level, since = (stored[index] or ''):match('^(-?%d+) (%d+)$')
   level, since = tonumber(level or ceiling * unit), tonumber(since or time)
   level = math.max((1 - ceiling) * unit, level) + math.max(0, time - since) * ceiling
-  local bucket = { name = ARGV[each], ceiling = ceiling, level = math.min(ceiling * unit, level), since = math.max(time, since) }
+  local bucket = { name = fields[index], ceiling = ceiling, level = math.min(ceiling * unit, level), since = math.max(time, since) }
   bucket.passed = bucket.level >= unit
   looked[#looked + 1] = bucket
   if not bucket.passed then
@@ -16,16 +31,20 @@ for each = 2, #ARGV, 2 do
   end
 end
 
-local answer = {}
+local told, written = { number, int(time) }, { lane, '' }
 for _, bucket in ipairs(looked) do
   if not refused or bucket == refused then
     bucket.level = math.max((1 - bucket.ceiling) * unit, bucket.level - unit)
-    redis.call('HSET', key, bucket.name, int(bucket.level) .. ' ' .. int(bucket.since))
+    written[#written + 1] = bucket.name
+    written[#written + 1] = int(bucket.level) .. ' ' .. int(bucket.since)
   end
-  answer[#answer + 1] = bucket.passed and 1 or 0
-  answer[#answer + 1] = int(bucket.level)
+  local passed, level = bucket.passed and 1 or 0, int(bucket.level)
+  told[#told + 1] = passed .. ' ' .. level .. ' ' .. int(bucket.since - time)
+  answer[#answer + 1] = passed
+  answer[#answer + 1] = level
   answer[#answer + 1] = int(bucket.since)
 end
--- From the deepest debt a bucket is full after two minutes, and a bucket that is full need not be kept.
-redis.call('PEXPIRE', key, 2 * unit)
+written[2] = table.concat(told, ' ')
+redis.call('HSET', key, unpack(written))
+keep_budget(key, time)
 return answer
