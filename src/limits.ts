@@ -132,7 +132,8 @@ export const limits = {
 
   // Many processes on one store
   leaseMs: 5_000, // of a turn's owner; renewed after a third of it
-  foreignStopMs: 6_500, // how long a request waits for another process to stop a turn: if that is dead, for its lease to run out and a seal
+  stopMs: 1_000, // for an owner to stop a turn that is aborted or whose session has expired, before another process seals it
+  foreignStopMs: 5_500, // how long a request waits beyond that for another process, if it lives, to stop a turn
   foreignPollMs: 50, // between looks at a turn that another process runs, while it has more each time
   foreignSilentMs: 500, // the same while it has nothing: a notice comes when it has
   catalogFreshMs: 800, // how old what the console changes may be without asking the store; a second at most, with the asking

@@ -184,6 +184,11 @@ export interface Fence {
   readonly owner: string;
 }
 
+/** The fence of whoever took a turn over, and why somebody had asked it to stop before; null if nobody had. */
+export interface Seized extends Fence {
+  readonly stop: StopRequest | null;
+}
+
 /** A request made under an `Idempotency-Key` (contract 6), remembered with what it made. */
 export interface Remembered {
   /** The API key's id and the path. */
@@ -390,15 +395,18 @@ export interface Store {
    * turn over and its slot is still free; otherwise the owner has lost it.
    */
   renewTurn(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed>;
-  /** Asks a turn's owner to stop, whoever it is: told at its next append or renewal, and as a notice. The first reason stands. Whether the turn is in flight. */
-  requestStop(place: TurnPlace, reason: StopRequest): Promise<boolean>;
+  /**
+   * Asks a turn's owner to stop, whoever it is: told at its next append or renewal, and as a notice. The first reason stands. What is left
+   * of its lease is cut to `leaseUntilMs`, so that a turn whose owner has died need not wait for all of it. Whether the turn is in flight.
+   */
+  requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean>;
   /** Seals the output into the transcript, frees the slot, counts the usage and moves the session. */
   finishTurn(step: FinishTurn): Promise<Finished>;
   /** Undoes a turn that failed before its first output: its messages, its slot and the memory of its request go. */
   withdrawTurn(step: WithdrawTurn): Promise<Finished>;
   /** Takes over a turn whose lease has run out: the new fence, or null if it has not or the turn is over. */
-  seizeTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null>;
-  /** Turns whose lease has run out. Of one that another process gave for less than `leaseMs` it may be told so much later. */
+  seizeTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Seized | null>;
+  /** Turns whose lease has run out. Of one that another process gave for less than `leaseMs`, or cut, it may be told so much later where its notice is lost. */
   orphans(nowMs: number, limit: number): Promise<TurnPlace[]>;
   turn(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null>;
   /** The text of a turn stored so far, finished or not. */

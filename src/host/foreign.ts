@@ -52,9 +52,9 @@ export class ForeignTurns {
     for (const turnId of this.#followed.keys()) this.wake(turnId);
   }
 
-  /** Resolves when the turn is over, or after `foreignStopMs`. */
-  async stopped({ workspaceId, sessionId, turnId }: TurnPlace): Promise<void> {
-    const until = this.#clock.monotonic() + limits.foreignStopMs;
+  /** Resolves when the turn is over, or after so long. */
+  async stopped({ workspaceId, sessionId, turnId }: TurnPlace, withinMs: number): Promise<void> {
+    const until = this.#clock.monotonic() + withinMs;
     while (this.#clock.monotonic() < until) {
       const turn = await this.#store.turn(workspaceId, sessionId, turnId);
       if (turn === null || turn.status !== 'streaming') return;

@@ -8,8 +8,9 @@ import { codePoints } from '../text.ts';
 import { openActor } from './actor.ts';
 import type { SessionsOptions } from './options.ts';
 
-/** What a sealed turn reports, by the state of the session that it was found in. */
+/** What a sealed turn reports: why it was asked to stop, or else by the state of the session that it was found in. */
 const endings = {
+  aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   ended: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   died: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
@@ -21,9 +22,10 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   const { id: sessionId, workspaceId } = found.record;
   const place = { workspaceId, sessionId, turnId };
   const nowMs = clock.now();
-  const fence = await store.seizeTurn(place, owner, nowMs + (store.leaseMs ?? leaseMs), nowMs);
-  const turn = fence && (await store.turn(workspaceId, sessionId, turnId));
-  if (!fence || !turn) return found;
+  const seized = await store.seizeTurn(place, owner, nowMs + (store.leaseMs ?? leaseMs), nowMs);
+  const turn = seized && (await store.turn(workspaceId, sessionId, turnId));
+  if (!seized || !turn) return found;
+  const { stop, ...fence } = seized;
 
   const machine = openActor<SessionEvent, SessionOutcome>(
     sessionMachine,
@@ -34,7 +36,7 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   );
   // A session whose deadline passed while nobody ran it expired first, and its turn was cut by that.
   machine.send({ type: 'tick', at: nowMs });
-  const ending = endings[machine.state as keyof typeof endings] ?? endings.died;
+  const ending = endings[stop ?? (machine.state as keyof typeof endings)] ?? endings.died;
   machine.send({ type: 'finished', at: nowMs, turnId });
 
   const output = await store.output(place);

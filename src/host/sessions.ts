@@ -165,13 +165,16 @@ export class Sessions {
     if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
   }
 
-  /** Waits for a turn among the outcomes that another process was asked to stop; if that one has died, until its lease has run out, and seals it. */
+  /** Waits for a turn among the outcomes that another process was asked to stop; if that one has died, until its lease, cut by that, has run out, and seals it. */
   async #stopped(actor: SessionActor, outcomes: readonly SessionOutcome[]): Promise<void> {
     const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
     if (!this.#shared || stop === undefined || actor.runner?.turnId === stop.turnId) return;
     const { workspaceId, id: sessionId } = actor.record;
-    await this.options.foreign.stopped({ workspaceId, sessionId, turnId: stop.turnId });
-    await this.#refreshed(actor);
+    for (const withinMs of [limits.stopMs + limits.foreignPollMs, limits.foreignStopMs]) {
+      await this.options.foreign.stopped({ workspaceId, sessionId, turnId: stop.turnId }, withinMs);
+      await this.#refreshed(actor);
+      if (actor.context.activeTurnId !== stop.turnId) return;
+    }
   }
 
   /** Hands the actor an event that stores no output: decides, commits if the machine moved, acts. Returns the outcomes. */
@@ -212,8 +215,11 @@ export class Sessions {
   /** Asked for before anything is committed: who asks again after a failure must not find the session moved and its turn running on. */
   async #requestStop(actor: SessionActor, { turnId, reason }: { turnId: string; reason: StopRequest }): Promise<void> {
     const { workspaceId, id: sessionId } = actor.record;
+    const nowMs = this.options.clock.now();
+    // Where one process has the store to itself no lease runs out while it lives.
+    const leaseUntilMs = this.#shared ? nowMs + limits.stopMs : Number.MAX_SAFE_INTEGER;
     try {
-      await this.options.store.requestStop({ workspaceId, sessionId, turnId }, reason);
+      await this.options.store.requestStop({ workspaceId, sessionId, turnId }, reason, leaseUntilMs, nowMs);
     } catch (error) {
       actor.machine.restore(actor.record.machine);
       throw error;

@@ -7,7 +7,7 @@ import { StoreUnavailable, type Appended, type BegunTurn, type Fence, type Finis
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
-import { Lease, type LeaseEvents } from './lease.ts';
+import { Lease, leaseUntil, type LeaseEvents } from './lease.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
@@ -166,7 +166,7 @@ export class Turns {
           assistantMessage: { ...message(turn.messageId, turn, 'assistant', ''), status: 'streaming' },
           turnsInFlightMax,
           owner,
-          leaseUntilMs: store.leaseMs === null ? forever : at + store.leaseMs,
+          leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
           nowMs: at,
         });
@@ -188,7 +188,7 @@ export class Turns {
     const place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
     const conversation = [...history, said];
     const events: LeaseEvents = { stop: (reason) => void runner.stop(reason), lost: () => runner.lose() };
-    const lease = store.leaseMs === null ? null : new Lease({ store, clock, place, fence, leaseMs: store.leaseMs, begunAt }, events);
+    const lease = store.leaseMs === null ? null : new Lease({ store, clock, place, fence, leaseMs: store.leaseMs, expiresAt: before.expiresAt, begunAt }, events);
     const heard = (answer: Appended): 'stored' | 'fenced' => {
       if (typeof answer === 'object') events.stop(answer.stop);
       return answer === 'fenced' ? answer : 'stored';

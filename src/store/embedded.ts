@@ -102,8 +102,8 @@ export class EmbeddedStore implements Store {
     return this.#turns.renew(place, fence, leaseUntilMs, nowMs);
   }
 
-  requestStop(place: TurnPlace, reason: StopRequest) {
-    return this.#turns.requestStop(place, reason);
+  requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number) {
+    return this.#turns.requestStop(place, reason, leaseUntilMs, nowMs);
   }
 
   finishTurn(step: FinishTurn) {

@@ -69,7 +69,7 @@ export class RedisStore implements Store {
     this.#budgets = new RedisBudgets(link, roots, clock, ids);
     this.#usage = new RedisUsage(link, roots);
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
-    this.#notices = new RedisNotices(link, roots);
+    this.#notices = new RedisNotices(link, roots, this.#orphans);
   }
 
   /** Other processes may be in the midst of anything: leases run out by themselves, and nothing is made void here. */
@@ -123,8 +123,8 @@ export class RedisStore implements Store {
     return this.#turns.renew(place, fence, leaseUntilMs, nowMs);
   }
 
-  requestStop(place: TurnPlace, reason: StopRequest) {
-    return this.#turns.requestStop(place, reason);
+  requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number) {
+    return this.#turns.requestStop(place, reason, leaseUntilMs, nowMs);
   }
 
   finishTurn(step: FinishTurn) {

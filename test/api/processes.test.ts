@@ -184,9 +184,26 @@ t.test('a process that dies leaves its turns to the others', options, async (t) 
   t.equal(textOf(rest), partial.content, 'a reader elsewhere has all of it');
   t.match(rest.at(-1), { event: 'error', data: { code: 'api_error' } });
   const [abortion, ending] = await answers;
-  t.match(abortion, { status: 200, json: { status: 'failed', stop_reason: 'error', error_code: 'api_error' } }, 'what is stopped then is answered when it is sealed');
+  t.match(abortion, { status: 200, json: { status: 'aborted', stop_reason: 'aborted', error_code: null } }, 'what is stopped then is answered when it is sealed');
   t.match(ending, { status: 200, json: { status: 'ended', active_turn_id: null } });
   t.match((await transcriptOf(two, ended.id))[1], { status: 'partial', stop_reason: 'aborted' });
+});
+
+t.test('a turn whose process dies shortly before its session is over does not outlive it', options, async (t) => {
+  const redis = await openRedis(t);
+  const [one, two] = await openHouses(t, redis);
+  const brief = await synthetic(one, 'tokens=100000,delay_ms=5', { max_call_seconds: 3 });
+  const { id, stream } = await begin(one, brief.id);
+  const { expires_at } = await sessionOf(two, id);
+  const elsewhere = await two.stream(`${turnPath(id, stream.turnId)}/events`);
+  while (Date.now() < expires_at * 1000 - 1000) await stream.next();
+  await one.kill('SIGKILL');
+  t.match((await elsewhere.rest()).at(-1), { event: 'error', data: { code: 'session_expired' } });
+  const turn = (await abort(two, id, stream.turnId)).json;
+  t.match(turn, { status: 'failed', stop_reason: 'expired', error_code: 'session_expired' });
+  // A lease would have run for four seconds more.
+  t.ok(turn.ended_at - expires_at <= 3, `${turn.ended_at - expires_at} s late`);
+  t.match(await sessionOf(two, id), { status: 'expired', ended_at: expires_at, active_turn_id: null });
 });
 
 /** Sends a message and leaves at once: the status. */

@@ -25,7 +25,7 @@ function open() {
     },
   } as unknown as Store;
   const place = { workspaceId: 'w', sessionId: 's', turnId: 't' };
-  const parts = { store, clock, place, fence: { epoch: 1, owner: 'me' }, leaseMs, begunAt: clock.monotonic() };
+  const parts = { store, clock, place, fence: { epoch: 1, owner: 'me' }, leaseMs, expiresAt: 1e10, begunAt: clock.monotonic() };
   const lease: Lease = new Lease(parts, {
     stop: (reason) => told.push(reason),
     lost: () => {

@@ -1,7 +1,10 @@
 /** Turns whose process died (architecture, idea 4; contract 6). */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { secondsOf } from '../../src/clock.ts';
-import { Scene } from './scene.ts';
+import { limits } from '../../src/limits.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import { Scene, withSteps } from './scene.ts';
 
 t.test('the next start seals what a dead process left', async (t) => {
   const first = await Scene.open();
@@ -43,6 +46,73 @@ t.test('it is told by what became of its session meanwhile', async (t) => {
   await second.host.sessions.read(second.workspaceId, brief.id);
   t.match((await second.transcript(brief.id)).at(-1), { status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
   t.match((await second.store.session(second.workspaceId, brief.id))!.record.machine, { state: 'expired', context: { endedAt: brief.expiresAt } });
+});
+
+/** Two processes that share a store, and how the first of them dies: nothing it sends arrives any more. */
+async function two(): Promise<{ one: Scene; other: Scene; die(): void }> {
+  const made = await Scene.open();
+  let dead = false;
+  const steps = ['appendOutput', 'renewTurn', 'finishTurn', 'session', 'requestStop', 'orphans', 'ping', 'sweep'] as const;
+  const away = (name: (typeof steps)[number]) => (...given: unknown[]) => {
+    if (dead) return Promise.reject(new StoreUnavailable('dead'));
+    return (made.store[name] as (...given: unknown[]) => unknown)(...given);
+  };
+  const shared = { leaseMs: limits.leaseMs };
+  const one = made.beside(withSteps(made.store, { ...shared, ...Object.fromEntries(steps.map((name) => [name, away(name)])) }));
+  const other = made.beside(withSteps(made.store, shared));
+  return {
+    one,
+    other,
+    die() {
+      dead = true;
+      one.host.close();
+    },
+  };
+}
+
+/** Time passes in steps that let what fell due happen. */
+async function pass(scene: Scene, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 50) {
+    scene.clock.advance(Math.min(left, 50));
+    await turnOfTheLoop();
+  }
+}
+
+t.test('an abort of a turn whose process has died is an abort, and waits for no lease', async (t) => {
+  const { one, other, die } = await two();
+  const { id } = await one.session();
+  const { runner } = await one.streaming(id);
+  die();
+  let aborted = false;
+  const aborting = other.host.sessions.abort(await other.actor(id), runner.turnId).then(() => (aborted = true));
+  await pass(other, limits.stopMs);
+  t.equal(aborted, false, 'its owner may live');
+  await pass(other, 200);
+  t.equal(aborted, true);
+  await aborting;
+  t.match((await other.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'aborted', errorCode: null });
+  t.match(await other.store.turn(other.workspaceId, id, runner.turnId), { status: 'aborted', stopReason: 'aborted', errorCode: null });
+  t.equal(await other.state(id), 'open');
+  await pass(other, limits.leaseMs);
+  other.host.close();
+});
+
+t.test('a turn whose process has died does not outlive its session by its lease', async (t) => {
+  for (const lastMs of [limits.leaseMs - 500, 1000, 100]) {
+    const { one, other, die } = await two();
+    await other.host.start();
+    const { id, expiresAt } = await one.session({ maxCallSeconds: 10 });
+    await pass(one, expiresAt * 1000 - one.clock.now() - lastMs);
+    await one.streaming(id);
+    die();
+    await pass(other, lastMs);
+    t.equal(await other.state(id), 'streaming');
+    await pass(other, limits.stopMs + limits.orphansMs + 100);
+    t.match((await other.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
+    t.match((await other.store.session(other.workspaceId, id))!.record.machine, { state: 'expired', context: { endedAt: expiresAt } });
+    await pass(other, limits.leaseMs);
+    other.host.close();
+  }
 });
 
 t.test('another process\' living turn is left alone until its lease has run out', async (t) => {

@@ -216,12 +216,13 @@ t.test('a workspace that is removed takes its turns along', async (t) => {
 
 t.test('an abort of a turn that another process will not stop is no success', async (t) => {
   const one = await Scene.open();
-  const two = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs }));
+  // It renews its lease all the while.
+  const two = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs, seizeTurn: async () => null }));
   const { id } = await one.session();
   const talk = await one.streaming(id);
   const actor = await two.actor(id);
   const aborting = two.host.sessions.abort(actor, talk.runner.turnId).then(() => 'aborted', (error: Error) => error);
-  for (let waited = 0; waited <= limits.foreignStopMs; waited += limits.foreignPollMs) {
+  for (let waited = 0; waited <= limits.stopMs + limits.foreignStopMs + 200; waited += limits.foreignPollMs) {
     await turnOfTheLoop();
     two.clock.advance(limits.foreignPollMs);
   }

@@ -99,7 +99,7 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await speaking.append(0, 'So far 👋');
   await speaking.append(8, ', so good');
   const stopped = await scene.streaming({}, { channel: 'link' });
-  await store.requestStop(stopped.place, 'expired');
+  await store.requestStop(stopped.place, 'expired', nowMs + 600_000, nowMs);
   const orphan = await scene.streaming({ leaseUntilMs: nowMs });
   await orphan.append(0, 'cut');
   await store.seizeTurn(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);

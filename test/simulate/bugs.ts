@@ -1,4 +1,5 @@
 /** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
+import { limits } from '../../src/limits.ts';
 import type { Fence } from '../../src/store.ts';
 import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
@@ -176,6 +177,23 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
         const { machine } = found?.record ?? {};
         return found && { ...found, record: { ...found.record, expiresAt: 1e10, machine: { ...machine, context: { ...machine.context, expiresAt: 1e10 } } } };
       },
+    }),
+  }),
+  'a stop that was asked for is forgotten with the process': () => ({
+    mode: 'shared',
+    breaks: ['stops'],
+    steps: inSteps({
+      seizeTurn: async (next, args) => {
+        const seized = await next('seizeTurn', args);
+        return seized && { ...seized, stop: null };
+      },
+    }),
+  }),
+  'a lease that outlives its session': () => ({
+    mode: 'shared',
+    breaks: ['liveness'],
+    steps: inSteps({
+      beginTurn: (next, [step]) => next('beginTurn', [{ ...step, leaseUntilMs: step.nowMs + limits.leaseMs }]),
     }),
   }),
   'nobody may seize what a dead process left': () => ({

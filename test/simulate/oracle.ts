@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
-  AppendOutput, BeginTurn, CreateSession, Fence, FinishTurn, Key, Remembered, Session, Taken, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, BeginTurn, CreateSession, Fence, FinishTurn, Key, Remembered, Seized, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
 } from '../../src/store.ts';
 import { codePoints, indexAfter } from '../../src/text.ts';
 import type { Entry, StepEntry } from './history.ts';
@@ -22,6 +22,8 @@ export interface TurnState {
   readonly text: string;
   readonly begun: { readonly version: number; readonly fence: Fence };
   readonly finished: { readonly version: number; readonly fence: Fence } | null;
+  /** Why it was first asked to stop by another process than its owner's. */
+  readonly stop: StopRequest | null;
 }
 
 export interface SessionState {
@@ -102,6 +104,7 @@ export class Oracle {
       beginTurn: () => answer.outcome === 'begun' && this.#begin(args[0], answer),
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
+      requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
       seizeTurn: () => answer !== null && this.#seize(args[0], answer, args[2], args[3]),
       finishTurn: () => answer.outcome === 'finished' && this.#finish(args[0], answer.version),
       withdrawTurn: () => answer.outcome === 'finished' && this.#withdraw(args[0], answer.version),
@@ -178,6 +181,7 @@ export class Oracle {
       text: '',
       begun: { version: answer.version, fence: answer.fence },
       finished: null,
+      stop: null,
     });
     this.state.sessions.set(session.id, { ...moved, turnIds: [...moved.turnIds, turn.id] });
   }
@@ -212,7 +216,12 @@ export class Oracle {
     if (known !== null) this.state.turns.set(turnId, { ...known, ...this.#prolonged(known, untilMs) });
   }
 
-  #seize({ turnId }: TurnPlace, fence: Fence, untilMs: number, nowMs: number): void {
+  #stop({ turnId }: TurnPlace, reason: StopRequest, untilMs: number): void {
+    const known = this.state.turns.get(turnId)!;
+    this.state.turns.set(turnId, { ...known, stop: known.stop ?? reason, leaseUntilMs: Math.min(known.leaseUntilMs, untilMs) });
+  }
+
+  #seize({ turnId }: TurnPlace, { stop, ...fence }: Seized, untilMs: number, nowMs: number): void {
     const known = this.state.turns.get(turnId);
     if (known === undefined || known.finished !== null) return this.#fault('one writer', `${brief(fence)} seized ${turnId}, which is over`);
     if (same(known.fence, fence)) return;
@@ -231,6 +240,8 @@ export class Oracle {
     if (known === null) return;
     const text = this.#longer(known, tail.position, tail.text);
     this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
+    // Whoever seals a dead process's turn says what became of it; its owner may have been told otherwise by its own clock.
+    if (known.stop !== null && fence.epoch > 1 && turn.stopReason !== known.stop) this.#fault('stops', `${turn.id} was to be ${known.stop} and is ${turn.stopReason}`);
     this.#move(session, version, moved, 'finished');
     if (activeTurnOf(session) !== null) this.#fault('states', `${session.id} has a turn that is finished`);
   }

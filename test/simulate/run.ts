@@ -84,6 +84,8 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
     assistantIds.push(id);
     await store.catalog.create('assistant', assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null));
   }
+  const briefId = ids.make('asst');
+  await store.catalog.create('assistant', assistant(briefId, workspaceId, 10, null));
   const keys = [];
   for (const requests of [random.between(5, 100), random.between(20, 200), 10_000]) {
     const { publicId, text, digest } = makeKey(ids);
@@ -93,7 +95,7 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
     await store.catalog.create('key', { id, ...rest, machine: activeSnapshot(null) });
     keys.push({ id, text });
   }
-  return { workspaceId, turnsInFlightMax, assistantIds, keys };
+  return { workspaceId, turnsInFlightMax, assistantIds, briefId, keys };
 }
 
 function assistant(id: string, workspaceId: string, maxCallSeconds: number, greeting: string | null): Assistant {
@@ -104,7 +106,7 @@ function assistant(id: string, workspaceId: string, maxCallSeconds: number, gree
 }
 
 async function live(world: World): Promise<void> {
-  const { scheduler, hosts, seeds, weather, history } = world;
+  const { scheduler, hosts, seeds, weather, history, mode } = world;
   const { random } = scheduler;
   await Promise.all(hosts.map((host) => host.start()));
   const gossip = new Gossip();
@@ -122,6 +124,7 @@ async function live(world: World): Promise<void> {
   await scheduler.sleep(70_000);
   await probe(world, gossip);
   await scheduler.sleep(10_000);
+  if (mode !== 'embedded') await outlive(world, gossip);
   await bereave(world, gossip);
   await scheduler.sleep(10_000);
 }
@@ -158,6 +161,27 @@ async function bereave(world: World, gossip: Gossip): Promise<void> {
   await scheduler.sleep(mode === 'embedded' ? 1000 : limits.leaseMs + 1000);
   const session = await (mode === 'embedded' ? host.store! : world.server.store).session(seeds.workspaceId, sessionId);
   if (session?.record.machine.state !== 'open') history.wrong.push(`liveness: the session of a turn whose process died is ${session?.record.machine.state}`);
+  await host.start();
+}
+
+/** A process dies with a turn shortly before its session's time is over: by when another must have cut it (promise P10). */
+async function outlive({ seeds, history, scheduler, hosts, server, ...world }: World, gossip: Gossip): Promise<void> {
+  const { random } = scheduler;
+  for (const host of hosts) host.jump(0);
+  const client = new Client({ seeds, history, scheduler, hosts, server, ...world }, gossip, seeds.keys.at(-1)!, 'probe');
+  const { id: sessionId, expires_at: expiresAt } = (await client.create(seeds.briefId)).json;
+  const until = (ms: number): Promise<void> => scheduler.sleep(expiresAt * 1000 - server.nowMs + ms);
+  const lastMs = random.between(300, 1500);
+  await until(-lastMs);
+  void client.say(sessionId);
+  await until(-random.between(0, lastMs - 200));
+  const host = hosts.find(({ name }) => name === history.asked.at(-1)!.host)!;
+  host.crash();
+  await until(limits.stopMs + limits.orphansMs + 300);
+  const session = await server.store.session(seeds.workspaceId, sessionId);
+  const { items } = await server.store.messages(seeds.workspaceId, sessionId, { limit: 1, after: null, order: 'desc' });
+  const found = `${session?.record.machine.state} with a message ${items[0]?.stopReason}`;
+  if (found !== 'expired with a message expired') history.wrong.push(`liveness: the session of a turn whose process died before its time was over is ${found}`);
   await host.start();
 }
 

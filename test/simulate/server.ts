@@ -102,6 +102,8 @@ function byServersClock(verb: string, args: readonly any[], now: number, sending
       return step.leaseUntilMs === undefined ? args : [{ ...step, leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
     case 'finishTurn':
       return [{ ...step, nowMs: now }];
+    case 'requestStop':
+      return [args[0], args[1], until(args[2], args[3]), now];
     case 'renewTurn':
       return [args[0], args[1], until(args[2], args[3]), now];
     case 'seizeTurn':

@@ -66,6 +66,8 @@ export interface Seeds {
   readonly workspaceId: string;
   readonly turnsInFlightMax: number;
   readonly assistantIds: readonly string[];
+  /** Another, whose sessions last a few seconds; clients leave it alone until all has come to rest. */
+  readonly briefId: string;
   readonly keys: readonly ClientKey[];
 }
 

@@ -41,7 +41,9 @@ const broken: Readonly<Record<string, Break>> = {
   'a request charged to the budgets that would have passed it': { of: 'take-budgets', put: [['if not refused or bucket == refused then', 'if true then']] },
   'a sweep that does not look again': { of: 'sweep-session', put: [["if redis.call('SCARD', at('flights', session)) > 0 then return 0 end", '']] },
   'a slot taken again that is somebody else\'s': { of: null, put: [['and full(slotsMax, time) then return false end', 'and false then return false end']] },
-  'a stop that is not kept': { of: 'request-stop', put: [["redis.call('HSETNX', flight, 'stop', reason)", '']] },
+  'a stop that is not kept': { of: 'request-stop', put: [["if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", '']] },
+  'a stop that cuts no lease': { of: 'request-stop', put: [['if ends < tonumber(stands[1]) then', 'if false then']] },
+  'a stop that prolongs a lease': { of: 'request-stop', put: [['if ends < tonumber(stands[1]) then', 'if true then']] },
   'a listing without the filter of status': { of: 'sessions', put: [["if status == '' then return true end", 'if true then return true end']] },
 };
 

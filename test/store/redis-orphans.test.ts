@@ -7,7 +7,7 @@ import { limits } from '../../src/limits.ts';
 import { redisStore } from '../../src/store/redis.ts';
 import type { Store, TurnPlace } from '../../src/store.ts';
 import { ManualClock } from '../model/provider.ts';
-import { ids, Scene } from './fixtures.ts';
+import { assistant, ids, Scene } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { toldTheTime } from './redis-stores.ts';
 
@@ -90,6 +90,37 @@ t.test('a turn of a dead process is found within a look of the end of its lease'
     }
   };
   await t.resolves(fc.assert(fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 4 }), run), { numRuns: 15 }));
+});
+
+t.test('a lease that is shorter than usual, or was cut, is found as soon by those who hear of it', { skip }, async (t) => {
+  const { process, pass } = await open(t);
+  await pass(0);
+  const [owner, other] = [await process('short:'), await process('short:')];
+  const scene = new Scene(owner, 0);
+  let wake = (): void => {};
+  await other.watch((notice) => void (notice.type === 'changed' && wake()));
+  /** Resolves when the other has heard what was told so far. */
+  const heard = async (): Promise<void> => {
+    const last = new Promise<void>((resolve) => (wake = resolve));
+    await owner.catalog.create('assistant', assistant(scene.workspaceId));
+    await last;
+  };
+  const leaseUntilMs = limits.leaseMs;
+  const usual = await scene.streaming({ nowMs: 0, leaseUntilMs });
+  t.same(await other.orphans(0, 1000), [], 'it has looked just now');
+  const brief = await scene.streaming({ nowMs: 0, leaseUntilMs: limits.stopMs });
+  await heard();
+  await pass(limits.stopMs);
+  t.same(await other.orphans(0, 1000), [brief.place]);
+  await other.seizeTurn(brief.place, 'x', 10 * 60_000, 0);
+  await owner.renewTurn(usual.place, usual.fence, leaseUntilMs, 0);
+  await owner.requestStop(usual.place, 'aborted', limits.stopMs, 0);
+  await heard();
+  await pass(limits.stopMs - 1);
+  t.same(await other.orphans(0, 1000), []);
+  await pass(1);
+  t.same(await other.orphans(0, 1000), [usual.place]);
+  t.same(await owner.orphans(0, 1000), [usual.place], 'and by whoever asked');
 });
 
 t.test('where no turn is begun Redis is asked next to nothing', { skip }, async (t) => {

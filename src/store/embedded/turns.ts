@@ -2,7 +2,7 @@
 import { secondsOf } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Renewed, StopRequest, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Renewed, Seized, StopRequest, Turn, TurnPlace, WithdrawTurn,
 } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
@@ -109,12 +109,15 @@ export class Turns {
     });
   }
 
-  async requestStop(place: TurnPlace, reason: StopRequest): Promise<boolean> {
+  async requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
     const stop = await this.#ledger.step((draft) => {
+      this.#told(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
-      if (!flight.row.stop) this.#change(draft, flight, { stop: reason });
-      return flight.row.stop ?? reason;
+      const { row } = flight;
+      const asked = row.stop ?? reason;
+      if (asked !== row.stop || leaseUntilMs < row.leaseUntilMs) this.#change(draft, flight, { stop: asked, leaseUntilMs: Math.min(row.leaseUntilMs, leaseUntilMs) });
+      return asked;
     });
     if (stop !== null) {
       const { workspaceId, sessionId, turnId } = place;
@@ -181,18 +184,19 @@ export class Turns {
     return answer;
   }
 
-  seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null> {
+  seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Seized | null> {
     return this.#ledger.step((draft) => {
       this.#told(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
       // Sent a second time, it answers as the first time.
-      if (row.fence.epoch > 1 && row.fence.owner === owner && row.leaseUntilMs === leaseUntilMs) return row.fence;
+      const stop = row.stop ?? null;
+      if (row.fence.epoch > 1 && row.fence.owner === owner && row.leaseUntilMs === leaseUntilMs) return { ...row.fence, stop };
       if (row.leaseUntilMs > nowMs) return null;
       const fence = { epoch: row.fence.epoch + 1, owner };
       this.#change(draft, flight, { fence, leaseUntilMs, slotUntilMs: 0 });
-      return fence;
+      return { ...fence, stop };
     });
   }
 

@@ -1,7 +1,8 @@
--- Session, turn, both messages, the workspace's slot and the memory of the request, at once or not at all.
+-- Session, turn, both messages, the workspace's slot and the memory of the request, at once or not at all. A lease shorter
+-- than usual comes with the workspace's id: who looks for leases that ran out must hear of it.
 local session, turn, owner, version, lease, slots_max = unpack(ARGV, 1, 6)
 local record, active, expires, state, turn_record, index = unpack(ARGV, 7, 12)
-local user, content, points, assistant, memory, memory_record, result, lasts = unpack(ARGV, 13, 20)
+local user, content, points, assistant, memory, memory_record, result, lasts, short = unpack(ARGV, 13, 21)
 local begun = redis.call('HGET', at('turns', session), turn .. '/begun')
 if begun then
   local epoch, first, moved = begun:match('^(%d+) (%S+) (%d+)$')
@@ -29,4 +30,5 @@ if memory ~= '' then
   redis.call('HSET', flight, 'memory', memory)
   remember(memory, memory_record, result, lasts)
 end
+if short then publish({ type = 'turn.leased', workspaceId = short, leaseMs = tonumber(lease) }) end
 return { 'begun', moved, 1 }

@@ -2,18 +2,28 @@
 import type { Notice } from '../../store.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
+import type { RedisOrphans } from './orphans.ts';
+
+/** As published. A lease that was given for less than usual, or cut, is for the store itself to hear. */
+type Published = (Notice | { readonly type: 'turn.leased'; readonly workspaceId: string }) & { readonly leaseMs?: number };
 
 export class RedisNotices {
   readonly #link: Link;
   readonly #roots: Roots;
+  readonly #orphans: RedisOrphans;
 
-  constructor(link: Link, roots: Roots) {
+  constructor(link: Link, roots: Roots, orphans: RedisOrphans) {
     this.#link = link;
     this.#roots = roots;
+    this.#orphans = orphans;
   }
 
   watch(listener: (notice: Notice) => void): Promise<() => Promise<void>> {
-    const heard = (text: string): void => listener(JSON.parse(text) as Notice);
+    const heard = (text: string): void => {
+      const { leaseMs, ...notice } = JSON.parse(text) as Published;
+      if (leaseMs !== undefined && 'workspaceId' in notice) this.#orphans.leased(notice.workspaceId, leaseMs);
+      if (notice.type !== 'turn.leased') listener(notice as Notice);
+    };
     return this.#link.subscribe(this.#roots.notices, heard, () => listener({ type: 'missed' }));
   }
 }

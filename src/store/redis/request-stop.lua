@@ -1,7 +1,15 @@
--- A stop asked for, kept with the turn for its owner and told to all at once. The first reason stands.
-local session, turn, reason, workspace_id, session_id, turn_id = unpack(ARGV)
+-- A stop asked for, kept with the turn for its owner and told to all at once; the lease is cut. The first reason stands.
+local session, turn, reason, lease, workspace_id, session_id, turn_id = unpack(ARGV)
 local flight = at('flight', session, turn)
-if redis.call('EXISTS', flight) == 0 then return 0 end
-redis.call('HSETNX', flight, 'stop', reason)
-publish({ type = 'turn.stop', workspaceId = workspace_id, sessionId = session_id, turnId = turn_id, reason = redis.call('HGET', flight, 'stop') })
+local stands = redis.call('HMGET', flight, 'lease', 'stop')
+if not stands[1] then return 0 end
+local ends = now() + lease
+if ends < tonumber(stands[1]) then
+  redis.call('HSET', flight, 'lease', int(ends))
+  redis.call('ZADD', at('leases'), int(ends), session .. '/' .. turn)
+end
+if not stands[2] then redis.call('HSET', flight, 'stop', reason) end
+local notice = { type = 'turn.stop', workspaceId = workspace_id, sessionId = session_id, turnId = turn_id, reason = stands[2] or reason }
+notice.leaseMs = tonumber(lease)
+publish(notice)
 return 1

@@ -1,13 +1,13 @@
--- A turn whose lease has run out, taken over: it is sealed and not run, so it needs no slot.
+-- A turn whose lease has run out, taken over: it is sealed and not run, so it needs no slot. Its new epoch, and the stop asked for.
 local session, turn, owner, lease, token = unpack(ARGV)
 local flight = at('flight', session, turn)
-local stands = redis.call('HMGET', flight, 'epoch', 'owner', 'lease', 'seizure')
+local stands = redis.call('HMGET', flight, 'epoch', 'owner', 'lease', 'seizure', 'stop')
 if not stands[1] then return false end
-if stands[2] == owner and stands[4] == token then return tonumber(stands[1]) end
+if stands[2] == owner and stands[4] == token then return { tonumber(stands[1]), stands[5] } end
 local time = now()
 if tonumber(stands[3]) > time then return false end
 local epoch, ends = stands[1] + 1, int(time + lease)
 redis.call('HSET', flight, 'epoch', epoch, 'owner', owner, 'lease', ends, 'seizure', token)
 redis.call('HDEL', flight, 'slotsMax')
 redis.call('ZADD', at('leases'), ends, session .. '/' .. turn)
-return epoch
+return { epoch, stands[5] }

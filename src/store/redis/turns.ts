@@ -1,8 +1,9 @@
 /** A turn's steps. A lease is given to Redis as a duration: when it ends is for Redis's clock to say. */
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Renewed, StopRequest, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Renewed, Seized, StopRequest, Turn, TurnPlace, WithdrawTurn,
 } from '../../store.ts';
 import type { Clock } from '../../clock.ts';
+import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
@@ -50,6 +51,7 @@ export class RedisTurns {
       ...messageFields(step.userMessage),
       messageRecord(step.assistantMessage),
       ...memoryFields(session.workspaceId, step.remember, nowMs),
+      ...(step.leaseUntilMs - nowMs < limits.leaseMs ? [session.workspaceId] : []),
     )) as Reply[];
     const told = textOf(outcome) as BegunTurn['outcome'];
     this.#orphans.leased(session.workspaceId, step.leaseUntilMs - nowMs);
@@ -71,9 +73,11 @@ export class RedisTurns {
     return stop === undefined || stop === null ? (textOf(outcome) as 'renewed' | 'fenced') : { stop: textOf(stop) as StopRequest };
   }
 
-  async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest): Promise<boolean> {
-    const ids = [workspaceId, sessionId, turnId];
-    return (await this.#link.run('request-stop', this.#roots.workspace(workspaceId), part(sessionId), part(turnId), reason, ...ids)) === 1;
+  async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
+    const given = [part(sessionId), part(turnId), reason, leaseUntilMs - nowMs, workspaceId, sessionId, turnId];
+    const inFlight = (await this.#link.run('request-stop', this.#roots.workspace(workspaceId), ...given)) === 1;
+    if (inFlight) this.#orphans.leased(workspaceId, leaseUntilMs - nowMs);
+    return inFlight;
   }
 
   async finish(step: FinishTurn): Promise<Finished> {
@@ -101,11 +105,13 @@ export class RedisTurns {
     return finished(outcome, moved);
   }
 
-  async seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Fence | null> {
+  async seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Seized | null> {
     const root = this.#roots.workspace(place.workspaceId);
     this.#orphans.leased(place.workspaceId, leaseUntilMs - nowMs);
-    const epoch = await this.#link.run('seize-turn', root, part(place.sessionId), part(place.turnId), owner, leaseUntilMs - nowMs, leaseUntilMs);
-    return epoch === null ? null : { epoch: epoch as number, owner };
+    const seized = await this.#link.run('seize-turn', root, part(place.sessionId), part(place.turnId), owner, leaseUntilMs - nowMs, leaseUntilMs);
+    if (seized === null) return null;
+    const [epoch, stop] = seized as Reply[];
+    return { epoch: epoch as number, owner, stop: stop === null ? null : (textOf(stop) as StopRequest) };
   }
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {

@@ -81,16 +81,41 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
       equal(await turn.append(0, 'a'), 'stored');
-      equal(await store.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted'), false);
-      equal(await store.requestStop(turn.place, 'aborted'), true);
-      equal(await store.requestStop(turn.place, 'expired'), true);
+      equal(await store.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted', nowMs + 600_000, nowMs), false);
+      equal(await store.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), true);
+      equal(await store.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs), true);
       deepEqual(await turn.append(1, 'b'), { stop: 'aborted' }, 'the first reason stands');
       deepEqual(await store.renewTurn(turn.place, turn.fence, nowMs + 60_000, nowMs), { stop: 'aborted' });
       equal(await turn.append(2, 'c', { ...turn.fence, owner: 'x' }), 'fenced');
       equal(await store.output(turn.place), 'ab');
       equal(await store.turnsInFlight(workspaceId), 1);
       equal((await store.finishTurn(turn.finishStep())).outcome, 'finished');
-      equal(await store.requestStop(turn.place, 'aborted'), false);
+      equal(await store.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), false);
+    },
+  },
+  {
+    name: 'who asks a turn to stop leaves its owner only so long, and whoever seizes it then is told of it',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const turn = await scene.streaming();
+      const until = nowMs + 600_000;
+      const orphans = async () => (await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
+      await store.requestStop(turn.place, 'aborted', until, nowMs);
+      equal(await store.seizeTurn(turn.place, 'reaper', until, nowMs), null);
+      await store.requestStop(turn.place, 'expired', nowMs - 1, nowMs);
+      deepEqual(await orphans(), [turn.place]);
+      deepEqual(await store.renewTurn(turn.place, turn.fence, until, nowMs), { stop: 'aborted' }, 'an owner that lives may renew it');
+      equal(await store.seizeTurn(turn.place, 'reaper', until, nowMs), null);
+      await store.requestStop(turn.place, 'aborted', nowMs - 1, nowMs);
+      await store.requestStop(turn.place, 'aborted', until, nowMs);
+      deepEqual(await orphans(), [turn.place], 'nobody but the owner prolongs it');
+      equal(await store.turnsInFlight(workspaceId), 1, 'its slot is its own until it is sealed');
+      const seized = await store.seizeTurn(turn.place, 'reaper', until, nowMs);
+      deepEqual(seized, { epoch: 2, owner: 'reaper', stop: 'aborted' });
+      deepEqual(await store.seizeTurn(turn.place, 'reaper', until, nowMs), seized, 'sent again');
+      equal(await turn.append(0, 'late'), 'fenced');
+      const other = await scene.streaming({ leaseUntilMs: nowMs - 1 });
+      equal((await store.seizeTurn(other.place, 'reaper', until, nowMs))!.stop, null);
     },
   },
   {
@@ -128,12 +153,12 @@ export const ownershipCases: readonly Case[] = [
   {
     name: 'who watches hears of stops and of what the console changed, until it stops',
     async run(scene) {
-      const { store, workspaceId } = scene;
+      const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
       const watch = await heard(store);
       const short = await heard(store);
       await short.stop();
-      await store.requestStop(turn.place, 'expired');
+      await store.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs);
       deepEqual(await watch.next(), { type: 'turn.stop', ...turn.place, reason: 'expired' });
       const record = key(workspaceId);
       await store.catalog.create('key', record);
