@@ -45,6 +45,8 @@ export interface Outlet {
   onDrain(callback: () => void): void;
   /** Ends the answer, after a last piece if there is one. The connection stays usable. */
   end(piece?: string): void;
+  /** Breaks the connection: there is no rest of the answer, and the client must not take what it has for all. */
+  cut(): void;
 }
 
 /** A request to become a WebSocket: accepted, or answered like any other request. */

@@ -39,7 +39,9 @@ export const limits = {
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
   outputCharactersMax: 200_000,
-  transcriptCharactersMax: 256 * 1024, // of one page, as strings count; it waits whole for a slow reader
+  answerBytesMax: 240 * 1024, // of a list's items; an answer that is no stream waits whole for a slow reader
+  flowingCharacters: 16 * 1024, // code points of a long answer that are made at a time, six bytes each at most
+  flowingBuckets: 300, // the same of usage, 220 bytes each at most
   pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
   paceMs: 10, // between two beats; the clock's tick makes it up to 20 more
   crowdedPiecesPerSecond: 20_000, // above it a beat takes longer

@@ -7,7 +7,7 @@ import type { Services } from '../services.ts';
 import type { Assistant, Credential, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../store.ts';
 import { consoleAssistantView } from '../views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../wire.ts';
-import type { PageFields } from '../handlers/common.ts';
+import type { PageFields } from '../handlers/lists.ts';
 import { listRecords, noContent, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const unknown = () => new Failure('assistant_not_found');

@@ -1,7 +1,7 @@
 /** What the console's handlers share. */
 import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { list, pageRequest, type PageFields } from '../handlers/common.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { OperatorCaller, Reply, Request } from '../request.ts';
 import type { CatalogKind, CatalogRecords, Workspace } from '../store.ts';
 
@@ -26,8 +26,7 @@ export async function listRecords<K extends CatalogKind>(
   view: (record: CatalogRecords[K]) => unknown,
 ): Promise<Reply> {
   const workspaceId = kind === 'workspace' ? '' : (await reachWorkspace(request)).id;
-  const page = pageRequest(request.query, 'desc');
-  return list(await request.services.store.catalog.list(kind, workspaceId, page), view);
+  return list(pageRequest(request.query, 'desc'), (page) => request.services.store.catalog.list(kind, workspaceId, page), view);
 }
 
 /** Unwraps what a change or a look-up found. */

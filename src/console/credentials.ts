@@ -1,6 +1,6 @@
 /** `/console/api/workspaces/{w}/credentials`: a secret goes in and never comes out again. */
 import { Failure } from '../errors.ts';
-import type { PageFields } from '../handlers/common.ts';
+import type { PageFields } from '../handlers/lists.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import { StoreUnavailable, type Credential } from '../store.ts';

@@ -7,7 +7,7 @@ import type { Services } from '../services.ts';
 import type { Key, KeyLimits } from '../store.ts';
 import { keyView } from '../views.ts';
 import type { KeyBody } from '../wire.ts';
-import type { PageFields } from '../handlers/common.ts';
+import type { PageFields } from '../handlers/lists.ts';
 import { listRecords, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const defaultLimits: KeyLimits = {

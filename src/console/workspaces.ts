@@ -1,8 +1,10 @@
 /** `/console/api/workspaces` and what is read of one: its sessions and its usage. */
 import { Failure } from '../errors.ts';
+import { retainedSession } from '../handlers/common.ts';
+import type { PageFields } from '../handlers/lists.ts';
 import { listedSessions, type SessionsQuery } from '../handlers/sessions.ts';
+import { transcriptPage } from '../handlers/transcript.ts';
 import { usageReply, usageWindow, type UsageFields } from '../handlers/usage.ts';
-import { retainedSession, transcriptPage, type PageFields } from '../handlers/common.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Session, Workspace } from '../store.ts';

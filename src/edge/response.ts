@@ -21,4 +21,5 @@ export const silentOutlet = (takes: boolean): Outlet => ({
   write: () => takes,
   onDrain: () => {},
   end: () => {},
+  cut: () => {},
 });

@@ -4,15 +4,14 @@ import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Assistant, Page, PageRequest } from '../store.ts';
 import { assistantView } from '../views.ts';
-import { list, pageRequest, reachAssistant, type PageFields } from './common.ts';
+import { reachAssistant } from './common.ts';
+import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function listAssistants({ caller, query, services }: Request<KeyCaller, PageFields>): Promise<Reply> {
-  const page = pageRequest(query, 'desc');
-  const found =
-    caller.assistantIds === null
-      ? await services.store.catalog.list('assistant', caller.workspaceId, page)
-      : await reachable(caller.workspaceId, caller.assistantIds, page, services);
-  return list(found, assistantView);
+  const { workspaceId, assistantIds } = caller;
+  const read = (page: PageRequest) =>
+    assistantIds === null ? services.store.catalog.list('assistant', workspaceId, page) : reachable(workspaceId, assistantIds, page, services);
+  return list(pageRequest(query, 'desc'), read, assistantView);
 }
 
 /** A page of the assistants that a restricted key names; those that no longer exist are left out. */

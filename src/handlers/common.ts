@@ -1,39 +1,11 @@
-/** What several handlers need: reaching a resource, and answering with lists. */
+/** What several handlers need: reaching a resource. */
 import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
-import type { KeyCaller, Reply, Request } from '../request.ts';
+import type { KeyCaller, Request } from '../request.ts';
 import type { Services } from '../services.ts';
-import type { Assistant, Page, PageRequest, Session } from '../store.ts';
-import { messageView } from '../views.ts';
-
-export interface PageFields {
-  readonly limit?: number;
-  readonly after?: string;
-  readonly order?: string;
-}
-
-/** The page that a query asks for. */
-export const pageRequest = (query: PageFields, order: 'asc' | 'desc'): PageRequest => ({
-  limit: query.limit ?? limits.listDefault,
-  after: query.after ?? null,
-  order: query.order === 'asc' || query.order === 'desc' ? query.order : order,
-});
-
-export const list = <T>(page: Page<T>, view: (item: T) => unknown): Reply => ({
-  status: 200,
-  json: { object: 'list', data: page.items.map(view), has_more: page.next !== null, next_cursor: page.next },
-});
-
-/** A page of a transcript: of long messages fewer than were asked for, but one at least, since a slow reader holds all of an answer in memory. */
-export async function transcriptPage(workspaceId: string, sessionId: string, query: PageFields, { store }: Services): Promise<Reply> {
-  const wanted = pageRequest(query, 'asc');
-  const page = await store.messages(workspaceId, sessionId, wanted);
-  let characters = 0;
-  const fitting = page.items.findIndex(({ content }, index) => (characters += content.length) > limits.transcriptCharactersMax && index > 0);
-  return list(fitting < 0 ? page : await store.messages(workspaceId, sessionId, { ...wanted, limit: fitting }), messageView);
-}
+import type { Assistant, Session } from '../store.ts';
 
 export const mayUse = (caller: KeyCaller, assistantId: string): boolean => caller.assistantIds?.includes(assistantId) ?? true;
 

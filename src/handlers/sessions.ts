@@ -5,8 +5,9 @@ import type { Services } from '../services.ts';
 import type { Session, SessionFilter, VisitorField } from '../store.ts';
 import { sessionView } from '../views.ts';
 import type { CreateSessionBody } from '../wire.ts';
-import { list, listedAssistants, pageRequest, reachAssistant, reachSession, retainedSince, type PageFields } from './common.ts';
+import { listedAssistants, reachAssistant, reachSession, retainedSince } from './common.ts';
 import { idempotencyOf } from './idempotency.ts';
+import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function createSession(request: Request<KeyCaller, unknown, CreateSessionBody>): Promise<Reply> {
   const { caller, body, services } = request;
@@ -71,19 +72,14 @@ export async function listedSessions(
   query: SessionsQuery,
   services: Services,
 ): Promise<Reply> {
-  const page = pageRequest(query, 'desc');
   const now = services.clock.now();
-  const found = await services.store.sessions(
-    workspaceId,
-    {
-      assistantIds,
-      status: (query.status ?? null) as SessionFilter['status'],
-      activeSince: await retainedSince(workspaceId, services),
-      now: Math.floor(now / 1000),
-    },
-    page,
-  );
-  return list(found, (session) => sessionView(session, now));
+  const filter: SessionFilter = {
+    assistantIds,
+    status: (query.status ?? null) as SessionFilter['status'],
+    activeSince: await retainedSince(workspaceId, services),
+    now: Math.floor(now / 1000),
+  };
+  return list(pageRequest(query, 'desc'), (page) => services.store.sessions(workspaceId, filter, page), (session) => sessionView(session, now));
 }
 
 export async function getSession(request: Request<KeyCaller>): Promise<Reply> {

@@ -4,9 +4,11 @@ import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
-import type { UsageCounts } from '../store.ts';
+import type { UsageBucket, UsageCounts } from '../store.ts';
 import { usageCountsView } from '../views.ts';
 import { listedAssistants } from './common.ts';
+import { flowing } from './flowing.ts';
+import { jsonHeaders } from './lists.ts';
 
 export interface UsageFields {
   readonly start?: number;
@@ -50,9 +52,41 @@ export async function usageReply(
   { start, end, bucket }: UsageWindow,
   services: Services,
 ): Promise<Reply> {
-  const buckets = await services.store.usage(workspaceId, { assistantIds, start, end, bucketSeconds: bucket === 'hour' ? 3600 : daySeconds });
-  const data = buckets.map((counts) => ({ start: counts.start, ...usageCountsView(counts) }));
-  return { status: 200, json: { object: 'usage', start, end, bucket, data, totals: usageCountsView(totalsOf(buckets)) } };
+  const bucketSeconds = bucket === 'hour' ? 3600 : daySeconds;
+  const head = JSON.stringify({ object: 'usage', start, end, bucket }).slice(0, -1);
+  const parts = partsOf(start, end, bucketSeconds);
+  const pieces = piecesOf(head, parts, (from, to) => services.store.usage(workspaceId, { assistantIds, start: from, end: to, bucketSeconds }));
+  if (parts.length > 1) return flowing(pieces);
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return { status: 200, headers: jsonHeaders, text };
+}
+
+/** The window in parts of `flowingBuckets` each. */
+function partsOf(start: number, end: number, bucketSeconds: number): [from: number, to: number][] {
+  const parts: [number, number][] = [];
+  for (let from = start; from < end || parts.length === 0; ) {
+    const to = Math.min(end, from - (from % bucketSeconds) + limits.flowingBuckets * bucketSeconds);
+    parts.push([from, to]);
+    from = to;
+  }
+  return parts;
+}
+
+async function* piecesOf(
+  head: string,
+  parts: readonly (readonly [from: number, to: number])[],
+  read: (from: number, to: number) => Promise<UsageBucket[]>,
+): AsyncGenerator<string, void> {
+  let totals = none;
+  let before = `${head},"data":[`;
+  for (const [from, to] of parts) {
+    const buckets = await read(from, to);
+    totals = sumOf(totals, buckets);
+    yield before + buckets.map((counts) => JSON.stringify({ start: counts.start, ...usageCountsView(counts) })).join(',');
+    before = ',';
+  }
+  yield `],"totals":${JSON.stringify(usageCountsView(totals))}}`;
 }
 
 const none: UsageCounts = {
@@ -65,7 +99,7 @@ const none: UsageCounts = {
   transcriptionSeconds: 0,
 };
 
-function totalsOf(buckets: readonly UsageCounts[]): UsageCounts {
+function sumOf(before: UsageCounts, buckets: readonly UsageCounts[]): UsageCounts {
   const names = Object.keys(none) as (keyof UsageCounts)[];
-  return Object.fromEntries(names.map((name) => [name, buckets.reduce((sum, bucket) => sum + bucket[name], 0)])) as unknown as UsageCounts;
+  return Object.fromEntries(names.map((name) => [name, buckets.reduce((sum, bucket) => sum + bucket[name], before[name])])) as unknown as UsageCounts;
 }

@@ -75,6 +75,10 @@ function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, 
       outlet.end(piece);
       done();
     },
+    cut: () => {
+      outlet.cut();
+      done();
+    },
   };
   reply.stream(watched, (callback) => exchange.onGone(callback));
   exchange.onGone(done);

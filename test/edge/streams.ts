@@ -64,6 +64,28 @@ async function streamsAndTheirConnections(t: Test, open: OpenEdge): Promise<void
 }
 
 async function streamsAndTheirClients(t: Test, open: OpenEdge): Promise<void> {
+  await t.test('an answer that is cut has no end', async (t) => {
+    const gone = gate();
+    const { port } = await serve(t, open, {
+      exchange: (exchange) => {
+        exchange.onGone(() => gone.open());
+        const outlet = exchange.stream(200, {});
+        if (exchange.path === '/over') outlet.end('whole');
+        else outlet.write('half');
+        outlet.cut();
+        outlet.end('nothing');
+      },
+    });
+    const client = new RawClient(port);
+    await client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await Promise.all([client.closed, gone.promise]);
+    t.notMatch(client.text, /\r\n0\r\n/);
+    const other = new RawClient(port);
+    await other.send('GET /over HTTP/1.1\r\nHost: x\r\n\r\n');
+    await other.until(/whole(?:\r\n0\r\n\r\n)?$/);
+    other.destroy();
+  });
+
   await t.test('pipelined requests are answered in order, or the connection is closed', async (t) => {
     const outlets: Outlet[] = [];
     const first = gate();

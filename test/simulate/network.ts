@@ -94,6 +94,7 @@ export class Connection implements Exchange {
         write(piece ?? '');
         this.#send(() => this.#end());
       },
+      cut: () => this.cut(),
     };
   }
 

@@ -91,6 +91,10 @@ class NodeOutlet implements Outlet {
     this.#exchange.awaitReader();
   }
 
+  cut(): void {
+    if (!this.#ended) this.#exchange.cut();
+  }
+
   #drained(): void {
     this.#told = false;
     if (!this.#ended) this.#exchange.forgetReader();

@@ -115,6 +115,10 @@ class UwsOutlet implements Outlet {
     else this.#finish(piece);
   }
 
+  cut(): void {
+    if (!this.#ended) this.#exchange.cut();
+  }
+
   #take(piece: string | Uint8Array): void {
     if (this.#blocked) {
       this.#wait(Buffer.from(piece));

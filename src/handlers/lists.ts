@@ -1,0 +1,71 @@
+/** Answers with lists. No page is longer than `answerBytesMax`: an answer that is no stream waits whole for its reader, however slow that is. */
+import { limits } from '../limits.ts';
+import type { Reply } from '../request.ts';
+import type { Page, PageRequest } from '../store.ts';
+
+export interface PageFields {
+  readonly limit?: number;
+  readonly after?: string;
+  readonly order?: string;
+}
+
+/** The page that a query asks for. */
+export const pageRequest = (query: PageFields, order: 'asc' | 'desc'): PageRequest => ({
+  limit: query.limit ?? limits.listDefault,
+  after: query.after ?? null,
+  order: query.order === 'asc' || query.order === 'desc' ? query.order : order,
+});
+
+/** A page as it goes out: each item in JSON. */
+export interface WrittenPage<T> {
+  readonly items: readonly T[];
+  readonly texts: readonly string[];
+  readonly next: string | null;
+}
+
+export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+
+/** The page asked for; of long items fewer than were asked for, but one at least. What is read at a time is bounded as well. */
+export async function writtenPage<T>(
+  wanted: PageRequest,
+  read: (page: PageRequest) => Page<T> | Promise<Page<T>>,
+  view: (item: T) => unknown,
+): Promise<WrittenPage<T>> {
+  const items: T[] = [];
+  const texts: string[] = [];
+  let bytes = 0;
+  for (let after = wanted.after; ; ) {
+    const limit = Math.min(wanted.limit - texts.length, limits.listDefault);
+    const page = await read({ ...wanted, after, limit });
+    const fresh = page.items.map((item) => JSON.stringify(view(item)));
+    const fitting = fresh.findIndex((text, index) => (bytes += Buffer.byteLength(text)) > limits.answerBytesMax && texts.length + index > 0);
+    if (fitting >= 0) {
+      // Where nothing of this reading fits, the page ends where the one before did.
+      const next = fitting === 0 ? after : (await read({ ...wanted, after, limit: fitting })).next;
+      return { items: [...items, ...page.items.slice(0, fitting)], texts: [...texts, ...fresh.slice(0, fitting)], next };
+    }
+    items.push(...page.items);
+    texts.push(...fresh);
+    after = page.next;
+    if (after === null || texts.length >= wanted.limit) return { items, texts, next: after };
+  }
+}
+
+/** What comes before the items of a list, and behind them. */
+export const frameOf = (next: string | null): readonly [string, string] => [
+  '{"object":"list","data":[',
+  `],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`,
+];
+
+export function listReply({ texts, next }: WrittenPage<unknown>): Reply {
+  const [before, behind] = frameOf(next);
+  return { status: 200, headers: jsonHeaders, text: `${before}${texts.join(',')}${behind}` };
+}
+
+export async function list<T>(
+  wanted: PageRequest,
+  read: (page: PageRequest) => Page<T> | Promise<Page<T>>,
+  view: (item: T) => unknown,
+): Promise<Reply> {
+  return listReply(await writtenPage(wanted, read, view));
+}
