@@ -86,9 +86,9 @@ function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
 /** No request is charged twice, whatever became of the answers on the way. */
 function checkCharges({ takes }: Oracle, { asked }: History): string[] {
   const charged = grouped(takes, ({ keyId }) => keyId);
-  const sent = grouped(asked, ({ keyId }) => keyId ?? '');
+  const arrived = grouped(asked.filter((one) => one.arrived), ({ keyId }) => keyId ?? '');
   return [...charged].flatMap(([keyId, { length }]) => {
-    const requests = sent.get(keyId)?.length ?? 0;
+    const requests = arrived.get(keyId)?.length ?? 0;
     return length > requests ? [`limits: ${keyId} was charged ${length} times for ${requests} requests`] : [];
   });
 }

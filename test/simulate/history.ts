@@ -57,6 +57,8 @@ export interface Asked {
   stream: Stream | null;
   /** Nothing more will come. */
   over: boolean;
+  /** A process has taken it. */
+  arrived: boolean;
 }
 
 /** A call of the model, with all the text that it would have given. */

@@ -111,6 +111,7 @@ export class SimulatedHost {
     if (life === null) return connection.cut();
     this.#connections.add(connection);
     connection.gate = life.gate;
+    connection.asked.arrived = true;
     life.gate.enter(() => void life.pipeline(connection));
   }
 

@@ -183,6 +183,7 @@ export function ask(
     json: null,
     stream: null,
     over: false,
+    arrived: false,
   };
   history.asked.push(asked);
   history.note(`${client.name} asks ${host.name} ${request.method} ${request.path}?${request.query ?? ''} ${JSON.stringify(request.body ?? null)}`);
