@@ -69,9 +69,10 @@ export class EmbeddedStore implements Store {
     return this.#ledger.close();
   }
 
-  /** Writes, because a store that can only be read cannot do its work. */
-  ping(): Promise<void> {
-    return this.#ledger.step((draft) => draft.put('ping', null));
+  /** Writes, because a store that can only be read cannot do its work; and looks at what will only be written later. */
+  async ping(): Promise<void> {
+    await this.#ledger.step((draft) => draft.put('ping', null));
+    await this.#ledger.sound();
   }
 
   createSession(step: CreateSession) {

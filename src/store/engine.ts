@@ -31,6 +31,8 @@ export interface Engine {
   write(rows: Iterable<Write>): Promise<void>;
   /** Lets other work run during a long scan. */
   pause(): Promise<void>;
+  /** Of an engine that takes more than it has kept for good: rejects where it will refuse before long; resolves once that is mended. */
+  sound?(): Promise<void>;
 }
 
 /** One change after another, as one; `before` is what came earlier, undefined where nothing did. */

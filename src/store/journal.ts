@@ -129,6 +129,11 @@ export class JournaledEngine implements Engine {
     return this.#base.pause();
   }
 
+  /** Asks a database that failed again, whether anything is written or not: else nobody would learn that it is well. */
+  async sound(): Promise<void> {
+    if (this.#failed && !(await (this.#taking ?? this.#relieve()))) throw refuses();
+  }
+
   #entry([key, change]: Write): Entry {
     if (change instanceof Appended) return { key, offset: this.#waiting.lengthOf(key) ?? this.get(key)?.length ?? 0, pieces: change.pieces };
     return { key, offset: 0, pieces: change === null ? null : [change] };
@@ -148,7 +153,7 @@ export class JournaledEngine implements Engine {
     if (this.#taking !== null && this.#full(behindMax)) await this.#taking;
     while (this.#full(backlogMax)) {
       const taking = this.#taking ?? (this.#asks() ? this.#relieve() : null);
-      if (taking === null || !(await taking)) throw new Error('The database does not take what waits in the journal.');
+      if (taking === null || !(await taking)) throw refuses();
     }
   }
 
@@ -253,3 +258,5 @@ export class JournaledEngine implements Engine {
     this.#broken = new Set(broken);
   }
 }
+
+const refuses = (): Error => new Error('The database does not take what waits in the journal.');

@@ -148,6 +148,15 @@ export class Ledger {
     return this.#engine.pause();
   }
 
+  /** Rejects where decisions will fail before long (see `Engine`). */
+  async sound(): Promise<void> {
+    try {
+      await this.#engine.sound?.();
+    } catch (error) {
+      throw new StoreUnavailable('The store will not be writable before long.', { cause: error });
+    }
+  }
+
   /** Calls back just before each batch leaves, for rows that nobody waits for. */
   beforeFlush(write: (draft: Draft) => void): void {
     this.#late.push(write);

@@ -12,8 +12,10 @@ import { Appended, type Engine, type Write } from '../../src/store/engine.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { JournaledEngine, type Base } from '../../src/store/journal.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
+import { StoreUnavailable } from '../../src/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { cases, runCase } from './contract.ts';
+import { Scene } from './fixtures.ts';
 
 /** How much of a file was flushed last, by path: what no loss of power takes. */
 const onDisk = new Map<string, number>();
@@ -343,6 +345,25 @@ t.test('a database that takes nothing makes it refuse in the end, and no longer 
   await all(1);
   t.equal(readAll(run.engine).length, taken);
   await run.engine.close();
+});
+
+t.test('a database that takes nothing is told of before anything is refused, and once it takes no longer', async (t) => {
+  const { base, folder } = await opened(t);
+  const store = new EmbeddedStore(new JournaledEngine(base, folder, { flushes: false, bounds }));
+  await store.open(0);
+  await store.ping();
+  base.writesLeft = 0;
+  const scene = new Scene(store, Date.now());
+  while (await store.ping().then(() => true, () => false)) await scene.created();
+  t.ok(await scene.created(), 'steps are still taken');
+  t.ok((await store.ping().catch((error) => error)) instanceof StoreUnavailable);
+  base.writesLeft = 1;
+  await t.rejects(store.ping(), { message: /writable/ }, 'half of it is not enough');
+  base.writesLeft = Infinity;
+  await t.resolves(store.ping(), 'though nobody writes');
+  t.ok(base.get('journal-next'));
+  await scene.created();
+  await store.close();
 });
 
 t.test('a database that is behind holds the writer up and refuses nothing', async (t) => {
