@@ -1,0 +1,133 @@
+/** What earlier versions left behind is read by this one, and gone on with (promise P12). */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
+import t, { type Test } from 'tap';
+import { Host } from '../src/host.ts';
+import type { StartedTurn } from '../src/host/turns.ts';
+import type { Store } from '../src/store.ts';
+import { openVault } from '../src/vault.ts';
+import { messageView, usageCountsView } from '../src/views.ts';
+import { openHouse } from './api/house.ts';
+import { refused, sayInVain, transcriptOf } from './api/talk.ts';
+import { answer, type GoldenSnapshot } from './golden/machines.ts';
+import { aboutOf, dataFolder, forms, type About, type Golden } from './golden/opened.ts';
+import { machines } from './machines/machine.ts';
+import { ids, page } from './store/fixtures.ts';
+import { whyNoRedis } from './store/redis-server.ts';
+
+const golden = fileURLToPath(new URL('golden/', import.meta.url));
+const versions = readdirSync(golden, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+t.ok(versions.length > 0);
+
+for (const version of versions) {
+  const folder = join(golden, version);
+  for (const [form, open] of Object.entries(forms)) {
+    t.test(`${version}, ${form}`, { skip: form === 'redis' ? (whyNoRedis() ?? false) : false }, async (t) => {
+      const found = await open(t, folder);
+      await found.store.open(found.clock.now());
+      const host = new Host(found.store, found.clock, ids, pino({ level: 'silent' }), 100_000);
+      t.teardown(async () => {
+        host.close();
+        await found.store.close();
+      });
+      await records(t, found);
+      await keys(t, found, host);
+      await conversations(t, found, host);
+    });
+  }
+
+  t.test(`${version}, machines`, async (t) => {
+    const kept = JSON.parse(readFileSync(join(folder, 'machines.json'), 'utf8')) as Record<string, GoldenSnapshot[]>;
+    for (const [name, snapshots] of Object.entries(kept)) {
+      t.same([...new Set(snapshots.map(({ snapshot }) => snapshot.state))].filter((state) => !(state in machines[name]!.machine.states)), []);
+      for (const { snapshot, answers } of snapshots) {
+        t.same(answers.map(({ event }) => answer(name, snapshot, event)), answers, `${name} ${snapshot.state}`);
+      }
+    }
+  });
+
+  t.test(`${version}, served`, (t) => served(t, folder));
+}
+
+const transcript = async (store: Store, { workspaceId }: About, id: string) =>
+  JSON.parse(JSON.stringify((await store.messages(workspaceId, id, page())).items.map(messageView)));
+
+async function records(t: Test, { about, store, clock }: Golden): Promise<void> {
+  const { workspaceId, sessions } = about;
+  t.match(await store.catalog.read('workspace', workspaceId, workspaceId), { record: { name: 'Golden', retentionDays: 3650 } });
+  const assistants = (await store.catalog.list('assistant', workspaceId, page())).items;
+  t.equal(assistants.filter(({ machine }) => machine.state === 'disabled').length, 1);
+  t.match(assistants.find(({ greeting }) => greeting === 'Hello 👋'), { visitorFields: [{ name: 'email', type: 'email' }], machine: { state: 'published' } });
+  const credential = (await store.catalog.read('credential', workspaceId, about.credential.id))!.record;
+  t.equal(openVault(about.secret, ids).open(workspaceId, credential.id, credential.sealed), about.credential.apiKey);
+  for (const [id, said] of Object.entries(about.transcripts)) t.same(await transcript(store, about, id), said);
+  for (const state of ['open', 'ended', 'expired'] as const) t.equal((await store.session(workspaceId, sessions[state]))?.record.machine.state, state);
+  const at = Math.floor(clock.now() / 1000);
+  const buckets = await store.usage(workspaceId, { assistantIds: null, start: at - 86_400, end: at + 1, bucketSeconds: 86_400 });
+  const sum = (name: string) => buckets.reduce((all, bucket) => all + (usageCountsView(bucket) as Record<string, number>)[name]!, 0);
+  t.same(Object.fromEntries(Object.keys(about.usage).map((name) => [name, sum(name)])), about.usage);
+  const key = (await store.catalog.keyByPublicId(about.key.split('_')[1]!))!.record;
+  const [turnId] = about.transcripts[sessions.open].slice(1).map((message: { turn_id: string }) => message.turn_id);
+  t.match(await store.remembered(workspaceId, `${key.id} /sessions/${sessions.open}/chat`, 'golden', clock.now()), { resultId: turnId });
+}
+
+async function keys(t: Test, { about }: Golden, host: Host): Promise<void> {
+  const actor = await host.keys.authenticate(about.key);
+  t.equal(actor.record.name, 'golden');
+  t.match(await host.keys.take(actor, ['requests']), [{ passed: true }]);
+  await t.rejects(host.keys.authenticate(about.revokedKey), { code: 'revoked_api_key' });
+  await t.rejects(host.keys.authenticate(about.key.slice(0, -1)), { code: 'invalid_api_key' });
+}
+
+async function conversations(t: Test, { about, store }: Golden, host: Host): Promise<void> {
+  const { workspaceId, sessions } = about;
+  const begin = async (id: string): Promise<{ told: string[]; over: Promise<void> }> => {
+    const told: string[] = [];
+    const actor = (await host.sessions.of(workspaceId, id))!;
+    const started: StartedTurn = await host.turns.begin(actor, {
+      message: 'Third',
+      assistantRefusal: null,
+      remember: null,
+      act: (runner, history) => {
+        told.push(...history.map(({ content }) => content));
+        runner.start((model) => {
+          model.text('and on');
+          model.end();
+          return { cancel: () => {} };
+        });
+      },
+      providerFailed: () => {},
+      over: () => {},
+    });
+    return { told, over: started.kind === 'started' ? started.runner.over : Promise.reject(new Error(started.kind)) };
+  };
+  const { told, over } = await begin(sessions.open);
+  await over;
+  const before = about.transcripts[sessions.open].map(({ content }: { content: string }) => content);
+  t.same(told, [...before, 'Third'], 'the model is told what was said');
+  t.same((await transcript(store, about, sessions.open)).map(({ content }: { content: string }) => content), [...before, 'Third', 'and on']);
+  await t.rejects(begin(sessions.ended), { code: 'session_ended' });
+  await t.rejects(begin(sessions.expired), { code: 'session_expired' });
+  const cut = await begin(sessions.cut);
+  await cut.over;
+  t.equal(cut.told[1], about.cutText);
+  t.match((await transcript(store, about, sessions.cut))[1], { content: about.cutText, status: 'partial', stop_reason: 'error', error_code: 'api_error' });
+  t.equal(await store.turnsInFlight(workspaceId), 0);
+}
+
+/** By a server of its own, in today's time: sessions are over by then, and all that they hold is there. */
+async function served(t: Test, folder: string): Promise<void> {
+  const about = aboutOf(folder, 'lmdb');
+  const house = await openHouse(t, { folder: dirname(await dataFolder(t, folder)), embedded: true, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_SECRET: about.secret } });
+  const { key } = about;
+  for (const [id, said] of Object.entries(about.transcripts)) t.same((await house.ask(`/sessions/${id}/transcript?limit=100`, { key })).json.data, said);
+  refused(t, await house.ask('/assistants', { key: about.revokedKey }), 401, 'revoked_api_key');
+  refused(t, await sayInVain(house, about.sessions.ended), 409, 'session_ended');
+  const [assistant] = (await house.ask('/assistants?limit=100', { key })).json.data.filter((one: any) => one.greeting === 'Hello 👋');
+  const session = await house.session(assistant.id);
+  const stream = await house.stream(`/sessions/${session.id}/chat`, { key, body: { message: 'Hello' } });
+  t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
+  t.equal((await transcriptOf(house, session.id)).length, 3);
+}
