@@ -11,6 +11,8 @@ export interface Config {
   readonly store: { readonly kind: 'lmdb'; readonly folder: string } | { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
   /** Null: generated into the data folder; with Redis it must be given. */
   readonly secret: string | null;
+  /** The secret before it: what was encrypted under it opens too, and is encrypted anew at the start. */
+  readonly secretPrevious: string | null;
   /** Null: generated into the data folder; with Redis it must be given. */
   readonly operatorToken: string | null;
   /** Null: uWebSockets.js where it loads, `node:http` elsewhere. */
@@ -55,6 +57,7 @@ export const settings: readonly Setting[] = [
   setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
   setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'where state lives: lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT'),
   setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset, required with Redis'),
+  setting('PARLEY_SECRET_PREVIOUS', '--secret-previous', 'string', '', 'the secret before, while it is changed: what it encrypted still opens, and is encrypted anew at the start'),
   setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API; generated into the data folder if unset, required with Redis"),
   setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws where it loads, else node'),
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed'),
@@ -79,6 +82,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: read('HOST'),
     store,
     secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), 32),
+    secretPrevious: text('PARLEY_SECRET_PREVIOUS', read('PARLEY_SECRET_PREVIOUS'), 32),
     operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), 1),
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),

@@ -29,10 +29,10 @@ const named = (store: Config['store']): string => (store.kind === 'redis' ? reda
 
 /** Each store's checks are loaded only for that store, as the store itself is. */
 async function examineStore(config: Config, clock: Clock, ids: Ids): Promise<Check[]> {
-  const { store, allowVolatile, durability, secret } = config;
+  const { store, allowVolatile, durability, secret, secretPrevious: previous } = config;
   if (store.kind === 'memory') return [check('store', warn('everything ends with the process', 'For anything to last: PARLEY_STORE=lmdb:FOLDER, or Redis.'))];
   if (store.kind === 'lmdb') return (await import('./doctor/folder.ts')).examineFolder(store.folder, config, ids);
   const { examineRedis } = await import('./store/redis/doctor.ts');
   const replicated = durability === 'replicated';
-  return examineRedis(store.url, { clock, ids, allowVolatile, replicated, records: (records) => examineRecords(records, secret, ids) });
+  return examineRedis(store.url, { clock, ids, allowVolatile, replicated, records: (records) => examineRecords(records, { secret, previous }, ids) });
 }

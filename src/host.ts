@@ -33,6 +33,8 @@ export class Host {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly outage: Outage;
+  /** Told of credentials that another process has changed or removed: one, all of a workspace, or (nothing given) perhaps any. */
+  onCredentials: (workspaceId?: string, id?: string) => void = () => {};
   #sweep: Timer | null = null;
   #orphanage: Timer | null = null;
   #listening: Timer | null = null;
@@ -80,7 +82,11 @@ export class Host {
       return;
     }
     if (notice.type === 'turn.moved') return this.foreign.wake(notice.turnId);
-    if (notice.type === 'missed') this.foreign.wakeAll();
+    if (notice.type === 'missed') {
+      this.foreign.wakeAll();
+      this.onCredentials();
+    } else if (notice.kind === 'credential') this.onCredentials(notice.workspaceId, notice.id);
+    else if (notice.kind === 'workspace') this.onCredentials(notice.id);
     for (const actors of [this.workspaces, this.assistants, this.keys]) {
       if (notice.type === 'missed') actors.doubtAll();
       else if (notice.kind === actors.kind) actors.doubt(notice.id);

@@ -22,6 +22,7 @@ import { syntheticModel } from './model/synthetic.ts';
 import type { Models } from './model.ts';
 import { openapiDocument } from './openapi.ts';
 import { openPipeline } from './pipeline.ts';
+import { resealCredentials } from './resealing.ts';
 import { documented } from './routes.ts';
 import { readSecrets } from './secrets.ts';
 import type { Services } from './services.ts';
@@ -49,6 +50,8 @@ export async function serve(config: Config): Promise<void> {
   await store.open(clock.now());
 
   const host = new Host(store, clock, ids, log, config.turnMsMax);
+  const vault = openVault(secret, ids, config.secretPrevious);
+  host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders });
   let document: string | null = null;
   const services: Services = {
@@ -60,7 +63,7 @@ export async function serve(config: Config): Promise<void> {
     store,
     host,
     models: openModels(config, clock, http),
-    vault: openVault(secret, ids),
+    vault,
     operatorToken,
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
     openapi: () => (document ??= JSON.stringify(openapiDocument(documented))),
@@ -78,6 +81,7 @@ export async function serve(config: Config): Promise<void> {
   process.stdout.on('error', () => {});
   if (supervisor === null || supervisor.number === 1) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
+  if (config.secretPrevious !== null && (supervisor === null || supervisor.number === 1)) void resealCredentials(services);
 }
 
 /** The client of Redis is loaded only where it is used: it would slow every other start. */

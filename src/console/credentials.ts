@@ -53,6 +53,7 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
         updatedAt: nowSeconds(request),
       };
       if ((await services.store.catalog.replace('credential', credential, found.version)) !== null) {
+        services.vault.forget(workspaceId, credential.id);
         return { status: 200, json: credentialView(credential) };
       }
     }
@@ -62,7 +63,9 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
 
 export async function deleteCredential(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
-  if (!(await request.services.store.catalog.remove('credential', workspaceId, request.params.id!))) throw nowhere();
+  const { store, vault } = request.services;
+  if (!(await store.catalog.remove('credential', workspaceId, request.params.id!))) throw nowhere();
+  vault.forget(workspaceId, request.params.id!);
   return noContent;
 }
 

@@ -53,6 +53,7 @@ export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceB
 export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
   const { id } = await reachWorkspace(request);
   if (!(await request.services.host.removeWorkspace(id))) throw nowhere();
+  request.services.vault.forget(id);
   return noContent;
 }
 

@@ -8,7 +8,7 @@ import { dataFile, isLmdb, lockFile, lookInto, ownerOf } from '../store/lmdb/loo
 import { check, fail, ok, warn } from './check.ts';
 import type { Check, Finding } from './check.ts';
 import { filesystemChecks } from './filesystem.ts';
-import { examineRecords } from './records.ts';
+import { examineRecords, type OpeningSecrets } from './records.ts';
 
 export async function examineFolder(folder: string, config: Config, ids: Ids): Promise<Check[]> {
   const there = await folderCheck(folder);
@@ -19,7 +19,7 @@ export async function examineFolder(folder: string, config: Config, ids: Ids): P
   const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET');
   const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN');
   const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check];
-  return [...before, ...(await storeChecks(folder, file, secret.text, ids))];
+  return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, ids))];
 }
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);
@@ -73,7 +73,7 @@ async function keptFile(folder: string, name: string, given: string | null, vari
   return { check: check(name, ok(path)), text };
 }
 
-async function storeChecks(folder: string, file: string, secret: string | null, ids: Ids): Promise<Check[]> {
+async function storeChecks(folder: string, file: string, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
   if (!(await exists(file))) return [check('store', ok('empty; the first start fills it'))];
   const closed = await problem(file, constants.R_OK | constants.W_OK);
   if (closed !== null) return [check('store', fail(`${file} cannot be read and written (${closed})`, `chown -R USER ${resolve(folder)} with the user that runs parley.`))];
@@ -84,7 +84,7 @@ async function storeChecks(folder: string, file: string, secret: string | null, 
     if (!(await exists(lockFile(folder)))) return [check('store', ok('not looked into: no parley has opened this copy yet'))];
     const owner = await ownerOf(folder);
     if (owner !== null) return [check('store', ok(`in use by a running parley (process ${owner.pid}); its rows were not looked at`))];
-    return [check('store', ok('opens, and no parley runs on it')), ...(await lookInto(folder, (records) => examineRecords(records, secret, ids)))];
+    return [check('store', ok('opens, and no parley runs on it')), ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids)))];
   } catch (error) {
     return [check('store', fail(`${file} cannot be opened: ${(error as Error).message}`, backup))];
   }

@@ -13,8 +13,15 @@ export interface Records {
   readonly sessions: Store['sessions'];
 }
 
-/** `secret` is null where none is set or kept: then no credential can be opened. Rejects with `StoreUnavailable` if the store cannot be asked. */
-export async function examineRecords(records: Records, secret: string | null, ids: Ids): Promise<Check[]> {
+/** What credentials are opened with. */
+export interface OpeningSecrets {
+  /** Null where none is set or kept: then no credential can be opened. */
+  readonly secret: string | null;
+  readonly previous: string | null;
+}
+
+/** Rejects with `StoreUnavailable` if the store cannot be asked. */
+export async function examineRecords(records: Records, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
   let workspaces: Workspace[];
   const credentials: Credential[] = [];
   try {
@@ -29,7 +36,7 @@ export async function examineRecords(records: Records, secret: string | null, id
     const advice = 'If a later version of parley has written here, run that one; otherwise bring back the last good copy of the store.';
     return [check('format', fail(`What is stored cannot be read: ${(error as Error).message}`, advice))];
   }
-  return [check('format', ok(counted(workspaces.length))), opening(credentials, secret, ids)];
+  return [check('format', ok(counted(workspaces.length))), opening(credentials, secrets, ids)];
 }
 
 function counted(workspaces: number): string {
@@ -50,13 +57,20 @@ async function firstOf<K extends CatalogKind>({ catalog }: Records, kind: K, wor
 }
 
 /** A credential that does not open is one whose assistants answer 503 `assistant_unavailable`. */
-function opening(credentials: readonly Credential[], secret: string | null, ids: Ids): Check {
+function opening(credentials: readonly Credential[], { secret, previous }: OpeningSecrets, ids: Ids): Check {
   if (credentials.length === 0) return check('credentials', ok('none is stored'));
   if (secret === null) return check('credentials', fail(`${credentials.length} stored, and no PARLEY_SECRET to open them with`, 'Set the PARLEY_SECRET that they were stored under.'));
-  const vault = openVault(secret, ids);
-  const shut = credentials.filter(({ workspaceId, id, sealed }) => vault.open(workspaceId, id, sealed) === null);
-  if (shut.length === 0) return check('credentials', ok(`all ${credentials.length} open with PARLEY_SECRET`));
+  const vault = openVault(secret, ids, previous);
+  const under = (which: 'previous' | null) => credentials.filter(({ workspaceId, id, sealed }) => vault.sealedUnder(workspaceId, id, sealed) === which);
+  const shut = under(null);
+  const old = under('previous');
+  if (shut.length === 0 && old.length > 0) {
+    const still = `${old.length} of ${credentials.length} open only with PARLEY_SECRET_PREVIOUS`;
+    return check('credentials', warn(still, 'Keep it set: the next start of parley encrypts them under PARLEY_SECRET.'));
+  }
+  const unneeded = previous === null ? '' : '; PARLEY_SECRET_PREVIOUS can be unset';
+  if (shut.length === 0) return check('credentials', ok(`all ${credentials.length} open with PARLEY_SECRET${unneeded}`));
   const found = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut.slice(0, 3).map(({ id }) => id).join(', ')}${shut.length > 3 ? ', …' : ''})`;
-  if (shut.length === credentials.length) return check('credentials', fail(found, 'Set the PARLEY_SECRET that they were stored under, or enter them again: parley credentials create.'));
-  return check('credentials', warn(found, 'They were stored under another PARLEY_SECRET. Enter them again: parley credentials create.'));
+  if (shut.length === credentials.length) return check('credentials', fail(found, 'Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or enter them again: parley credentials create.'));
+  return check('credentials', warn(found, 'They were stored under another PARLEY_SECRET. Set PARLEY_SECRET_PREVIOUS to it, or enter them again: parley credentials create.'));
 }

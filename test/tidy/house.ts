@@ -69,7 +69,7 @@ export const rooms: readonly Room[] = [
 
   room(
     'first start',
-    ['src/first-start.ts', 'src/secrets.ts'],
+    ['src/first-start.ts', 'src/secrets.ts', 'src/resealing.ts'],
     ['console', 'request', ...domain],
     'What an empty store and an empty folder are given before the first request.',
   ),

@@ -1,0 +1,83 @@
+/** A change of `PARLEY_SECRET`, as an operator makes it (promise P18). */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { answered, onProvider, refused, say, sayInVain, until } from '../api/talk.ts';
+import { openHouse, type House } from '../api/house.ts';
+import { temporaryFolder } from '../folders.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+
+const old = 'the secret that the installation had';
+const young = 'the secret that the installation gets';
+
+interface Diagnosis {
+  readonly checks: readonly { readonly id: string; readonly status: string; readonly found: string }[];
+}
+
+async function doctor(env: Record<string, string>, cwd: string): Promise<{ status: string; found: string }> {
+  const start = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
+  const stdout = await new Promise<string>((resolve) => {
+    execFile(process.execPath, [start, 'doctor', '--json'], { cwd, env: { PATH: process.env['PATH'], PORT: '0', PARLEY_OPERATOR_TOKEN: 'token', ...env } }, (_, text) => resolve(text));
+  });
+  const { status, found } = (JSON.parse(stdout) as Diagnosis).checks.find(({ id }) => id === 'credentials')!;
+  return { status, found };
+}
+
+const resealed = (house: House) => until(async () => /"resealed":(\d+)[^\n]*PARLEY_SECRET_PREVIOUS can go/.exec(house.stdout())?.[1]);
+
+const converses = async (t: Test, house: House, assistantId: string): Promise<void> => {
+  const { id } = await house.session(assistantId);
+  t.equal((await (await say(house, id)).rest()).at(-1)?.event, 'turn.completed');
+};
+
+const refuses = async (t: Test, house: House, assistantId: string): Promise<void> =>
+  refused(t, await sayInVain(house, (await house.session(assistantId)).id), 503, 'assistant_unavailable');
+
+t.test('on lmdb', async (t) => {
+  const folder = await temporaryFolder(t);
+  const store = { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'info' };
+  const open = (secrets: Record<string, string>) => openHouse(t, { folder, embedded: true, env: { ...store, ...secrets } });
+  const checked = (secrets: Record<string, string>) => doctor({ ...store, ...secrets }, folder);
+  const first = await open({ PARLEY_SECRET: old });
+  const { assistant, provider } = await onProvider(t, first, (response) => answered(response, ['yes']));
+  await converses(t, first, assistant.id);
+  await first.stop();
+
+  const alone = await open({ PARLEY_SECRET: young });
+  await refuses(t, alone, assistant.id);
+  await alone.stop();
+  const both = { PARLEY_SECRET: young, PARLEY_SECRET_PREVIOUS: old };
+  t.match(await checked(both), { status: 'warn', found: '1 of 1 open only with PARLEY_SECRET_PREVIOUS' });
+  const turning = await open(both);
+  await converses(t, turning, assistant.id);
+  t.equal(await resealed(turning), '1');
+  t.notMatch(turning.stdout() + turning.stderr(), /canary-secret/);
+  await converses(t, turning, assistant.id);
+  await turning.stop();
+  t.match(await checked(both), { status: 'ok', found: 'all 1 open with PARLEY_SECRET; PARLEY_SECRET_PREVIOUS can be unset' });
+
+  const after = await open({ PARLEY_SECRET: young });
+  await converses(t, after, assistant.id);
+  await after.stop();
+  t.match(await checked({ PARLEY_SECRET: old }), { status: 'fail' });
+  const again = await open(both);
+  t.equal(await resealed(again), '0', 'there is nothing left to do');
+  t.ok(provider.requests.every(({ headers }) => headers.authorization === 'Bearer canary-secret'));
+});
+
+t.test('on Redis, where others serve meanwhile', { skip: whyNoRedis() ?? false }, async (t) => {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  const open = (secret: string, previous: string) =>
+    openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'info', PARLEY_SECRET: secret, PARLEY_SECRET_PREVIOUS: previous } });
+  const one = await open(old, young);
+  const { assistant, credential } = await onProvider(t, one, (response) => answered(response, ['yes']));
+  await converses(t, one, assistant.id);
+  const two = await open(young, old);
+  t.equal(await resealed(two), '1');
+  for (const house of [one, two]) await converses(t, house, assistant.id);
+  await one.console(`/workspaces/${one.workspaceId}/credentials/${credential.id}`, { method: 'PATCH', body: { api_key: 'canary-secret-2' } });
+  for (const house of [two, one]) await converses(t, house, assistant.id);
+  await one.console(`/workspaces/${one.workspaceId}/credentials/${credential.id}`, { method: 'DELETE' });
+  for (const house of [two, one]) await refuses(t, house, assistant.id);
+});
