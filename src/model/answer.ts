@@ -1,4 +1,5 @@
 /** What the providers over HTTP share: sending, reading an event stream or one JSON body, and ending exactly once. */
+import { isAscii } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
 import { limits } from '../limits.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
@@ -22,9 +23,11 @@ export function streamAnswer(http: ProviderHttp, dialect: Dialect, attempts: Att
 class Answer implements ProviderListener, ModelCall, Teller {
   readonly #http: ProviderHttp;
   readonly #dialect: Dialect;
-  readonly #attempts: Attempts;
+  /** Null once one was taken: they hold the conversation and the key, which are of no use from then on. */
+  #attempts: Attempts | null;
   readonly #sink: ModelSink;
-  readonly #decoder = new StringDecoder('utf8');
+  /** Null until there is a character of more than one byte. */
+  #decoder: StringDecoder | null = null;
   #call: ProviderCall | null = null;
   #attempt = -1;
   #stream: StreamReader | null = null;
@@ -75,7 +78,8 @@ class Answer implements ProviderListener, ModelCall, Teller {
   }
 
   head(contentType: string, contentEncoding: string): void {
-    this.#attempts.accepted(this.#attempt);
+    this.#attempts?.accepted(this.#attempt);
+    this.#attempts = null;
     if (contentEncoding !== '' && contentEncoding !== 'identity') return this.fail('malformed');
     if (contentType.includes('json')) return;
     if (!streamTypes.test(contentType)) return this.fail('malformed');
@@ -84,7 +88,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
 
   data(chunk: Buffer): void {
     // A character may be split between two chunks: the decoder holds its first bytes back.
-    const text = this.#decoder.write(chunk);
+    const text = this.#decoder === null && isAscii(chunk) ? chunk.toString('latin1') : (this.#decoder ??= new StringDecoder('utf8')).write(chunk);
     if (this.#stream !== null) return this.#stream.feed(text);
     this.#whole += text;
     if (this.#whole.length > limits.providerEventCharactersMax) this.fail('malformed');
@@ -109,7 +113,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
   }
 
   #next(): boolean {
-    const post = this.#attempts.post(++this.#attempt);
+    const post = this.#attempts?.post(++this.#attempt) ?? null;
     if (post !== null) this.#call = this.#http.post(post, this);
     return post !== null;
   }

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { failureOfConnect } from '../failures.ts';
 import type { ModelFailure } from '../../model.ts';
-import type { Dialer } from './dial.ts';
+import type { Dialer, SocketListener } from './dial.ts';
 import type { ResponseHead } from './head.ts';
 import { ResponseParser } from './response.ts';
 import type { ResponseListener } from './response.ts';
@@ -27,7 +27,7 @@ export interface ConnectionOwner {
   closed(connection: Connection): void;
 }
 
-export class Connection implements ResponseListener {
+export class Connection implements ResponseListener, SocketListener {
   readonly origin: string;
   /** By the monotonic clock; the owner's. */
   keptUntil = 0;
@@ -46,12 +46,7 @@ export class Connection implements ResponseListener {
   constructor(target: Target, dialer: Dialer, owner: ConnectionOwner) {
     this.origin = target.origin;
     this.#owner = owner;
-    this.#socket = dialer.open(target, {
-      connected: () => this.#send(),
-      read: (bytes, length) => this.#read(bytes, length),
-      finished: () => this.#finished(),
-      closed: (error) => this.#closed(error),
-    });
+    this.#socket = dialer.open(target, this);
   }
 
   get usable(): boolean {
@@ -102,13 +97,13 @@ export class Connection implements ResponseListener {
     this.fail('malformed');
   }
 
-  #send(): void {
+  connected(): void {
     this.#connected = true;
     if (this.#waiting !== null) this.#socket.write(this.#waiting);
     this.#waiting = null;
   }
 
-  #read(bytes: Buffer, length: number): void {
+  read(bytes: Buffer, length: number): void {
     // What nobody asked for, and a server that talks out of turn is not to be trusted with the next request.
     if (this.#parser === null) return this.destroy();
     this.#heard = true;
@@ -122,7 +117,7 @@ export class Connection implements ResponseListener {
     if (this.#over) this.#release(used === length);
   }
 
-  #finished(): void {
+  finished(): void {
     if (this.#parser?.finish() === true) this.#release(false);
     else this.#socket.destroy();
   }
@@ -139,7 +134,7 @@ export class Connection implements ResponseListener {
     user?.ended();
   }
 
-  #closed(error: Error | null): void {
+  closed(error: Error | null): void {
     this.#owner.closed(this);
     if (this.#connected) this.fail('cut', this.#answers > 0 && !this.#heard);
     else this.fail(failureOfConnect(error));

@@ -27,7 +27,8 @@ const semicolon = 59;
 export class ResponseParser {
   readonly #listener: ResponseListener;
   #state: State = 'head';
-  #reader = new HeadReader();
+  /** Null once the head is over: its lines hold on to the text that they came in. */
+  #reader: HeadReader | null = new HeadReader();
   #interim = 0;
   /** What has come of a line whose end has not. */
   #partial = '';
@@ -119,17 +120,18 @@ export class ResponseParser {
   #line(line: string): boolean {
     if (line === '') return this.#state === 'head' ? this.#headEnd() : this.#end();
     if (++this.#lineCount > limits.headersCountMax + (this.#state === 'head' ? 1 : 0)) return false;
-    return this.#state === 'head' ? this.#reader.line(line) : isHeaderLine(line);
+    return this.#state === 'head' ? this.#reader!.line(line) : isHeaderLine(line);
   }
 
   #headEnd(): boolean {
-    const head = this.#reader.finish();
+    const head = this.#reader!.finish();
     this.#newLines();
     if (head === null || head.status === 101) return false;
     if (head.status < 200) {
       this.#reader = new HeadReader();
       return ++this.#interim <= limits.providerInterimMax;
     }
+    this.#reader = null;
     this.#chunked = head.body === 'chunked';
     this.#left = typeof head.body === 'number' ? head.body : 0;
     this.#newSize();

@@ -1,0 +1,83 @@
+/** An actor that is only a state and a context decides as a live XState actor of the same machine does. */
+import fc from 'fast-check';
+import t from 'tap';
+import { createActor, emit, setup, type AnyStateMachine } from 'xstate';
+import { openActor } from '../../src/host/actor.ts';
+import { Inspector, type Inspected } from '../../src/host/inspector.ts';
+import { machines, step } from '../machines/machine.ts';
+
+type Event = { type: string };
+
+const identity = { kind: 'any', id: 'any_1', workspaceId: 'wks_1' };
+const inputs: Record<string, object> = { session: { expiresAt: 2000 }, key: { expiresAt: 2000 }, workspace: { inFlight: 0, max: 3 }, assistant: { voice: false } };
+
+const open = (machine: AnyStateMachine, from: Parameters<typeof openActor>[2], inspector = new Inspector()) => openActor<Event, Event>(machine, 1, from, identity, inspector);
+
+function live(machine: AnyStateMachine, input: object) {
+  const actor = createActor(machine, { input });
+  const outcomes: Event[] = [];
+  actor.on('*', (outcome) => outcomes.push(outcome));
+  actor.start();
+  return (event: Event) => {
+    outcomes.length = 0;
+    actor.send(event);
+    return { state: actor.getSnapshot().value, context: actor.getSnapshot().context, outcomes: [...outcomes] };
+  };
+}
+
+for (const [name, { machine, rows }] of Object.entries(machines)) {
+  t.test(`${name}: each row of its table`, async (t) => {
+    for (const row of rows) {
+      const actor = open(machine, { snapshot: { version: 1, state: row.from, context: row.context } });
+      const outcomes = actor.send(row.event);
+      const { state, context, outcomes: expected } = step(machine, { state: row.from, context: row.context }, row.event);
+      t.strictSame({ state: actor.state, context: actor.context, outcomes }, { state, context, outcomes: expected }, `${row.from} × ${JSON.stringify(row.event)}`);
+    }
+  });
+
+  t.test(`${name}: event after event from its beginning`, async () => {
+    const events = fc.array(fc.constantFrom(...rows.map(({ event }) => event as Event)), { maxLength: 12 });
+    fc.assert(
+      fc.property(events, (list) => {
+        const [actor, twin] = [open(machine, { input: inputs[name] }), live(machine, inputs[name]!)];
+        for (const event of list) {
+          const outcomes = actor.send(event);
+          t.strictSame({ state: actor.state, context: actor.context, outcomes }, twin(event));
+        }
+      }),
+    );
+  });
+}
+
+t.test('what was not committed never happened', async (t) => {
+  const actor = open(machines['assistant']!.machine, { input: { voice: false } });
+  const before = actor.snapshot();
+  actor.send({ type: 'publish' });
+  t.equal(actor.state, 'published');
+  actor.restore(before);
+  t.strictSame(actor.snapshot(), before);
+});
+
+t.test('a fault of the machine is thrown and moves nothing, for whoever stands in it', async (t) => {
+  const faulty = setup({ types: { events: {} as Event } }).createMachine({
+    initial: 'here',
+    states: {
+      here: { on: { fault: { target: 'there', actions: [emit({ type: 'half' }), () => { throw new Error('a fault'); }] }, go: { target: 'there', actions: emit({ type: 'went' }) } } },
+      there: {},
+    },
+  });
+  const [one, other] = [open(faulty, { input: undefined }), open(faulty, { input: undefined })];
+  t.throws(() => one.send({ type: 'fault' }), { message: 'a fault' });
+  t.equal(one.state, 'here');
+  t.strictSame(other.send({ type: 'go' }), [{ type: 'went' }]);
+  t.equal(one.state, 'here');
+});
+
+t.test('who watches sees where it came from and what it said', async (t) => {
+  const inspector = new Inspector();
+  const seen: Inspected[] = [];
+  const actor = open(machines['assistant']!.machine, { input: { voice: false } }, inspector);
+  inspector.watch((inspected) => seen.push(inspected));
+  const outcomes = actor.send({ type: 'publish' });
+  t.match(seen, [{ type: 'event', actor: identity, event: { type: 'publish' }, from: 'draft', to: 'published', outcomes }]);
+});
