@@ -107,7 +107,7 @@ export const limits = {
   outputRowCharactersMax: 4096, // output of a turn in flight that is kept in one row
   journalRowsMax: 8192, // rows that wait in a journal before the database takes them
   journalBytesMax: 8 * 1024 * 1024,
-  journalChunkRows: 256, // rows that the database takes in one transaction
+  journalChunkRows: 512, // rows that the database takes in one transaction: about a millisecond of the event loop
   removalRowsMax: 1000, // rows of a removed workspace deleted in one step
 
   // Export and import

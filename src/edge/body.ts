@@ -2,6 +2,8 @@ import type { Clock, Timer } from '../clock.ts';
 import type { Body, EdgeBounds } from '../edge.ts';
 import { limits } from '../limits.ts';
 
+const released: Body = { kind: 'bytes', bytes: new Uint8Array() };
+
 /** Collects one request's body within its bounds, whichever engine the pieces come from. */
 export class BodyReader {
   #bounds: EdgeBounds;
@@ -56,6 +58,13 @@ export class BodyReader {
     else this.#settle({ kind: 'bytes', bytes: this.#joined() });
   }
 
+  /** Nobody will ask for the bytes again. */
+  release(): void {
+    if (this.#outcome?.kind !== 'bytes') return;
+    this.#outcome = released;
+    this.#promise = null;
+  }
+
   /** The client has gone: nothing more will come. */
   abandon(): void {
     this.#settle({ kind: 'gone' });
@@ -86,6 +95,7 @@ export class BodyReader {
     this.#pieces = [];
     this.#timer?.cancel();
     this.#resolve?.(body);
+    this.#resolve = null;
   }
 
   #joined(): Uint8Array {

@@ -78,7 +78,8 @@ export class UwsRequest implements RequestHead, Cuttable {
 
   onGone(callback: () => void): void {
     if (this.gone) guarded(callback, () => {});
-    else this.#goneCallbacks.push(callback);
+    // Two at most: an array that grows would keep room for seventeen.
+    else this.#goneCallbacks = [...this.#goneCallbacks, callback];
   }
 
   respond(status: number, headers: ResponseHeaders, body: string | Uint8Array = ''): void {
@@ -117,6 +118,7 @@ export class UwsRequest implements RequestHead, Cuttable {
     if (this.#answered) throw new Error('A request is answered once.');
     checkHeaders(headers);
     this.#answered = true;
+    this.bodyReader?.release();
     return this.response;
   }
 
