@@ -32,15 +32,23 @@ export class Transcript {
     const found: Message[] = [];
     let characters = 0;
     // Messages have no gaps, and a row by its key costs less than a range, for which rows that wait must be put in order.
-    for (let index = before - 1; index >= 0; index--) {
-      const message = this.#ledger.committed<Message>(keys.message(workspaceId, sessionId, index));
-      if (message === undefined) break;
+    const at = (index: number) => this.#ledger.committed<Message>(keys.message(workspaceId, sessionId, index));
+    let index = before - 1;
+    let message = at(index);
+    if (message === undefined) message = at((index = this.#lastBefore(workspaceId, sessionId, before)));
+    for (; message !== undefined; message = at(--index)) {
       if (message.status === 'streaming') continue;
       characters += codePoints(message.content);
       if (characters > charactersMax || found.length === messagesMax) break;
       found.push(message);
     }
     return found.reverse();
+  }
+
+  /** The index of the newest message before one that lies beyond the end; -1 where there is none. */
+  #lastBefore(workspaceId: string, sessionId: string, before: number): number {
+    for (const [key] of this.#ledger.scan(keys.messages(workspaceId, sessionId), keys.message(workspaceId, sessionId, before), true)) return Number(keys.lastPart(key));
+    return -1;
   }
 
   async output(place: TurnPlace): Promise<string> {

@@ -135,6 +135,7 @@ export const textCases: readonly Case[] = [
       const recent = async (before: number, charactersMax: number, messagesMax = 100) =>
         (await store.recentMessages(workspaceId, session.id, before, charactersMax, messagesMax)).map(({ content }) => content);
       deepEqual(await recent(5, 100), ['👋👋👋', '1234', '56789', 'ab']);
+      for (const beyond of [6, 1000]) deepEqual(await recent(beyond, 100), ['👋👋👋', '1234', '56789', 'ab']);
       deepEqual(await recent(4, 14), ['👋👋👋', '1234', '56789', 'ab']);
       deepEqual(await recent(4, 13), ['1234', '56789', 'ab']);
       deepEqual(await recent(4, 10), ['56789', 'ab']);
