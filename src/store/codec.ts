@@ -4,6 +4,7 @@
  * UTF-8 behind a mark that neither msgpack nor UTF-8 ever begins with.
  */
 import { Packr } from 'msgpackr';
+import type { Session } from '../store.ts';
 
 /** Raised when old rows need to be read differently; a reader of this version reads every format up to it. */
 export const rowFormat = 1;
@@ -11,7 +12,14 @@ export const rowFormat = 1;
 // Bytes are copied out: a record must not hang on to the engine's memory.
 const packr = new Packr({ useRecords: false, copyBuffers: true });
 
-export const packRow = (record: unknown): Uint8Array => packr.pack([rowFormat, record]);
+/** Reads objects as maps: as objects, their names are not all read as they were written. */
+const named = new Packr({ useRecords: false, copyBuffers: true, mapsAsObjects: false });
+
+/** `odd`: the record has a name that msgpackr would read as another. */
+export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [rowFormat, record, true] : [rowFormat, record]);
+
+/** Whether a client has given a session a name that means something to JavaScript. */
+export const isOdd = ({ metadata, visitor }: Session): boolean => Object.hasOwn(metadata, '__proto__') || Object.hasOwn(visitor, '__proto__');
 
 const textMark = 0xc1;
 
@@ -27,7 +35,12 @@ export const textMore = (text: string): Uint8Array => Buffer.from(text);
 /** The record of a row. Throws if the row was written by a later version in a format that this one cannot know. */
 export function unpackRow<T>(bytes: Uint8Array): T {
   if (bytes[0] === textMark) return Buffer.from(bytes.buffer, bytes.byteOffset + 1, bytes.length - 1).toString() as T;
-  const [format, record] = packr.unpack(bytes) as [number, T];
+  const [format, record, odd] = packr.unpack(bytes) as [number, T, true?];
   if (!(format <= rowFormat)) throw new Error(`The row has format ${format}; this version reads formats up to ${rowFormat}.`);
-  return record;
+  return odd ? (objectOf((named.unpack(bytes) as unknown[])[1]) as T) : record;
+}
+
+function objectOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(objectOf);
+  return value instanceof Map ? Object.fromEntries(Array.from(value as Map<string, unknown>, ([name, item]) => [name, objectOf(item)])) : value;
 }

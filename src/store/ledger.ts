@@ -15,13 +15,13 @@ export class Draft {
   /** Of the rows put those whose records the ledger keeps. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
 
-  put(key: string, record: unknown): void {
-    this.rows.push([key, packRow(record)]);
+  put(key: string, record: unknown, odd = false): void {
+    this.rows.push([key, packRow(record, odd)]);
   }
 
   /** As `put`, of a row that later decisions are about: the ledger keeps the record too, so that they need not unpack it. */
-  keep(key: string, record: unknown): void {
-    this.put(key, record);
+  keep(key: string, record: unknown, odd = false): void {
+    this.put(key, record, odd);
     this.kept.push([key, record]);
   }
 

@@ -31,10 +31,10 @@ export const listOf = <S extends TSchema>(name: string, item: S) =>
     }),
   );
 
-/** An object of the client's own names. Two kinds of name are no text that can be kept: a lone surrogate, and the one that JavaScript gives a meaning. */
+/** An object of the client's own names, whatever they mean to JavaScript; a lone surrogate is no text that can be kept. */
 export const mapOf = <S extends TSchema>(value: S, options: { maxProperties?: number; propertyNames?: object } = {}) =>
   Type.Refine(Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options }), (map) =>
-    Object.keys(map).every((name) => name.isWellFormed() && name !== '__proto__'),
+    Object.keys(map).every((name) => name.isWellFormed()),
   );
 
 /** The query of a list whose cursors look like this. */

@@ -22,7 +22,8 @@ const VoiceSettings = Type.Object({
 
 const LinkSettings = Type.Object({
   slug: Type.Optional(Nullable(Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$' }))),
-  limits: Type.Optional(mapOf(Nullable(Type.Integer({ minimum: 0 })), { maxProperties: limits.linkLimitsMax, propertyNames: { type: 'string', minLength: 1, maxLength: 64 } })),
+  // The names of limits are ours; one that a row of the catalog does not keep cannot be among them.
+  limits: Type.Optional(mapOf(Nullable(Type.Integer({ minimum: 0 })), { maxProperties: limits.linkLimitsMax, propertyNames: { type: 'string', minLength: 1, maxLength: 64, pattern: '^(?!__proto__$)' } })),
   origins: Type.Optional(Type.Array(Text(300), { maxItems: 100 })),
 });
 

@@ -125,16 +125,20 @@ async function ofSession(t: Test, { id, create, refuse }: World): Promise<void> 
   isRefused(t, await create({ assistant_id: 'asst_none' }), refusals.noAssistant, 'an id of nothing is not a wrong field');
 }
 
-async function bounds(t: Test, { create, refuse }: World): Promise<void> {
+async function bounds(t: Test, { house, create, refuse }: World): Promise<void> {
   const fits = [pairs(16), { ['k'.repeat(64)]: 'v' }, { ['😀'.repeat(64)]: 'v' }, { x: 'v'.repeat(512) }, { x: '😀'.repeat(512) }, { x: '' }, {}];
   for (const metadata of fits) t.same((await create({ metadata })).json.metadata, metadata);
+  const odd = '{"__proto__":"x","constructor":"y","__proto_":"z"}';
+  for (const answer of [await create({ metadata: JSON.parse(odd) }), await create({ metadata: { ...JSON.parse(odd), a: '👋' } })]) {
+    t.ok(answer.text.includes('"metadata":' + odd.slice(0, -1)), answer.text);
+    t.ok((await house.ask(`/sessions/${answer.json.id}`)).text.includes('"metadata":' + odd.slice(0, -1)), 'and from the store');
+  }
   await refuse(t, [
     [{ metadata: pairs(17) }, wrongField('metadata')],
     [{ metadata: { x: 'v'.repeat(513) } }, wrongField('metadata.x')],
     [{ metadata: { x: '😀'.repeat(513) } }, wrongField('metadata.x')],
     [{ metadata: { ['k'.repeat(65)]: 'v' } }, wrongField(`metadata.${'k'.repeat(65)}`)],
     [{ metadata: { ['k'.repeat(10_000)]: 'v' } }, wrongField('metadata')],
-    ['{"assistant_id":"x","metadata":{"__proto__":"x"}}', wrongField('metadata')],
   ]);
 }
 

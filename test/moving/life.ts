@@ -27,6 +27,7 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
   const greeted = scene.session({ messageCount: 1, channel: 'link' });
   await store.createSession(scene.createStep({ session: greeted, greeting: message(), remember: remembered(greeted.id, nowMs + 3_600_000) }));
   const ended = await scene.created({ createdAt: now - 7200, machine: snapshot('ended', { endedAt: now }) });
+  const odd = await scene.created({ metadata: JSON.parse('{"__proto__":"p","constructor":"c"}') });
   const expired = await scene.created({ expiresAt: now - 1, machine: snapshot('expired') });
   await store.saveSession({ ...expired, lastActivityAt: now - 5 }, 1);
 
@@ -45,7 +46,7 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
 
   const long = await longTalk(scene);
   const flying = await inFlight(scene);
-  const told = [quiet, greeted, ended, expired, withdrawn.before, long, ...finishing.map(({ session }) => session)].map(({ id }) => id);
+  const told = [quiet, greeted, ended, expired, odd, withdrawn.before, long, ...finishing.map(({ session }) => session)].map(({ id }) => id);
   return { scene, keys, sessionIds: [...told, ...flying.map(({ sessionId }) => sessionId)], flying, finishing, withdrawing };
 }
 

@@ -1,6 +1,7 @@
 /** Sessions: their rows, their places in the indexes, and their listing. */
 import { limits } from '../../limits.ts';
 import type { CreateSession, Fence, Page, PageRequest, Remembered, Session, SessionFilter, Versioned } from '../../store.ts';
+import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
@@ -23,7 +24,7 @@ export function putSession(draft: Draft, before: SessionRow | null, row: Session
     if (before !== null) draft.remove(keys.activeAt(workspaceId, before.session.lastActivityAt) + keys.part(id));
     draft.put(active, id);
   }
-  draft.keep(keys.session(workspaceId, id), row);
+  draft.keep(keys.session(workspaceId, id), row, isOdd(row.session));
 }
 
 export class Sessions {

@@ -1,12 +1,12 @@
 /** Records as they travel: packed beside the fields that a script looks at. */
 import type { Message, Remembered, Session } from '../../store.ts';
 import { codePoints } from '../../text.ts';
-import { packRow, unpackRow } from '../codec.ts';
+import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { memoryOf } from './keys.ts';
 import type { Argument, Reply } from './reply.ts';
 
 /** Record, last activity, expiry and state, as every script takes a session. */
-export const sessionFields = (session: Session): Argument[] => [packRow(session), session.lastActivityAt, session.expiresAt, session.machine.state];
+export const sessionFields = (session: Session): Argument[] => [packRow(session, isOdd(session)), session.lastActivityAt, session.expiresAt, session.machine.state];
 
 /** A message without its text, which lies behind it as it is: a script may then append to it. */
 export const messageRecord = (message: Message): Uint8Array => packRow({ ...message, content: '' });

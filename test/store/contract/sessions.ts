@@ -19,6 +19,22 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
+    name: 'names that mean something to JavaScript come back as they were',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const map = JSON.parse('{"__proto__":"p","__proto_":"q","constructor":"c","a":"b"}') as Record<string, string>;
+      const names = (found: Record<string, unknown> | undefined) => JSON.stringify(found);
+      const turn = await scene.streaming({}, { metadata: map, visitor: map });
+      const read = async () => (await store.session(workspaceId, turn.before.id))!.record;
+      const whole = [names(map), names(map)];
+      deepEqual([names((await read()).metadata), names((await read()).visitor)], whole);
+      await store.finishTurn(turn.finishStep());
+      const { items } = await store.sessions(workspaceId, scene.filter(), page());
+      deepEqual([names(items[0]!.metadata), names(items[0]!.visitor)], whole);
+      deepEqual((await read()).machine, snapshot('open'), 'and all else');
+    },
+  },
+  {
     name: 'creating a session again answers as before and applies once',
     async run(scene) {
       const { store, workspaceId, now, nowMs } = scene;
