@@ -87,7 +87,7 @@ export async function serve(config: Config): Promise<void> {
 /** The client of Redis is loaded only where it is used: it would slow every other start. */
 async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids): Promise<Store> {
   if (store.kind === 'memory') return memoryStore();
-  if (store.kind === 'lmdb') return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed' });
+  if (store.kind === 'lmdb') return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
   const { redisStore } = await import('./store/redis.ts');
   return redisStore(store.url, { clock, ids, allowVolatile, durability: durability === 'replicated' ? 'replicated' : 'local' });
 }

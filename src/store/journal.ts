@@ -12,7 +12,7 @@ import { basename, join } from 'node:path';
 import { limits } from '../limits.ts';
 import { StoreUnavailable } from '../store.ts';
 import { Appended, type Engine, type Row, type Write } from './engine.ts';
-import { filesIn, nextKey, nextOf, pathOf, replay } from './journal/replay.ts';
+import { filesIn, nameEntry, nameKey, nextKey, pathOf, replay, standingOf } from './journal/replay.ts';
 import { Segment, type Entry } from './journal/segment.ts';
 import { Waiting } from './journal/waiting.ts';
 
@@ -30,6 +30,8 @@ const backlogMax = 8;
 export interface JournalOptions {
   /** A batch counts once it is on the disk. */
   readonly flushes: boolean;
+  /** Makes the name that the database and its files are given, so that files of another are refused; without it they bear the one there is. */
+  readonly newName?: () => string;
   /** Nothing is written, neither files nor the database: what an earlier process left is read and stays where it is. */
   readonly onlyReads?: boolean;
   /** When the database gets what waits, and in transactions of how many rows. */
@@ -48,6 +50,7 @@ export class JournaledEngine implements Engine {
   readonly #base: Base;
   readonly #folder: string;
   readonly #flushes: boolean;
+  readonly #newName: (() => string) | undefined;
   readonly #onlyReads: boolean;
   readonly #bounds: NonNullable<JournalOptions['bounds']>;
   #segment: Segment | null = null;
@@ -60,16 +63,18 @@ export class JournaledEngine implements Engine {
   #sealed: Sealed | null = null;
   /** The number of the next record. */
   #next = 0;
+  #name: string | null = null;
   #taking: Promise<boolean> | null = null;
   /** Whether the database failed when it was asked last, and how often since it could have been asked again. */
   #failed = false;
   #asksSinceFailure = 0;
 
-  constructor(base: Base, folder: string, { flushes, onlyReads = false, bounds = limits }: JournalOptions) {
+  constructor(base: Base, folder: string, { flushes, newName, onlyReads = false, bounds = limits }: JournalOptions) {
     this.name = base.name;
     this.#base = base;
     this.#folder = folder;
     this.#flushes = flushes;
+    this.#newName = newName;
     this.#onlyReads = onlyReads;
     this.#bounds = bounds;
   }
@@ -81,6 +86,7 @@ export class JournaledEngine implements Engine {
       if (this.#onlyReads) return;
       // Has the database take what an earlier process left.
       if (this.#files.length > 0) await this.#take();
+      if (this.#name === null && this.#newName !== undefined) await this.#christen(this.#newName());
       this.#begin();
     } catch (error) {
       await this.#base.close();
@@ -118,7 +124,7 @@ export class JournaledEngine implements Engine {
     if (this.#segment === null || this.#segment.torn) this.#begin();
     const segment = this.#segment!;
     const entries = Array.from(rows, (write) => this.#entry(write));
-    segment.append(this.#next, entries);
+    segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
     if (this.#flushes) await segment.flushed();
     this.#next++;
     for (const entry of entries) this.#apply(entry);
@@ -249,11 +255,19 @@ export class JournaledEngine implements Engine {
     }
   }
 
+  /** The database has its name on the disk before any file bears it: none can be found beside a database that does not know it. */
+  async #christen(name: string): Promise<void> {
+    await this.#base.write([[nameKey, Buffer.from(name)]]);
+    await this.#base.flushed();
+    this.#name = name;
+  }
+
   /** The rows that an earlier process left in its files wait. */
   #readLeft(): void {
-    this.#next = nextOf(this.#base.get(nextKey));
+    const standing = standingOf((key) => this.#base.get(key));
+    this.#name = standing.name;
     this.#files = filesIn(this.#folder);
-    const { next, broken } = replay(this.#files, this.#next, (entry) => this.#apply(entry));
+    const { next, broken } = replay(this.#files, standing, (entry) => this.#apply(entry));
     this.#next = next;
     this.#broken = new Set(broken);
   }

@@ -10,6 +10,7 @@
  */
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
+import type { Ids } from '../ids.ts';
 import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
 import { EmbeddedStore } from './embedded.ts';
@@ -22,6 +23,8 @@ import { rowsOf } from './lmdb/rows.ts';
 export interface LmdbOptions {
   /** When a step counts as done: committed to the system, or on the disk. */
   readonly durability?: 'committed' | 'flushed';
+  /** Names the store, so that a journal of another is refused. */
+  readonly ids?: Ids;
 }
 
 export class LmdbEngine implements Base {
@@ -128,5 +131,5 @@ const reasonOf = (error: { commitError?: Promise<unknown> }): Promise<unknown> =
     (cause: unknown) => cause,
   );
 
-export const lmdbStore = (folder: string, { durability = 'committed' }: LmdbOptions = {}): Store =>
-  new EmbeddedStore(new JournaledEngine(new LmdbEngine(folder), folder, { flushes: durability === 'flushed' }));
+export const lmdbStore = (folder: string, { durability = 'committed', ids }: LmdbOptions = {}): Store =>
+  new EmbeddedStore(new JournaledEngine(new LmdbEngine(folder), folder, { flushes: durability === 'flushed', ...(ids && { newName: () => ids.secret() }) }));

@@ -15,7 +15,7 @@ import { MemoryEngine } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { cases, runCase } from './contract.ts';
-import { Scene } from './fixtures.ts';
+import { ids, Scene } from './fixtures.ts';
 
 /** How much of a file was flushed last, by path: what no loss of power takes. */
 const onDisk = new Map<string, number>();
@@ -199,7 +199,7 @@ class Run {
 
   #next(): JournaledEngine {
     this.#connection = new Connection(this.base);
-    return new JournaledEngine(this.#connection, this.folder, { flushes: this.flushes, bounds });
+    return new JournaledEngine(this.#connection, this.folder, { flushes: this.flushes, bounds, newName: () => ids.secret() });
   }
 }
 

@@ -1,6 +1,7 @@
 /** What LMDB adds: it lasts. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,10 +10,14 @@ import { fileURLToPath } from 'node:url';
 import { open } from 'lmdb';
 import t from 'tap';
 import type { Test } from 'tap';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { JournaledEngine } from '../../src/store/journal.ts';
+import { lookInto } from '../../src/store/lmdb/look.ts';
+import { LmdbSnapshot } from '../../src/store/lmdb/snapshot.ts';
 import { LmdbEngine, lmdbStore } from '../../src/store/lmdb.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { runCase, cases } from './contract.ts';
-import { page, Scene } from './fixtures.ts';
+import { ids, page, Scene } from './fixtures.ts';
 
 const nowMs = Date.now();
 const child = fileURLToPath(new URL('./acknowledging.ts', import.meta.url));
@@ -106,6 +111,44 @@ for (const durability of ['committed', 'flushed'] as const) {
     await store.close();
   });
 }
+
+t.test('a journal beside the database of another store is refused, and both are whole when they are put back', async (t) => {
+  const [mine, theirs] = [await folder(t), await folder(t)];
+  /** A store that was killed: a turn of it is in the journal alone. */
+  const killed = async (path: string) => {
+    const engine = new JournaledEngine(new LmdbEngine(path), path, { flushes: false, newName: () => ids.secret() });
+    const store = new EmbeddedStore(engine);
+    await store.open(nowMs);
+    const { id, workspaceId } = await new Scene(store, nowMs).created();
+    const journal = readdirSync(path).find((name) => name.startsWith('journal-'))!;
+    const bytes = readFileSync(join(path, journal));
+    await store.close();
+    return { id, workspaceId, journal, bytes, written: () => writeFileSync(join(path, journal), bytes) };
+  };
+  const [one, other] = [await killed(mine), await killed(theirs)];
+  for (const name of readdirSync(mine)) t.notMatch(name, /^journal-/);
+  writeFileSync(join(mine, other.journal), other.bytes);
+  const message = new RegExp(`${other.journal} belongs to another store`);
+  await t.rejects(lmdbStore(mine).open(nowMs), { message });
+  await t.rejects(new LmdbSnapshot(mine).open(), { message });
+  await t.rejects(lookInto(mine, async () => 0), { message });
+  t.ok(existsSync(join(mine, other.journal)), 'and is left where it is');
+  rmSync(join(mine, other.journal));
+  for (const [path, each] of [[mine, one], [theirs, other]] as const) {
+    each.written();
+    const store = lmdbStore(path, { ids });
+    await store.open(nowMs);
+    t.ok(await store.session(each.workspaceId, each.id));
+    await store.close();
+  }
+  // One that has been opened by no version that names it knows no name; a file that bears one is not its own.
+  const bare = await folder(t);
+  const unnamed = lmdbStore(bare);
+  await unnamed.open(nowMs);
+  await unnamed.close();
+  writeFileSync(join(bare, one.journal), one.bytes);
+  await t.rejects(lmdbStore(bare, { ids }).open(nowMs), { message: /belongs to another store/ });
+});
 
 t.test('flushed stores pass the contract', async (t) => {
   for (const each of cases.filter(({ name }) => /turn stands whole|exactly/.test(name))) {

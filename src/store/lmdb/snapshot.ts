@@ -10,7 +10,7 @@ import type { RootDatabase, Transaction } from 'lmdb';
 import { StoreUnavailable } from '../../store.ts';
 import type { Readable } from '../embedded/dump.ts';
 import type { Row } from '../engine.ts';
-import { filesIn, nextKey, nextOf, replay } from '../journal/replay.ts';
+import { filesIn, nextKey, nextOf, replay, standingOf } from '../journal/replay.ts';
 import { Waiting } from '../journal/waiting.ts';
 
 interface State {
@@ -90,12 +90,12 @@ function look(database: RootDatabase<Buffer, string>, files: () => string[]): St
   for (let looks = 1; ; looks++) {
     database.resetReadTxn();
     const transaction = database.useReadTransaction();
-    const from = nextOf(database.get(nextKey, { transaction }));
     const waiting = new Waiting();
     const beneath = (key: string): Uint8Array | undefined => database.get(key, { transaction });
+    const from = standingOf(beneath);
     const next = readable(() => replay(files(), from, (entry) => waiting.apply(entry, beneath)).next);
     database.resetReadTxn();
-    if (next !== null && nextOf(database.get(nextKey)) === from) return { transaction, waiting, next };
+    if (next !== null && nextOf(database.get(nextKey)) === from.next) return { transaction, waiting, next };
     transaction.done();
     if (looks === looksMax) throw new Error('it is written to faster than it can be read');
   }
