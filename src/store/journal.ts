@@ -32,8 +32,6 @@ export interface JournalOptions {
   readonly flushes: boolean;
   /** Makes the name that the database and its files are given, so that files of another are refused; without it they bear the one there is. */
   readonly newName?: () => string;
-  /** Nothing is written, neither files nor the database: what an earlier process left is read and stays where it is. */
-  readonly onlyReads?: boolean;
   /** When the database gets what waits, and in transactions of how many rows. */
   readonly bounds?: Readonly<Record<'journalRowsMax' | 'journalBytesMax' | 'journalChunkRows', number>>;
 }
@@ -51,7 +49,6 @@ export class JournaledEngine implements Engine {
   readonly #folder: string;
   readonly #flushes: boolean;
   readonly #newName: (() => string) | undefined;
-  readonly #onlyReads: boolean;
   readonly #bounds: NonNullable<JournalOptions['bounds']>;
   #segment: Segment | null = null;
   /** Of an earlier process' files those that hold more than could be read. */
@@ -69,13 +66,12 @@ export class JournaledEngine implements Engine {
   #failed = false;
   #asksSinceFailure = 0;
 
-  constructor(base: Base, folder: string, { flushes, newName, onlyReads = false, bounds = limits }: JournalOptions) {
+  constructor(base: Base, folder: string, { flushes, newName, bounds = limits }: JournalOptions) {
     this.name = base.name;
     this.#base = base;
     this.#folder = folder;
     this.#flushes = flushes;
     this.#newName = newName;
-    this.#onlyReads = onlyReads;
     this.#bounds = bounds;
   }
 
@@ -83,7 +79,6 @@ export class JournaledEngine implements Engine {
     await this.#base.open();
     try {
       this.#readLeft();
-      if (this.#onlyReads) return;
       // Has the database take what an earlier process left.
       if (this.#files.length > 0) await this.#take();
       if (this.#name === null && this.#newName !== undefined) await this.#christen(this.#newName());
@@ -96,7 +91,6 @@ export class JournaledEngine implements Engine {
 
   /** What the database does not take stays in the files, for the next to open it. */
   async close(): Promise<void> {
-    if (this.#onlyReads) return this.#base.close();
     await this.#taking;
     while ((this.#sealed !== null || this.#waiting.size > 0) && (await this.#relieve()));
     const empty = this.#sealed === null && this.#waiting.size === 0;
@@ -119,7 +113,6 @@ export class JournaledEngine implements Engine {
   }
 
   async write(rows: Iterable<Write>): Promise<void> {
-    if (this.#onlyReads) throw new Error('It was opened for reading only.');
     await this.#roomMade();
     if (this.#segment === null || this.#segment.torn) this.#begin();
     const segment = this.#segment!;

@@ -112,6 +112,29 @@ for (const durability of ['committed', 'flushed'] as const) {
   });
 }
 
+t.test('a look sees database and journal as one, either way, and writes nothing', async (t) => {
+  const path = await folder(t);
+  const made: string[] = [];
+  const workspaceId = ids.make('wks');
+  for (let life = 0; life < 2; life++) {
+    const store = lmdbStore(path);
+    await store.open(nowMs);
+    const scene = Object.assign(new Scene(store, nowMs), { workspaceId });
+    for (let count = 0; count < 3; count++) made.push((await scene.created()).id);
+    if (life === 0) await store.close();
+    else t.teardown(() => store.close());
+  }
+  const filter = { assistantIds: null, status: null, activeSince: 0, now: 0 };
+  for (const [order, expected] of [['asc', made], ['desc', made.toReversed()]] as const) {
+    const seen = await lookInto(path, async ({ sessions }) => (await sessions(workspaceId, filter, page({ order }))).items.map(({ id }) => id));
+    t.same(seen, expected, order);
+  }
+  const snapshot = new LmdbSnapshot(path);
+  await snapshot.open();
+  await t.rejects(snapshot.write(), { message: /only a look/ });
+  await snapshot.close();
+});
+
 t.test('a journal beside the database of another store is refused, and both are whole when they are put back', async (t) => {
   const [mine, theirs] = [await folder(t), await folder(t)];
   /** A store that was killed: a turn of it is in the journal alone. */

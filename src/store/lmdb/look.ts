@@ -2,18 +2,16 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
-import type { RootDatabase } from 'lmdb';
 import type { Records } from '../../doctor/records.ts';
 import { EmbeddedCatalog } from '../embedded/catalog.ts';
 import { Memories } from '../embedded/memories.ts';
 import { Notices } from '../embedded/notices.ts';
 import { Sessions } from '../embedded/sessions.ts';
 import { UsageBook } from '../embedded/usage.ts';
-import { JournaledEngine, type Base } from '../journal.ts';
 import { Ledger } from '../ledger.ts';
 import { livingOwner, ownerKey } from './owner.ts';
 import type { Owner } from './owner.ts';
-import { rowsOf } from './rows.ts';
+import { LmdbSnapshot } from './snapshot.ts';
 
 /** The file within the folder that holds everything. */
 export const dataFile = (folder: string): string => join(folder, 'data.mdb');
@@ -35,11 +33,9 @@ export function isLmdb(file: string): boolean {
   }
 }
 
-const readOnly = (folder: string): RootDatabase<Buffer, string> => open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary', readOnly: true });
-
 /** The living process that has the folder's store open; null if there is none. The store must be there. */
 export async function ownerOf(folder: string): Promise<Owner | null> {
-  const database = readOnly(folder);
+  const database = open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary', readOnly: true });
   try {
     return livingOwner(database.get(ownerKey));
   } finally {
@@ -49,48 +45,12 @@ export async function ownerOf(folder: string): Promise<Owner | null> {
 
 /** What the folder's store holds, for as long as `run` takes; with what its last process left in the journal. */
 export async function lookInto<T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> {
-  const ledger = new Ledger(new JournaledEngine(new Reading(folder), folder, { flushes: false, onlyReads: true }));
+  const ledger = new Ledger(new LmdbSnapshot(folder));
   await ledger.open();
   try {
     const sessions = new Sessions(ledger, new Memories(ledger), new UsageBook(ledger));
     return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => {}), sessions: (...query) => sessions.list(...query) });
   } finally {
     await ledger.close();
-  }
-}
-
-class Reading implements Base {
-  readonly name = 'lmdb';
-  readonly #folder: string;
-  #database!: RootDatabase<Buffer, string>;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  async open(): Promise<void> {
-    this.#database = readOnly(this.#folder);
-  }
-
-  close(): Promise<void> {
-    return this.#database.close();
-  }
-
-  get(key: string): Uint8Array | undefined {
-    return this.#database.get(key);
-  }
-
-  range(from: string, to: string, reverse: boolean): Generator<[string, Uint8Array]> {
-    return rowsOf(this.#database, from, to, reverse) as Generator<[string, Uint8Array]>;
-  }
-
-  write(): Promise<never> {
-    return Promise.reject(new Error('This is only a look.'));
-  }
-
-  async flushed(): Promise<void> {}
-
-  pause(): Promise<void> {
-    return this.#database.prefetch([ownerKey]);
   }
 }

@@ -1,10 +1,10 @@
-import type { RootDatabase } from 'lmdb';
+import type { RootDatabase, Transaction } from 'lmdb';
 import type { Row } from '../engine.ts';
 
-/** Rows from `from` (inclusive) to `to` (exclusive), the greatest key first if `reverse`. */
-export function* rowsOf(database: RootDatabase<Buffer, string>, from: string, to: string, reverse: boolean): Generator<Row> {
+/** Rows from `from` (inclusive) to `to` (exclusive), the greatest key first if `reverse`; of the state that a transaction reads, if one is given. */
+export function* rowsOf(database: RootDatabase<Buffer, string>, from: string, to: string, reverse: boolean, transaction?: Transaction): Generator<Row> {
   const bounds = reverse
     ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse: true }
     : { start: from, end: to };
-  for (const { key, value } of database.getRange(bounds)) yield [key, value];
+  for (const { key, value } of database.getRange(transaction === undefined ? bounds : { ...bounds, transaction })) yield [key, value];
 }

@@ -9,9 +9,10 @@ import { open } from 'lmdb';
 import type { RootDatabase, Transaction } from 'lmdb';
 import { StoreUnavailable } from '../../store.ts';
 import type { Readable } from '../embedded/dump.ts';
-import type { Row } from '../engine.ts';
+import type { Engine, Row } from '../engine.ts';
 import { filesIn, nextKey, nextOf, replay, standingOf } from '../journal/replay.ts';
 import { Waiting } from '../journal/waiting.ts';
+import { rowsOf } from './rows.ts';
 
 interface State {
   readonly transaction: Transaction;
@@ -23,7 +24,7 @@ interface State {
 /** The database takes from the journal once in thousands of rows: that it does so at each of many looks in a row does not happen. */
 const looksMax = 50;
 
-export class LmdbSnapshot implements Readable {
+export class LmdbSnapshot implements Readable, Engine {
   readonly name = 'lmdb';
   readonly #folder: string;
   readonly #files: typeof filesIn;
@@ -64,17 +65,17 @@ export class LmdbSnapshot implements Readable {
     return value === undefined ? this.#database!.get(key, { transaction }) : (value ?? undefined);
   }
 
-  range(from: string, to: string): Iterable<Row> {
-    return this.#reading.waiting.over(this.#below(from, to), from, to, false);
+  range(from: string, to: string, reverse = false): Iterable<Row> {
+    const { transaction, waiting } = this.#reading;
+    return waiting.over(rowsOf(this.#database!, from, to, reverse, transaction), from, to, reverse);
+  }
+
+  write(): Promise<never> {
+    return Promise.reject(new Error('This is only a look.'));
   }
 
   /** Whoever reads a snapshot writes what it reads somewhere, and waits there. */
   async pause(): Promise<void> {}
-
-  *#below(from: string, to: string): Generator<Row> {
-    const { transaction } = this.#reading;
-    for (const { key, value } of this.#database!.getRange({ start: from, end: to, transaction })) yield [key, value];
-  }
 
   get #reading(): State {
     if (this.#state === null) throw new Error('The store is not open.');
