@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import manifest from '../../package.json' with { type: 'json' };
 import { message, post, type Contender, type Instance, type Surroundings } from '../harness/contender.ts';
 import { freePort, Process, untilReady } from '../harness/process.ts';
 import { parleyFormat } from '../load/stream.ts';
@@ -15,6 +16,9 @@ const startProgram = join(root, 'src', 'start.mjs');
 const bundle = join(root, 'dist', 'parley.mjs');
 const operatorToken = 'operator-token-of-the-benchmarks';
 const secret = 'secret-of-the-benchmarks-32-characters';
+
+/** What `npm start` tells Node. */
+const nodeFlags = manifest.scripts.start.split(' ').filter((word) => word.startsWith('--'));
 
 /** The sessions that are opened at once while a measurement is prepared. */
 const openedAbreast = 16;
@@ -54,7 +58,7 @@ export async function startServer(store: string): Promise<{ server: Process; por
     PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
     PARLEY_LOG: 'info',
   };
-  const server = new Process({ place: 'server', program: process.execPath, args: [bundle, 'serve'], env, cwd: tmpdir(), node: true });
+  const server = new Process({ place: 'server', program: process.execPath, args: [...nodeFlags, bundle, 'serve'], env, cwd: tmpdir(), node: true });
   await untilReady(port, '/readyz', server);
   return { server, port };
 }
