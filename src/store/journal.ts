@@ -6,8 +6,8 @@
  * Records are numbered without a gap, across files, and the database knows the number up to which it has everything. So
  * a loss of power costs the newest records and never one in the middle: reading stops at the first that is missing.
  */
-import { closeSync, fsyncSync, openSync, renameSync, unlinkSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
+import { open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { limits } from '../limits.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -186,25 +186,18 @@ export class JournaledEngine implements Engine {
     await this.#base.write([[nextKey, Buffer.from(String(next))]]);
     await this.#base.flushed();
     this.#sealed = null;
-    for (const file of files) this.#discard(file);
+    for (const file of files) await this.#discard(file);
   }
 
   /** What could not be read to its end is kept aside: it may be all that there is of something. */
-  #discard(file: string): void {
-    if (this.#broken.delete(file)) renameSync(file, join(this.#folder, `rejected-${basename(file)}`));
-    else unlinkSync(file);
+  #discard(file: string): Promise<void> {
+    return this.#broken.delete(file) ? rename(file, join(this.#folder, `rejected-${basename(file)}`)) : unlink(file);
   }
 
+  /** Beside the event loop, since a disk takes its time. */
   async #flushFiles(files: readonly string[]): Promise<void> {
-    for (const path of files) {
-      const file = await open(path, 'r+');
-      try {
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-    }
-    this.#flushFolder();
+    for (const path of files) await opened(path, 'r+', (file) => file.datasync());
+    await opened(this.#folder, 'r', (folder) => folder.sync());
   }
 
   /** Puts what waits aside; what comes from now on goes to another file. */
@@ -267,3 +260,12 @@ export class JournaledEngine implements Engine {
 }
 
 const refuses = (): Error => new Error('The database does not take what waits in the journal.');
+
+async function opened(path: string, flags: 'r' | 'r+', use: (file: FileHandle) => Promise<void>): Promise<void> {
+  const file = await open(path, flags);
+  try {
+    await use(file);
+  } finally {
+    await file.close();
+  }
+}

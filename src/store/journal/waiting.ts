@@ -3,7 +3,10 @@ import type { Row, Write } from '../engine.ts';
 import { LateSortedMap, overlaid } from '../sorted.ts';
 import type { Entry } from './segment.ts';
 
-/** The bytes of a row that grows, joined when somebody reads them. */
+/** A piece of a few bytes weighs a hundred more as long as it is one. */
+const piecesMax = 8;
+
+/** The bytes of a row that grows, joined when somebody reads them or when they are many. */
 class Growing {
   #pieces: Uint8Array[];
   length: number;
@@ -14,7 +17,7 @@ class Growing {
   }
 
   get bytes(): Uint8Array {
-    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    this.#join();
     return this.#pieces[0]!;
   }
 
@@ -27,6 +30,11 @@ class Growing {
       this.#pieces.push(piece);
       this.length += piece.length;
     }
+    if (this.#pieces.length > piecesMax) this.#join();
+  }
+
+  #join(): void {
+    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
   }
 }
 
