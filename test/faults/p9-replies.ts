@@ -42,7 +42,8 @@ async function oneLife(trial: Trial, house: House, credentialId: string, way: Wa
   const spoken: string[] = [];
   for (const fate of ['completed', 'aborted'] as const) {
     const tag = `s${trial.seed}${fate}`;
-    const words = fate === 'completed' ? trial.random.between(1, 60) : 1_000_000;
+    // With few words the reply that is lost is as often that of the turn's end.
+    const words = fate === 'completed' ? trial.random.pick([1, 1, 2, 40]) : 1_000_000;
     const listener = await losing(() => (fate === 'completed' ? whole(talk(house, id, { tag, words, delayMs: 1 })) : begun(talk(house, id, { tag, words, delayMs: 1 }))));
     if (fate === 'aborted') {
       const aborted = await losing(() => house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' }));
