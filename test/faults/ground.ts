@@ -38,11 +38,8 @@ export class Ground {
   /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it. */
   async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.redis?.url): Promise<House> {
     const place: Record<string, string> = this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
-    const house = await openHouse(this.#t, {
-      folder: this.#folder,
-      embedded: true,
-      env: { ...place, PARLEY_SECRET: secret, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'silent', ...env },
-    });
+    const settings = { ...place, PARLEY_SECRET: secret, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'silent', ...env };
+    const house = await patiently(() => openHouse(this.#t, { folder: this.#folder, embedded: true, env: settings }));
     if (this.assistantId === '') await this.#furnish(house);
     return house;
   }
@@ -59,6 +56,19 @@ export class Ground {
   }
 }
 
+/** A start that a busy machine has cut short says nothing of a promise. */
+async function patiently<T>(start: () => Promise<T>): Promise<T> {
+  for (let left = startsMax; ; left--) {
+    try {
+      return await start();
+    } catch (error) {
+      const told = `${(error as Error).message} ${((error as Error).cause as Error | undefined)?.message}`;
+      if (left === 1 || !/Redis did not answer in time|other side closed/.test(told)) throw error;
+    }
+  }
+}
+
+const startsMax = 3;
 const pollMs = 25;
 
 /** Asks every now and then until the answer is there. */

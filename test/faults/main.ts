@@ -83,6 +83,9 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
   return outcomes.some(({ failed }) => failed.length > 0) ? 1 : 0;
 }
 
+// Servers and mounts are let go of at the process' exit, which a signal alone would skip.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
 let wanted: Wanted | null;
 try {
   wanted = readArguments();

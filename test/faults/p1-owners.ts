@@ -9,6 +9,8 @@ import { directions, wayToRedis, type Way } from './way.ts';
 import { begins } from './words.ts';
 
 const sessionsCount = 4;
+/** By then an owner that is back has learnt what it has lost. */
+const silentMs = 15_000;
 
 interface Member {
   readonly house: House;
@@ -74,7 +76,8 @@ async function away(trial: Trial, ground: Ground, members: readonly Member[]): P
   back = true;
   await Promise.all(successors);
   for (const { id, house } of talks) await house.ask(`/sessions/${id}/end`, { method: 'POST' });
-  await Promise.all(talks.map(({ listener }) => listener.over));
+  const silent = Promise.all(talks.map(({ listener }) => listener.over)).then(() => true);
+  trial.must(await Promise.race([silent, pause(silentMs, false)]), `an owner that was ${fault} goes on with a turn that is not its own`);
   for (const each of talks) await checkOrder(trial, members.map(({ house }) => house), each, fault);
 }
 
