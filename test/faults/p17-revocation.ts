@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { Ground, lackingRedis } from './ground.ts';
+import { Ground, lackingRedis, until } from './ground.ts';
 import { directions, wayToRedis, type Way } from './way.ts';
 
 const promisedMs = 5000;
@@ -33,8 +33,10 @@ export const revoked: Experiment = {
 async function revocation(trial: Trial, members: readonly Member[]): Promise<void> {
   const { random } = trial;
   const revoker = random.pick(members);
+  await until(async () => (await revoker.house.console('/workspaces')).status === 200);
   const { key, id } = await revoker.house.newKey();
-  for (const { house } of members) trial.must((await house.ask('/assistants', { key })).status === 200, 'a new key is not known everywhere');
+  // Who was in trouble before may take a moment to be back.
+  await Promise.all(members.map(({ house }) => until(async () => (await house.ask('/assistants', { key })).status === 200)));
   const troubled = random.pick(members.filter((each) => each !== revoker)).way;
   const trouble = random.pick(['none', 'cut', 'stalled', 'slow'] as const);
   const path = `/workspaces/${revoker.house.workspaceId}/keys/${id}/revoke`;

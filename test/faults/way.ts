@@ -111,7 +111,13 @@ export class Way {
   }
 
   #pump(from: Socket, to: Socket, passes: (bytes: Buffer) => boolean): void {
-    const hand = (run: () => void): unknown => (this.delayMs > 0 ? setTimeout(run, this.delayMs) : run());
+    // What was delayed goes before what is not any more.
+    const waiting: (() => void)[] = [];
+    const hand = (run: () => void): void => {
+      if (this.delayMs === 0 && waiting.length === 0) return run();
+      waiting.push(run);
+      setTimeout(() => waiting.shift()!(), this.delayMs);
+    };
     from.on('data', (bytes: Buffer) => {
       if (!passes(bytes)) return;
       hand(() => {
