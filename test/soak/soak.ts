@@ -33,31 +33,33 @@ export async function soak(t: Owner, options: SoakOptions): Promise<Found> {
   const first = await start();
   const scene = { house: first, key: first.key };
   const found: Found = { tally: new Tally(), restarts: 0, residentMb: [], wrong: [] };
-  let over = false;
+  const ending = new AbortController();
   const lives = Array.from({ length: guests }, async (_, index) => {
     const name = `g${seed}x${index}`;
     const guest = new Guest(scene, ground.assistantId, found.tally, name);
     const random = new Random(seed + index);
-    for (let visit = 0; !over; visit++) {
+    for (let visit = 0; !ending.signal.aborted; visit++) {
       await stay(guest, random, `${name}v${visit}`).catch((error: Error) => found.wrong.push(error.message));
     }
   });
   const restarts = (async () => {
-    for (let next = options.restartSeconds; next < seconds; next += options.restartSeconds) {
-      await pause(options.restartSeconds * 1000);
-      if (over) return;
+    for (;;) {
+      await pause(options.restartSeconds * 1000, undefined, { signal: ending.signal }).catch(() => {});
+      if (ending.signal.aborted) return;
       await restart(scene, store, start);
       found.restarts++;
     }
   })();
-  for (let second = 1; second <= seconds; second++) {
+  const startedAt = performance.now();
+  for (let second = 0; second < seconds; ) {
     await pause(1000);
+    second = Math.floor((performance.now() - startedAt) / 1000);
     const resident = await residentMb(scene.house.child.pid!);
     // Between two servers there is none.
     if (resident > 0) found.residentMb.push(resident);
-    options.onSecond?.(second, found);
+    options.onSecond?.(Math.min(second, seconds), found);
   }
-  over = true;
+  ending.abort();
   await Promise.all([...lives, restarts]);
   await checkEnd(scene.house, found);
   await scene.house.stop();
