@@ -15,7 +15,8 @@ export interface Connection {
   subscribe(channel: string, heard: (text: string) => void, again: () => void): Promise<() => Promise<void>>;
 }
 
-const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+// The client's own time limit is for what is not yet written and keeps a signal with a timer for each command, five seconds long: who calls has a deadline.
+const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer }, timeout: 0 };
 
 // Nothing waits for a connection that is not there, and a silent one is closed: what was written to it would never settle.
 const clientOptions = {
