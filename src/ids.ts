@@ -6,6 +6,8 @@ import type { Clock } from './clock.ts';
 export type IdPrefix = 'wks' | 'asst' | 'key' | 'crd' | 'ses' | 'turn' | 'msg' | 'req' | 'tok' | 'vis';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const alphabetCodes = Buffer.from(alphabet);
+const pageLength = 4096;
 const timeLength = 10;
 const randomLength = 16;
 
@@ -19,30 +21,32 @@ export interface Ids {
 }
 
 export function randomIds(clock: Clock): Ids {
-  // Randomness is drawn a page at a time: one call into the kernel serves hundreds of ids.
-  let pool = Buffer.alloc(0);
+  // Randomness is drawn a page at a time and written as a page: one call into the kernel serves hundreds of ids.
+  let page = '';
   let used = 0;
-  const byte = (): number => {
-    if (used === pool.length) {
-      pool = randomBytes(4096);
+  const random = (length: number): string => {
+    if (used + length > page.length) {
+      const bytes = randomBytes(pageLength);
+      for (let index = 0; index < pageLength; index++) bytes[index] = alphabetCodes[bytes[index]! & 31]!;
+      page = bytes.toString('latin1');
       used = 0;
     }
-    return pool[used++]!;
-  };
-  const random = (length: number): string => {
-    let text = '';
-    for (let i = 0; i < length; i++) text += alphabet[byte() & 31];
-    return text;
+    used += length;
+    return page.slice(used - length, used);
   };
   let lastTime = 0;
-  let timeText = '';
+  let coarseTime = -1;
+  let coarseText = '';
   return {
     make(prefix) {
       // Within one process ids strictly ascend: the clock is read in units of 1/32 ms, and never twice the same.
       const time = Math.max(Math.floor(clock.now() * 32), lastTime + 1);
       lastTime = time;
-      timeText = encode(time, timeLength);
-      return `${prefix}_${timeText}${random(randomLength)}`;
+      // All but the last two characters stay the same for 32 ms.
+      const coarse = Math.floor(time / 1024);
+      if (coarse !== coarseTime) coarseText = encode(coarse, timeLength - 2);
+      coarseTime = coarse;
+      return `${prefix}_${coarseText}${alphabet[(time % 1024) >> 5]!}${alphabet[time % 32]!}${random(randomLength)}`;
     },
     secret: () => random(32),
     bytes: (length) => randomBytes(length),

@@ -4,8 +4,8 @@ import type { Route } from './request.ts';
 interface Node {
   readonly literal: Map<string, Node>;
   parameter: Node | null;
-  /** The routes that end here, by method. */
-  readonly routes: Map<string, Route>;
+  /** The routes that end here, by method, each with the names of its parameters in order. */
+  readonly routes: Map<string, { readonly route: Route; readonly names: readonly string[] }>;
 }
 
 const node = (): Node => ({ literal: new Map(), parameter: null, routes: new Map() });
@@ -17,7 +17,8 @@ export class Router {
     for (const route of routes) {
       let place = this.#root;
       for (const segment of route.path.split('/').slice(1)) place = descend(place, segment);
-      place.routes.set(route.method, route);
+      const names = (route.path.match(/\{\w+\}/g) ?? []).map((name) => name.slice(1, -1));
+      place.routes.set(route.method, { route, names });
     }
   }
 
@@ -25,14 +26,17 @@ export class Router {
   find(method: string, path: string): { route: Route; params: Record<string, string> } | null {
     const values: string[] = [];
     let place: Node | undefined = this.#root;
-    for (const segment of path.split('/').slice(1)) {
+    for (let from = 1; from > 0; ) {
+      const slash: number = path.indexOf('/', from);
+      const segment = slash < 0 ? path.slice(from) : path.slice(from, slash);
       const literal: Node | undefined = place.literal.get(segment);
       if (literal === undefined && segment !== '') values.push(segment);
       place = literal ?? (segment === '' ? undefined : (place.parameter ?? undefined));
       if (place === undefined) return null;
+      from = slash + 1;
     }
-    const route = place.routes.get(method);
-    return route === undefined ? null : { route, params: named(route, values) };
+    const found = place.routes.get(method);
+    return found === undefined ? null : { route: found.route, params: named(found.names, values) };
   }
 }
 
@@ -43,13 +47,15 @@ function descend(place: Node, segment: string): Node {
   return next;
 }
 
-function named(route: Route, values: readonly string[]): Record<string, string> {
-  const names = route.path.match(/\{\w+\}/g) ?? [];
-  return Object.fromEntries(names.map((name, index) => [name.slice(1, -1), decoded(values[index]!)]));
+function named(names: readonly string[], values: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (let index = 0; index < names.length; index++) params[names[index]!] = decoded(values[index]!);
+  return params;
 }
 
 /** A segment that is not percent-encoding is taken as it stands: it names nothing that exists. */
 function decoded(segment: string): string {
+  if (!segment.includes('%')) return segment;
   try {
     return decodeURIComponent(segment);
   } catch {

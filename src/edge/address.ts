@@ -8,7 +8,7 @@ export const plainAddress = (text: string | undefined): string => (text ?? '').r
 
 /** An address from its 4 or 16 bytes; empty if there are none. IPv6 is spelt as RFC 5952 has it. */
 export function addressOf(bytes: Uint8Array): string {
-  if (bytes.length === 4) return bytes.join('.');
+  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return '';
   const address = new ipaddr.IPv6([...bytes]);
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();

@@ -3,6 +3,7 @@ import type { Body, EdgeBounds } from '../edge.ts';
 import { limits } from '../limits.ts';
 
 const released: Body = { kind: 'bytes', bytes: new Uint8Array() };
+const nothing = new Uint8Array(0);
 
 /** Collects one request's body within its bounds, whichever engine the pieces come from. */
 export class BodyReader {
@@ -54,6 +55,7 @@ export class BodyReader {
 
   /** The last piece has come. */
   finish(): void {
+    if (this.#outcome !== null) return;
     if (this.#overflown) this.#settle({ kind: 'too_large' });
     else this.#settle({ kind: 'bytes', bytes: this.#joined() });
   }
@@ -99,6 +101,7 @@ export class BodyReader {
   }
 
   #joined(): Uint8Array {
+    if (this.#pieces.length === 0) return nothing;
     if (this.#pieces.length === 1) return this.#pieces[0]!;
     return Buffer.concat(this.#pieces, this.#size);
   }

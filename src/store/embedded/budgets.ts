@@ -4,6 +4,7 @@
  * at most what two minutes refill by themselves. Only buckets that are not full are held in memory.
  */
 import * as bucketOf from '../../../machines/budget.ts';
+import { limits } from '../../limits.ts';
 import type { BudgetName, Taken } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
@@ -35,6 +36,10 @@ export class Budgets {
   /** The one touched longest ago first. */
   readonly #held = new Map<string, Held>();
   readonly #unwritten = new Map<string, Bucket>();
+  /** The one touched last, which stands last already. */
+  #newest: string | null = null;
+  /** The rows of keys' budgets by key and workspace: to spell one takes longer than to count in it. */
+  readonly #rows = new Map<string, { readonly workspaceId: string; readonly row: Partial<Record<BudgetName, string>> }>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -44,7 +49,7 @@ export class Budgets {
   take(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
     const looked: Looked[] = [];
     for (const { budget, ceiling } of budgets) {
-      const key = keys.budget(workspaceId, keyId, budget);
+      const key = this.#row(workspaceId, keyId, budget);
       const before = bucketOf.refilled(this.#bucket(key, ceiling, nowMs), ceiling, nowMs);
       const taken = bucketOf.take(before, ceiling, nowMs);
       looked.push({ budget, ceiling, key, before, taken });
@@ -69,12 +74,22 @@ export class Budgets {
     }
   }
 
+  #row(workspaceId: string, keyId: string, budget: BudgetName): string {
+    let known = this.#rows.get(keyId);
+    if (known?.workspaceId !== workspaceId) {
+      if (this.#rows.size >= limits.actorsLiveMax) this.#rows.clear();
+      this.#rows.set(keyId, (known = { workspaceId, row: {} }));
+    }
+    return (known.row[budget] ??= keys.budget(workspaceId, keyId, budget));
+  }
+
   #bucket(key: string, ceiling: number, nowMs: number): Bucket {
     return this.#held.get(key)?.bucket ?? this.#ledger.get<Bucket>(key) ?? bucketOf.full(ceiling, nowMs);
   }
 
   #hold(key: string, held: Held): void {
-    this.#held.delete(key);
+    if (key !== this.#newest) this.#held.delete(key);
+    this.#newest = key;
     this.#held.set(key, held);
     this.#unwritten.set(key, held.bucket);
   }
