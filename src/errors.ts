@@ -75,8 +75,23 @@ export interface FailureDetail {
   cause?: unknown;
 }
 
-/** A refusal on its way to the client: a row of the table with its blanks filled in. */
-export class Failure extends Error {
+/** What a client is told: a row of the table with its blanks filled in. */
+export interface Refusal {
+  readonly row: ErrorRow;
+  readonly message: string;
+  readonly seconds: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** A refusal that is handed back: to throw one costs more than to decide and write it. */
+export const refused = (name: ErrorName, detail: FailureDetail = {}): Refusal => ({
+  row: errors[name],
+  message: sentence(errors[name].message, detail),
+  seconds: detail.seconds,
+});
+
+/** A refusal on its way to the client. */
+export class Failure extends Error implements Refusal {
   readonly row: ErrorRow;
   readonly seconds: number | undefined;
 
@@ -85,7 +100,7 @@ export class Failure extends Error {
     // A refusal is an answer: where it was thrown concerns nobody, and to find that out costs more than the rest of it.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(sentence(row.message, detail), { cause: detail.cause });
+    super(sentence(row.message, detail), detail.cause === undefined ? undefined : { cause: detail.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.row = row;
     this.seconds = detail.seconds;
@@ -100,14 +115,17 @@ export class Failure extends Error {
   }
 }
 
-const sentence = (template: string, { field = '', seconds = 0, limit = 0 }: FailureDetail): string =>
-  template
-    .replace('{field}', () => field)
-    .replace('{seconds}', String(seconds))
-    .replace('{limit}', String(limit));
+function sentence(template: string, { field, seconds, limit }: FailureDetail): string {
+  let text = template;
+  if (field !== undefined) text = text.replace('{field}', () => field);
+  if (seconds !== undefined) text = text.replace('{seconds}', String(seconds));
+  if (limit !== undefined) text = text.replace('{limit}', String(limit));
+  return text;
+}
 
-/** The body of every failure (specification 2). */
-export const failureBody = (failure: Failure, requestId: string) => ({
-  error: { type: failure.row.type, code: failure.row.code, message: failure.message },
-  request_id: requestId,
-});
+/** The body of every failure as JSON text (specification 2). */
+export const failureText = ({ row, message }: Refusal, requestId: string): string =>
+  `{"error":{"type":"${row.type}","code":"${row.code}","message":${quoted(message)}},"request_id":"${requestId}"}`;
+
+/** Only a field's path can hold what JSON writes otherwise. */
+const quoted = (message: string): string => (/^[ !#-[\]-~]*$/.test(message) ? `"${message}"` : JSON.stringify(message));

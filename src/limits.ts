@@ -80,6 +80,10 @@ export const limits = {
   orphansMs: 500, // between looks for turns of dead processes, where processes share a store
   sweepSessionsMax: 1000,
 
+  // The log
+  logHeldBytes: 3_584, // that wait for more before they are written: a write costs as much as an answer
+  logHeldMs: 50, // for that at most
+
   // The console
   nameCharactersMax: 200,
   descriptionCharactersMax: 2000,
@@ -129,6 +133,7 @@ export const limits = {
   redisTopologyMs: 200, // a node away for so long: the cluster is asked who has its slots
   redisReplicaMs: 1_000, // for a replica to confirm
   redisDebtMs: 100, // before Redis is told of requests that were refused without it
+  redisDebtLateMs: 1_000, // by then it has been told, however busy the process is
   redisDebtsMax: 10_000, // budgets in debt that a process remembers
   redisRegistryMax: 10_000, // workspaces that a process remembers to have entered for the sweep
 

@@ -8,13 +8,13 @@ const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 export type Samples = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export interface Metrics {
-  readonly requests: Counter<'route' | 'status'>;
+  readonly requests: { inc(route: string, status: number): void };
   readonly turns: Counter<'outcome'>;
   readonly firstOutput: Histogram;
   readonly streamEvents: Counter;
   readonly storeSeconds: Histogram<'step'>;
   readonly storeErrors: Counter<'step'>;
-  readonly limited: Counter<'budget'>;
+  readonly limited: { inc(budget: string): void };
   readonly loopLag: Gauge;
   /** Everything as text, and its content type. */
   text(): Promise<string>;
@@ -52,13 +52,13 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
   });
   openOutages(outages, registers);
   return {
-    requests: new Counter({ name: 'parley_http_requests_total', help: 'Requests answered.', labelNames: ['route', 'status'], registers }),
+    requests: requestCounter(registers),
     turns: new Counter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', labelNames: ['outcome'], registers }),
     firstOutput: new Histogram({ name: 'parley_first_output_seconds', help: 'From a message to the first output.', buckets: answerSeconds, registers }),
     streamEvents: new Counter({ name: 'parley_stream_events_total', help: 'Events sent on streams.', registers }),
     storeSeconds: new Histogram({ name: 'parley_store_seconds', help: 'How long steps of the store take.', labelNames: ['step'], buckets: fastSeconds, registers }),
     storeErrors: new Counter({ name: 'parley_store_errors_total', help: 'Steps that the store did not take.', labelNames: ['step'], registers }),
-    limited: new Counter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', labelNames: ['budget'], registers }),
+    limited: limitedCounter(registers),
     loopLag: new Gauge({
       name: 'parley_event_loop_lag_seconds',
       help: 'Mean delay of the event loop since it was last read.',
@@ -73,6 +73,35 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
     samples: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   };
+}
+
+/** Prom-client's counters of one label each, resolved once: every request counts in one. */
+function childrenOf<Value extends string | number>(child: (value: Value) => { inc(): void }): { inc(value: Value): void } {
+  const children = new Map<Value, { inc(): void }>();
+  return {
+    inc(value) {
+      let known = children.get(value);
+      if (known === undefined) children.set(value, (known = child(value)));
+      known.inc();
+    },
+  };
+}
+
+function requestCounter(registers: Registry[]): Metrics['requests'] {
+  const counter = new Counter({ name: 'parley_http_requests_total', help: 'Requests answered.', labelNames: ['route', 'status'] as const, registers });
+  const routes = new Map<string, { inc(status: number): void }>();
+  return {
+    inc(route, status) {
+      let statuses = routes.get(route);
+      if (statuses === undefined) routes.set(route, (statuses = childrenOf((value) => counter.labels({ route, status: value }))));
+      statuses.inc(status);
+    },
+  };
+}
+
+function limitedCounter(registers: Registry[]): Metrics['limited'] {
+  const counter = new Counter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', labelNames: ['budget'] as const, registers });
+  return childrenOf((budget) => counter.labels({ budget }));
 }
 
 function openOutages(outages: () => Outages, registers: Registry[]): void {

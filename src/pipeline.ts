@@ -1,19 +1,23 @@
 /** Every request's way through the house, in the contract's order of checks (contract 3). */
-import { Failure } from './errors.ts';
+import { Failure, refused, type Refusal } from './errors.ts';
 import type { Exchange } from './edge.ts';
 import { authenticate } from './pipeline/authenticate.ts';
 import { readBody } from './pipeline/body.ts';
 import { idempotencyKeyOf } from './pipeline/idempotency-key.ts';
-import { refusal, send, type Course } from './pipeline/reply.ts';
-import type { Reply } from './request.ts';
+import { failed, refusal, send, type Course } from './pipeline/reply.ts';
+import { promptly } from './promptly.ts';
+import type { KeyCaller, Reply, Request, Route } from './request.ts';
 import { find } from './routes.ts';
 import type { Services } from './services.ts';
 import { queryObject } from './wire.ts';
 
-export type Pipeline = (exchange: Exchange) => Promise<void>;
+type Params = Request['params'];
+
+/** Resolves when the request is answered, or its stream begun; a refusal that needs no store is given at once, without a promise. */
+export type Pipeline = (exchange: Exchange) => Promise<void> | void;
 
 export function openPipeline(services: Services): Pipeline {
-  return async (exchange) => {
+  return (exchange) => {
     const course: Course = {
       requestId: services.ids.make('req'),
       startedAt: services.clock.monotonic(),
@@ -21,32 +25,43 @@ export function openPipeline(services: Services): Pipeline {
       caller: null,
       rate: null,
     };
-    let reply: Reply;
+    const refuse = (error: unknown): void => send(exchange, failed(error, course, services), course, services);
+    let reply: Reply | Promise<Reply>;
     try {
-      reply = await answer(exchange, course, services);
+      reply = answer(exchange, course, services);
     } catch (error) {
-      reply = refusal(error, course, services);
+      return refuse(error);
     }
+    if (reply instanceof Promise) return reply.then((given) => send(exchange, given, course, services), refuse);
     send(exchange, reply, course, services);
   };
 }
 
-/** The order of checks. Each step throws the `Failure` that answers, and what follows it is not reached. */
-async function answer(exchange: Exchange, course: Course, services: Services): Promise<Reply> {
+/** The order of checks. Each step throws the `Failure` that answers, and what follows it is not reached; the limiter hands its own back. */
+function answer(exchange: Exchange, course: Course, services: Services): Reply | Promise<Reply> {
   // 1. The route exists.
   const { route, params } = find(exchange.method, exchange.path);
   course.route = route;
 
   // 2. Authentication.
-  const caller = await authenticate(route.caller, exchange, services);
-  course.caller = caller;
+  const known = promptly(authenticate(route.caller, exchange, services), (caller) => (course.caller = caller));
 
-  // 3. The key's budgets: the last one looked at refused, or is the endpoint's own and speaks in the headers.
-  if (caller.kind === 'key') {
-    const taken = (await services.host.keys.take(caller.actor, route.budgets)).at(-1)!;
-    course.rate = { ceiling: caller.actor.record.limits[taken.budget], taken };
-    if (!taken.passed) throw new Failure('rate_limited', { seconds: taken.retryAfterSeconds });
-  }
+  // 3. The key's budgets.
+  const charged = promptly(known, (caller) => (caller.kind === 'key' ? charge(caller, route, course, services) : null));
+
+  // 4. to 9.
+  return promptly(charged, (limited) => (limited === null ? serve(exchange, route, params, course, services) : refusal(limited, course, services)));
+}
+
+/** The last budget looked at refused, or is the endpoint's own and speaks in the headers. */
+const charge = ({ actor }: KeyCaller, route: Route, course: Course, { host }: Services): Refusal | null | Promise<Refusal | null> =>
+  promptly(host.keys.take(actor, route.budgets), (budgets) => {
+    const taken = budgets.at(-1)!;
+    course.rate = { ceiling: actor.record.limits[taken.budget], taken };
+    return taken.passed ? null : refused('rate_limited', { seconds: taken.retryAfterSeconds });
+  });
+
+async function serve(exchange: Exchange, route: Route, params: Params, course: Course, services: Services): Promise<Reply> {
   if (route.newWork && services.draining) throw new Failure('service_unavailable', { seconds: 5 });
 
   // 4. Headers, body size and JSON.
@@ -58,5 +73,6 @@ async function answer(exchange: Exchange, course: Course, services: Services): P
   const body = route.body?.parse(json);
 
   // 6. Resource, permission, required visitor fields; 7. state; 8. the workspace's turns in flight; 9. the provider.
-  return route.handler({ requestId: course.requestId, head: exchange, caller, params, query, body, json, idempotencyKey, services });
+  const { requestId } = course;
+  return route.handler({ requestId, head: exchange, caller: course.caller!, params, query, body, json, idempotencyKey, services });
 }

@@ -3,6 +3,7 @@ import { keyMachine, keyVersion, longerDebt, type Debt, type KeyContext, type Ke
 import { secondsOf, type Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { isWhole, matches, publicIdOf } from '../keys.ts';
+import { promptly } from '../promptly.ts';
 import type { BudgetName, Key, Store, Taken } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
 import type { Inspector } from './inspector.ts';
@@ -27,10 +28,26 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   }
 
   /** The key that this text is; throws the 401 that says why it is none. Costs no budget. */
-  async authenticate(text: string): Promise<KeyActor> {
+  authenticate(text: string): KeyActor | Promise<KeyActor> {
+    const publicId = publicIdOf(text);
+    const live = publicId === null ? undefined : this.population.peek(keyIdOf(publicId));
+    const known = live !== undefined && matches(text, live.record.digest);
+    return known && this.#isFresh(live) ? this.#admitted(live) : this.#recognized(text);
+  }
+
+  /** As above, of a key that is not awake or may have changed. */
+  async #recognized(text: string): Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
     if (actor === null || !matches(text, actor.record.digest)) throw new Failure('invalid_api_key');
+    return this.#admitted(actor);
+  }
+
+  #isFresh(actor: KeyActor): boolean {
+    return !this.options.shared || this.fresh(actor) === true;
+  }
+
+  #admitted(actor: KeyActor): KeyActor {
     const at = this.options.clock.now();
     const { state } = actor.machine;
     // The machine is asked only where it would refuse or move: within its budgets a key's request changes nothing in it.
@@ -42,11 +59,14 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   }
 
   /** Holds a request against the budgets, in order until one refuses; the last item tells the verdict. */
-  async take(actor: KeyActor, budgets: readonly BudgetName[]): Promise<Taken[]> {
+  take(actor: KeyActor, budgets: readonly BudgetName[]): Taken[] | Promise<Taken[]> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
-    const answer = this.#store.takeBudgets(workspaceId, id, budgets.map((budget) => ({ budget, ceiling: limits[budget] })), at);
-    const taken = answer instanceof Promise ? await answer : answer;
+    const asked = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
+    return promptly(this.#store.takeBudgets(workspaceId, id, asked, at), (taken) => this.#taken(actor, taken, at));
+  }
+
+  #taken(actor: KeyActor, taken: Taken[], at: number): Taken[] {
     const last = taken.at(-1);
     const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
     const limited = actor.machine.state === 'limited';

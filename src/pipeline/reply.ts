@@ -1,5 +1,5 @@
 /** The end of a request's way: its headers, its failure body, its log line, its place in the metrics. */
-import { Failure, failureBody } from '../errors.ts';
+import { Failure, failureText, type Refusal } from '../errors.ts';
 import type { Exchange, Outlet, RequestHead, ResponseHeaders, Upgrade } from '../edge.ts';
 import type { Caller, Reply, Route } from '../request.ts';
 import type { Services } from '../services.ts';
@@ -17,16 +17,23 @@ export interface Course {
   rate: { readonly ceiling: number; readonly taken: Taken } | null;
 }
 
+type TextReply = Extract<Reply, { text: string }>;
+
+const jsonType = 'application/json; charset=utf-8';
+
 /** Turns whatever was thrown into a row of the error table. */
-export function refusal(error: unknown, course: Course, services: Services): Extract<Reply, { json: unknown }> {
-  const failure = failureOf(error);
+export const failed = (error: unknown, course: Course, services: Services): TextReply => refusal(failureOf(error), course, services);
+
+/** The reply that says so. */
+export function refusal(failure: Refusal, course: Course, services: Services): TextReply {
+  const { status } = failure.row;
   if (failure.cause !== undefined) services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
   // Where the key's budgets let the request pass, it was the workspace's slots for turns that did not.
-  if (failure.status === 429) services.metrics.limited.inc({ budget: course.rate?.taken.passed === false ? course.rate.taken.budget : 'turns' });
-  const headers: Record<string, string> = {};
-  if (failure.status === 401) headers['www-authenticate'] = 'Bearer';
+  if (status === 429) services.metrics.limited.inc(course.rate?.taken.passed === false ? course.rate.taken.budget : 'turns');
+  const headers: Record<string, string> = { 'content-type': jsonType };
+  if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (failure.seconds !== undefined) headers['retry-after'] = String(failure.seconds);
-  return { status: failure.status, headers, json: failureBody(failure, course.requestId) };
+  return { status, headers, text: failureText(failure, course.requestId) };
 }
 
 function failureOf(error: unknown): Failure {
@@ -38,7 +45,7 @@ function failureOf(error: unknown): Failure {
 /** Answers a request to become a WebSocket with the failure. */
 export function refuseUpgrade(upgrade: Upgrade, error: unknown, requestId: string, services: Services): void {
   const course = { requestId, startedAt: services.clock.monotonic(), route: null, caller: null, rate: null };
-  const { status, headers, text } = whole(refusal(error, course, services), course);
+  const { status, headers, text } = whole(failed(error, course, services), course);
   upgrade.respond(status, headers, text);
   record(upgrade, status, course, services);
 }
@@ -51,12 +58,22 @@ export function send(exchange: Exchange, reply: Reply, course: Course, services:
 }
 
 /** A reply that is not a stream, as it goes out. */
-function whole(reply: Exclude<Reply, { stream: unknown }>, course: Course): { status: number; headers: ResponseHeaders; text?: string } {
-  const headers = { ...reply.headers, ...standing(course) };
-  if ('json' in reply) {
-    return { status: reply.status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, text: JSON.stringify(reply.json) };
-  }
-  return { status: reply.status, headers, ...('text' in reply ? { text: reply.text } : {}) };
+function whole(reply: Exclude<Reply, { stream: unknown }>, course: Course): { status: number; headers: ResponseHeaders; text: string | undefined } {
+  const { status } = reply;
+  if ('json' in reply) return { status, headers: headersOf({ 'content-type': jsonType }, reply, course), text: JSON.stringify(reply.json) };
+  return { status, headers: headersOf({}, reply, course), text: 'text' in reply ? reply.text : undefined };
+}
+
+/** The reply's own headers behind those that are there, then those of every response, and the rate's on every authenticated one (specification 8). */
+function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate }: Course): ResponseHeaders {
+  // One by one: an object made by spreading others costs more than the rest of a refusal.
+  for (const name in reply.headers) headers[name] = reply.headers[name]!;
+  headers['x-request-id'] = requestId;
+  if (rate === null) return headers;
+  headers['x-ratelimit-limit'] = String(rate.ceiling);
+  headers['x-ratelimit-remaining'] = String(rate.taken.remaining);
+  headers['x-ratelimit-reset'] = String(rate.taken.resetAt);
+  return headers;
 }
 
 /** Streams, and records the request when the stream has ended or the client has left. */
@@ -67,7 +84,7 @@ function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, 
     recorded = true;
     record(exchange, reply.status, course, services);
   };
-  const outlet = exchange.stream(reply.status, { ...reply.headers, ...standing(course) });
+  const outlet = exchange.stream(reply.status, headersOf({}, reply, course));
   const watched: Outlet = {
     write: (piece) => outlet.write(piece),
     onDrain: (callback) => outlet.onDrain(callback),
@@ -84,20 +101,9 @@ function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, 
   exchange.onGone(done);
 }
 
-/** The headers of every response, and the rate's on every authenticated one (specification 8). */
-function standing({ requestId, rate }: Course): ResponseHeaders {
-  if (rate === null) return { 'x-request-id': requestId };
-  return {
-    'x-request-id': requestId,
-    'x-ratelimit-limit': String(rate.ceiling),
-    'x-ratelimit-remaining': String(rate.taken.remaining),
-    'x-ratelimit-reset': String(rate.taken.resetAt),
-  };
-}
-
 function record(exchange: RequestHead & { readonly gone: boolean }, status: number, course: Course, services: Services): void {
   const { route, caller } = course;
-  services.metrics.requests.inc({ route: route?.path ?? 'unknown', status });
+  services.metrics.requests.inc(route?.path ?? 'unknown', status);
   services.log.info({
     request_id: course.requestId,
     method: exchange.method,

@@ -1,0 +1,31 @@
+/** None of the log is lost. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+const logSource = fileURLToPath(new URL('../src/log.ts', import.meta.url));
+const clockSource = fileURLToPath(new URL('../src/clock.ts', import.meta.url));
+
+/** What a process prints that opens a log, runs this and ends: the messages, in order of the alphabet. */
+function printed(script: string): string[] {
+  const program = `
+    import { openLog } from ${JSON.stringify(logSource)};
+    import { WheelClock } from ${JSON.stringify(clockSource)};
+    const log = openLog('info');
+    ${script}`;
+  const { stdout } = spawnSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', program], { encoding: 'utf8', cwd: fileURLToPath(new URL('..', import.meta.url)) });
+  // What was on its way when the process ended may come after what was still held.
+  return stdout.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line).msg).toSorted();
+}
+
+t.test('what waits for those behind it leaves when the process ends, however it ends', async (t) => {
+  const lines = 'log.info("first"); log.info("x".repeat(100_000)); log.warn("last");';
+  const expected = ['first', 'last', 'x'.repeat(100_000)];
+  t.same(printed(`${lines} process.exit(0);`), expected, 'asked to');
+  t.same(printed(`${lines} throw new Error('fault');`), expected, 'by a fault');
+  t.same(printed(`${lines} log.flush(() => process.exit(0));`), expected, 'once it was flushed');
+});
+
+t.test('a line that waits leaves by itself', async (t) => {
+  t.same(printed('log.info("first"); log.info("second"); new WheelClock().after(300, () => process.kill(process.pid, "SIGKILL"));'), ['first', 'second']);
+});
