@@ -107,16 +107,16 @@ t.test('until then another process may tell a wait that is too short by as much,
   t.comment(`${early} passed early`);
 });
 
-t.test('who hammers costs Redis next to nothing, and waits no less', { skip }, async (t) => {
+for (const ceiling of [60, 1]) t.test(`who hammers costs Redis next to nothing, and waits no less, at ${ceiling} a minute`, { skip }, async (t) => {
   const { stores: [one, two], now, pass, asked } = await open(t);
-  const budgets = [{ budget: 'requests' as const, ceiling: 60 }];
+  const budgets = [{ budget: 'requests' as const, ceiling }];
   const place = ['wks_1', 'key_1'] as const;
   const take = async (store: Store): Promise<Taken> => (await store.takeBudgets(...place, budgets, 0))[0]!;
   for (let count = 0; count < 120; count++) await take(one);
   const before = await asked();
   for (let count = 0; count < 1000; count++) {
     const { passed, retryAfterSeconds, remaining, resetAt } = await take(one);
-    ok(!passed && retryAfterSeconds === 60 && remaining === 0 && resetAt === Math.ceil((now() + 119_000) / 1000));
+    ok(!passed && retryAfterSeconds === 60 && remaining === 0 && resetAt === Math.ceil((now() + 60_000 + ((ceiling - 1) * 60_000) / ceiling) / 1000));
     await pass(10);
   }
   const cost = (await asked()) - before;
@@ -127,6 +127,16 @@ t.test('who hammers costs Redis next to nothing, and waits no less', { skip }, a
   t.match(await take(two), { passed: false });
   await pass(60_000);
   t.match(await take(two), { passed: true });
+});
+
+t.test('with one request a minute nobody passes early where another process has just refused', { skip }, async (t) => {
+  const { stores: [one, two], pass } = await open(t);
+  const take = async (store: Store): Promise<Taken> => (await store.takeBudgets('wks_1', 'key_1', [{ budget: 'requests', ceiling: 1 }], 0))[0]!;
+  for (let count = 0; count < 3; count++) await take(one);
+  await pass(60_000 - limits.redisDebtMs / 2);
+  t.match(await take(one), { passed: false, retryAfterSeconds: 60 });
+  await pass(limits.redisDebtMs - 1);
+  t.match(await take(two), { passed: false, retryAfterSeconds: 60 });
 });
 
 t.test('what was refused without Redis is told when the process ends', { skip }, async (t) => {

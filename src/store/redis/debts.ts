@@ -52,7 +52,7 @@ export class Debts {
     if (debt === undefined) return null;
     const now = this.#clock.monotonic();
     const most = refilled(debt.bucket, ceiling, debt.redisMs + Math.ceil(now - debt.askedAt));
-    if (debt.ceiling !== ceiling || most.level - unitsPerRequest > floor(ceiling)) {
+    if (debt.ceiling !== ceiling || most.level > certain(ceiling)) {
       // What is not written yet goes ahead of the question on the same way.
       if (this.#unwritten.delete(debt)) void this.#told(debt);
       return null;
@@ -63,13 +63,13 @@ export class Debts {
     return debt.bucket;
   }
 
-  /** What Redis has answered. With a ceiling of one the deepest debt is no debt: a request may pass a moment later. */
+  /** What Redis has answered. */
   seen(place: BudgetPlace, ceiling: number, passed: boolean, bucket: Bucket, exchange: Exchange): void {
     const name = nameOf(place);
     const known = this.#debts.get(name);
     if (known !== undefined && this.#unwritten.has(known)) return;
     this.#debts.delete(name);
-    if (passed || ceiling === 1) return;
+    if (passed) return;
     this.#debts.set(name, { place, ceiling, ...exchange, redisMs: bucket.at, bucket });
     if (this.#debts.size > limits.redisDebtsMax) this.#debts.delete(this.#debts.keys().next().value!);
   }
@@ -87,5 +87,11 @@ export class Debts {
     return this.#write(place, bucket).catch(() => {});
   }
 }
+
+/**
+ * The most that a budget may hold for a request to be refused without Redis. With a ceiling of one a request may pass right above
+ * the deepest debt, so there it must be far enough from that for Redis to hear of the refusal first.
+ */
+const certain = (ceiling: number): number => Math.min(floor(ceiling) + unitsPerRequest, unitsPerRequest - limits.redisDebtLateMs * ceiling);
 
 const nameOf = ({ workspaceId, keyId, budget }: BudgetPlace): string => `${workspaceId}/${keyId}/${budget}`;
