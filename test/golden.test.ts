@@ -77,8 +77,8 @@ async function keys(t: Test, { about }: Golden, host: Host): Promise<void> {
   const actor = await host.keys.authenticate(about.key);
   t.equal(actor.record.name, 'golden');
   t.match(await host.keys.take(actor, ['requests']), [{ passed: true }]);
-  await t.rejects(host.keys.authenticate(about.revokedKey), { code: 'revoked_api_key' });
-  await t.rejects(host.keys.authenticate(about.key.slice(0, -1)), { code: 'invalid_api_key' });
+  await t.rejects(async () => host.keys.authenticate(about.revokedKey), { code: 'revoked_api_key' });
+  await t.rejects(async () => host.keys.authenticate(about.key.slice(0, -1)), { code: 'invalid_api_key' });
 }
 
 async function conversations(t: Test, { about, store }: Golden, host: Host): Promise<void> {
