@@ -12,6 +12,12 @@ interface Pair {
   readonly far: Socket;
 }
 
+/** A socket that has begun to end cannot be reset any more: Node would leave it open for good. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 export class Way {
   /** Before anything is handed on, in milliseconds. */
   delayMs = 0;
@@ -37,7 +43,7 @@ export class Way {
     way.#server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => way.#accept(near)).listen(0, '127.0.0.1');
     await once(way.#server, 'listening');
     t.teardown(async () => {
-      way.cut();
+      way.close();
       way.#server.close();
     });
     return way;
@@ -64,8 +70,8 @@ export class Way {
   /** Ends every connection at once, both ways. */
   cut(): void {
     for (const { near, far } of this.#pairs) {
-      near.resetAndDestroy();
-      far.resetAndDestroy();
+      reset(near);
+      reset(far);
     }
   }
 
@@ -93,7 +99,7 @@ export class Way {
   }
 
   #accept(near: Socket): void {
-    if (this.#refuses) return void near.resetAndDestroy();
+    if (this.#refuses) return reset(near.on('error', () => {}));
     const far = connect({ port: this.#to, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
     const pair = { near, far };
     this.#pairs.add(pair);
@@ -133,8 +139,8 @@ export class Way {
     this.#cameBack += bytes.length;
     this.onBack(this.#cameBack);
     if (this.#losesAt === 0 || !this.isReply(bytes) || --this.#losesAt > 0) return !near.destroyed;
-    near.resetAndDestroy();
-    far.resetAndDestroy();
+    reset(near);
+    reset(far);
     return false;
   }
 
