@@ -53,6 +53,9 @@ t.test('a violation fails its repetition, what throws is one, and the others go 
   t.same([opened, closed, lenient.done], [3, 3, 5], 'a scene anew after each that failed');
   const strict = await repeat(experiment, 'lmdb', { times: 5, seed: 10, strict: true });
   t.same(strict.failed.map(({ seed }) => seed), [11, 13, 14], 'lateness counts where time is what is asked');
+  const seeds: number[] = [];
+  const cut = await repeat(experiment, 'lmdb', { times: 5, seed: 30, strict: false, stopped: () => seeds.length === 2, onTrial: ({ seed }) => seeds.push(seed) });
+  t.same([seeds, cut.done], [[30, 31], 2], 'who is stopped tells what was done');
   const table = tableOf([strict, { ...lenient, failed: [], skipped: 'no such thing here' }]);
   t.match(table, /5 times, FAILED with seeds 11, 13, 14 \(at most 14 ms waiting; 10 things\)/);
   t.match(table, /skipped: no such thing here\n0 hold, 1 failed, 1 skipped$/);

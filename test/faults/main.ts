@@ -66,6 +66,7 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
   print(`${times} times from seed ${seed}: ${asked.map(({ experiment, store }) => `${idOf(experiment)} on ${store}`).join(', ')}`);
   const outcomes: Outcome[] = [];
   for (const { experiment, store } of asked) {
+    if (stopped) break;
     const doing = `${idOf(experiment)} on ${store}`;
     progress.tell(0, times, doing);
     const onTrial = (trial: Trial, done: number): void => {
@@ -75,7 +76,7 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
       }
       progress.tell(done, times, `${doing}: ${done} of ${times}`);
     };
-    outcomes.push(await repeat(experiment, store, { times, seed, strict: true, onTrial, ...(abreast && { abreast }) }));
+    outcomes.push(await repeat(experiment, store, { times, seed, strict: true, onTrial, stopped: () => stopped, ...(abreast && { abreast }) }));
     progress.next();
   }
   progress.end();
@@ -83,8 +84,9 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
   return outcomes.some(({ failed }) => failed.length > 0) ? 1 : 0;
 }
 
-// Servers and mounts are let go of at the process' exit, which a signal alone would skip.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+// What has begun goes on to its end and into the table; whoever asks a second time waits for nothing.
+let stopped = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
 
 let wanted: Wanted | null;
 try {

@@ -20,6 +20,8 @@ export interface Wanted {
   readonly abreast?: number;
   /** Whether what came late has failed. */
   readonly strict: boolean;
+  /** Asked before each repetition: none is begun any more. */
+  stopped?(): boolean;
   onTrial?(trial: Trial, done: number): void;
 }
 
@@ -36,7 +38,7 @@ export async function repeat(experiment: Experiment, store: StoreKind, wanted: W
   const lane = async (): Promise<void> => {
     let scene: Scene | null = null;
     try {
-      while (begun < times) {
+      while (begun < times && wanted.stopped?.() !== true) {
         const trial = new Trial(seed + begun++);
         await within(trial, async () => {
           scene ??= await openScene(experiment, store);
