@@ -77,7 +77,7 @@ async function away(trial: Trial, ground: Ground, members: readonly Member[]): P
   await Promise.all(successors);
   for (const { id, house } of talks) await house.ask(`/sessions/${id}/end`, { method: 'POST' });
   const silent = Promise.all(talks.map(({ listener }) => listener.over)).then(() => true);
-  trial.must(await Promise.race([silent, pause(silentMs, false)]), `an owner that was ${fault} goes on with a turn that is not its own`);
+  trial.must(await Promise.race([silent, pause(silentMs, false, { ref: false })]), `an owner that was ${fault} goes on with a turn that is not its own`);
   for (const each of talks) await checkOrder(trial, members.map(({ house }) => house), each, fault);
 }
 
