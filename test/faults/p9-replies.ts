@@ -22,9 +22,26 @@ export const appliesOnce: Experiment = {
     const { way, url } = await wayToRedis(t, ground.redis!.port);
     const house = await ground.server({}, url);
     const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json.model.credential_id;
-    return (trial) => oneLife(trial, house, credentialId, way);
+    return async (trial) => {
+      await chargedOnce(trial, house, way);
+      await oneLife(trial, house, credentialId, way);
+    };
   },
 };
+
+/** A request is charged once, whichever of its replies is lost: so many are left at the least, whatever was refilled meanwhile. */
+async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> {
+  const ceiling = 60;
+  const { key } = await house.newKey({ limits: { requests: ceiling } });
+  for (let count = 1; count <= 5; count++) {
+    way.loseReply(trial.random.between(1, 2));
+    const { status, headers } = await house.ask('/assistants', { key });
+    trial.count(way.lost ? 'replies lost' : 'requests with fewer replies');
+    way.mend();
+    const left = Number(headers.get('x-ratelimit-remaining'));
+    trial.must(status === 200 && left >= ceiling - count, `after ${count} requests ${left} of ${ceiling} are left, and the last is answered ${status}`);
+  }
+}
 
 /** The life of a session, with an assistant of its own whose usage counts what was applied. */
 async function oneLife(trial: Trial, house: House, credentialId: string, way: Way): Promise<void> {
