@@ -35,7 +35,7 @@ async function smallDisk(t: Owner): Promise<string> {
 
 /** Takes all the room that is left, to the last byte. */
 async function fill(folder: string): Promise<void> {
-  const file = await open(join(folder, 'ballast'), 'w');
+  const file = await open(join(folder, 'ballast'), 'a');
   try {
     for (const size of [1024 * 1024, 4096, 1]) {
       const bytes = Buffer.alloc(size);
@@ -64,8 +64,11 @@ export const fullDisk: Experiment = {
       const lives = Promise.all(customers.map((customer) => customer.live(() => stopped, true)));
       const enough = trial.random.between(1, 60);
       await Promise.race([lives, until(() => customers.some(({ acknowledged }) => acknowledged >= enough))]);
-      await fill(disk);
-      await Promise.race([lives, until(() => customers.every(({ refused }) => refused > 0))]);
+      // A journal that is not needed any more makes room again.
+      await until(async () => {
+        await fill(disk);
+        return customers.every(({ refused }) => refused > 0);
+      });
       const dies = store === 'lmdb' && trial.random.chance(0.5);
       stopped = true;
       if (dies) await house.kill('SIGKILL');
