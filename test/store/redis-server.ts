@@ -13,7 +13,7 @@ import { whyMissing } from '../installed.ts';
 /** Why there is no Redis to test on, or null. */
 export const whyNoRedis = (): string | null => whyMissing('redis-server');
 
-/** A port with a free cluster bus port above it. */
+/** A port that is free now, and low enough for a cluster bus port above it. */
 async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer().listen(0, '127.0.0.1');
@@ -24,6 +24,8 @@ async function freePort(): Promise<number> {
     if (port < 55_000) return port;
   }
 }
+
+const startsMax = 5;
 
 /** A test that ends before its teardown leaves no server behind. */
 const started = new Set<RedisServer>();
@@ -44,9 +46,17 @@ export class RedisServer {
   }
 
   static async start(...settings: string[]): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings);
-    await server.run();
-    return server;
+    for (let attempt = 1; ; attempt++) {
+      const server = new RedisServer(await freePort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings);
+      try {
+        await server.run();
+        return server;
+      } catch (error) {
+        await server.stop();
+        // Its port, or the one of its cluster bus, may be somebody else's by now.
+        if (attempt === startsMax) throw error;
+      }
+    }
   }
 
   /** Starts it, again on the same data and port if it ran before; resolves when it answers. */
@@ -54,7 +64,13 @@ export class RedisServer {
     const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder, '--save', '', '--daemonize', 'no', '--loglevel', 'warning'];
     started.add(this);
     this.#process = spawn('redis-server', [...own, '--enable-debug-command', 'local', ...this.#settings], { stdio: ['ignore', 'ignore', 'inherit'] });
-    while ((await this.command('PING').catch(() => '')) !== 'PONG') if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
+    while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
+  }
+
+  /** Whether it does, and nobody else on its port. */
+  async #answers(): Promise<boolean> {
+    if ((await this.command('PING').catch(() => '')) !== 'PONG') return false;
+    return (await this.command('INFO', 'server')).includes(`\nprocess_id:${this.#process.pid}\r`);
   }
 
   async command(...words: string[]): Promise<string> {
