@@ -15,11 +15,13 @@ const packr = new Packr({ useRecords: false, copyBuffers: true });
 /** Reads objects as maps: as objects, their names are not all read as they were written. */
 const named = new Packr({ useRecords: false, copyBuffers: true, mapsAsObjects: false });
 
-/** `odd`: the record has a name that msgpackr would read as another. */
-export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [rowFormat, record, true] : [rowFormat, record]);
+/** `odd`: the record has a name that msgpackr would read as another, or take for a method. */
+export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [rowFormat, mapsOf(record), true] : [rowFormat, record]);
 
 /** Whether a client has given a session a name that means something to JavaScript. */
-export const isOdd = ({ metadata, visitor }: Session): boolean => Object.hasOwn(metadata, '__proto__') || Object.hasOwn(visitor, '__proto__');
+export const isOdd = ({ metadata, visitor }: Session): boolean => oddNames.some((name) => Object.hasOwn(metadata, name) || Object.hasOwn(visitor, name));
+
+const oddNames = ['__proto__', 'toJSON'];
 
 const textMark = 0xc1;
 
@@ -38,6 +40,12 @@ export function unpackRow<T>(bytes: Uint8Array): T {
   const [format, record, odd] = packr.unpack(bytes) as [number, T, true?];
   if (!(format <= rowFormat)) throw new Error(`The row has format ${format}; this version reads formats up to ${rowFormat}.`);
   return odd ? (objectOf((named.unpack(bytes) as unknown[])[1]) as T) : record;
+}
+
+function mapsOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(mapsOf);
+  const isRecord = typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
+  return isRecord ? new Map(Object.entries(value).map(([name, item]) => [name, mapsOf(item)])) : value;
 }
 
 function objectOf(value: unknown): unknown {

@@ -22,7 +22,7 @@ export const sessionCases: readonly Case[] = [
     name: 'names that mean something to JavaScript come back as they were',
     async run(scene) {
       const { store, workspaceId } = scene;
-      const map = JSON.parse('{"__proto__":"p","__proto_":"q","constructor":"c","a":"b"}') as Record<string, string>;
+      const map = JSON.parse('{"__proto__":"p","__proto_":"q","constructor":"c","toJSON":"t","a":"b"}') as Record<string, string>;
       const names = (found: Record<string, unknown> | undefined) => JSON.stringify(found);
       const turn = await scene.streaming({}, { metadata: map, visitor: map });
       const read = async () => (await store.session(workspaceId, turn.before.id))!.record;
