@@ -196,6 +196,13 @@ t.test('another secret is refused with the way to the right one, and so is a sto
   await t.rejects(imported(there.target(), path('later.jsonl')), { message: used }, 'a store that took in another file');
 });
 
+t.test('a folder in which a server has been, and nothing is, takes an import', async (t) => {
+  const { file } = await scene(t);
+  const place = await inFolder(t);
+  await opened(place, (store) => store.ping());
+  await t.resolves(imported(place.target(), file));
+});
+
 /** Goes on with what a process that died leaves: the beginning of the file, up to the middle of a row. */
 async function goesOn(t: Test, make: MakePlace, name: string): Promise<void> {
   const { place, path, lines } = await scene(t, make);

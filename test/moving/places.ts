@@ -15,6 +15,7 @@ import { RedisTarget } from '../../src/store/redis/load.ts';
 import { redisStore } from '../../src/store/redis.ts';
 import type { Store } from '../../src/store.ts';
 import { temporaryFolder } from '../folders.ts';
+import { ids } from '../store/fixtures.ts';
 
 export interface Place {
   /** The store, not opened. */
@@ -33,7 +34,7 @@ export const inMemory: MakePlace = async () => {
 export const inFolder: MakePlace = async (t) => {
   const folder = await temporaryFolder(t);
   return {
-    store: () => lmdbStore(folder),
+    store: () => lmdbStore(folder, { ids }),
     source: () => new EmbeddedSource(new LmdbSnapshot(folder)),
     target: () => new EmbeddedTarget(new LmdbFilling(folder)),
   };

@@ -69,7 +69,7 @@ export const removal = (workspaceId: string): string => removals + part(workspac
 
 /** How far an import has come, and what an engine and its store write by themselves: all that an empty store may hold. */
 export const importing = 'import';
-export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-next'];
+export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-next', 'journal-of'];
 
 /** Everything of a workspace but its own row; its keys first, so that nobody gets in while the rest goes. */
 export const holdings = (workspaceId: string): string[] =>
