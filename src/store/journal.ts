@@ -62,6 +62,8 @@ export class JournaledEngine implements Engine {
   #next = 0;
   #name: string | null = null;
   #taking: Promise<boolean> | null = null;
+  /** The last flush of a record, whose rows wait once it is over. */
+  #flushing: Promise<void> | null = null;
   /** Whether the database failed when it was asked last, and how often since it could have been asked again. */
   #failed = false;
   #asksSinceFailure = 0;
@@ -118,7 +120,7 @@ export class JournaledEngine implements Engine {
     const segment = this.#segment!;
     const entries = Array.from(rows, (write) => this.#entry(write));
     segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
-    if (this.#flushes) await segment.flushed();
+    if (this.#flushes) await (this.#flushing = segment.flushed());
     this.#next++;
     for (const entry of entries) this.#apply(entry);
     if (this.#full(1) && this.#taking === null && this.#asks()) void this.#relieve();
@@ -130,6 +132,17 @@ export class JournaledEngine implements Engine {
 
   /** Asks a database that failed again, whether anything is written or not: else nobody would learn that it is well. */
   async sound(): Promise<void> {
+    if (!this.#failed) return;
+    // A record that is being flushed is in its file and not yet among the rows that wait: that file would go without them.
+    let flushing: Promise<void> | null;
+    do {
+      flushing = this.#flushing;
+      try {
+        await flushing;
+      } catch {
+        // For its writer to tell.
+      }
+    } while (flushing !== this.#flushing);
     if (this.#failed && !(await (this.#taking ?? this.#relieve()))) throw refuses();
   }
 

@@ -366,6 +366,28 @@ t.test('a database that takes nothing is told of before anything is refused, and
   await store.close();
 });
 
+t.test('whoever asks while a record is flushed does not have its file go without it', async (t) => {
+  let broken = false;
+  failing(t, 'fsyncSync', () => broken);
+  const run = await opened(t, true);
+  // The next file cannot be begun, so that the database was given nothing.
+  for (let turn = 0; turn < bounds.journalRowsMax; turn++) {
+    broken = turn === bounds.journalRowsMax - 1;
+    await run.engine.write(put(turn, 'text'));
+  }
+  broken = false;
+  const [file] = journals(run.folder);
+  const { size } = statSync(file!);
+  const writing = run.engine.write(put(9, 'kept'));
+  while (statSync(file!).size === size) await null;
+  await run.engine.sound();
+  t.ok(run.base.get('journal-next'), 'the database is asked again');
+  await writing;
+  await run.reopen();
+  t.same(readAll(run.engine).at(-1), [keyOf(9), 'kept']);
+  await run.engine.close();
+});
+
 t.test('a database that is behind holds the writer up and refuses nothing', async (t) => {
   const run = await opened(t);
   const write = run.base.write.bind(run.base);
