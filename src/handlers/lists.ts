@@ -34,20 +34,23 @@ export async function writtenPage<T>(
   const items: T[] = [];
   const texts: string[] = [];
   let bytes = 0;
-  for (let after = wanted.after; ; ) {
-    const limit = Math.min(wanted.limit - texts.length, limits.listDefault);
-    const page = await read({ ...wanted, after, limit });
+  for (let { after, limit: most } = wanted; ; ) {
+    const page = await read({ ...wanted, after, limit: Math.min(most - texts.length, limits.listDefault) });
     const fresh = page.items.map((item) => JSON.stringify(view(item)));
-    const fitting = fresh.findIndex((text, index) => (bytes += Buffer.byteLength(text)) > limits.answerBytesMax && texts.length + index > 0);
-    if (fitting >= 0) {
-      // Where nothing of this reading fits, the page ends where the one before did.
-      const next = fitting === 0 ? after : (await read({ ...wanted, after, limit: fitting })).next;
-      return { items: [...items, ...page.items.slice(0, fitting)], texts: [...texts, ...fresh.slice(0, fitting)], next };
+    let sum = bytes;
+    const fitting = fresh.findIndex((text, index) => (sum += Buffer.byteLength(text)) > limits.answerBytesMax && texts.length + index > 0);
+    // Where nothing of this reading fits, the page ends where the one before did.
+    if (fitting === 0) return { items, texts, next: after };
+    if (fitting > 0) {
+      // Read again, for what is read and where it ends must be of one moment.
+      most = texts.length + fitting;
+      continue;
     }
+    bytes = sum;
     items.push(...page.items);
     texts.push(...fresh);
     after = page.next;
-    if (after === null || texts.length >= wanted.limit) return { items, texts, next: after };
+    if (after === null || texts.length >= most) return { items, texts, next: after };
   }
 }
 

@@ -1,7 +1,9 @@
 /** Answers that are no streams are bounded too (promise P21), and say all that they should. */
 import t, { type Test } from 'tap';
 import { flowing } from '../../src/handlers/flowing.ts';
+import { writtenPage, type WrittenPage } from '../../src/handlers/lists.ts';
 import { limits } from '../../src/limits.ts';
+import type { Page, PageRequest } from '../../src/store.ts';
 import { edges, openHouse, type House } from './house.ts';
 import { begin, synthetic, transcriptOf } from './talk.ts';
 
@@ -112,6 +114,25 @@ async function hours(t: Test, house: House): Promise<void> {
   t.ok(Number(days.headers.get('content-length')) > 0, 'what is short is no stream');
   t.same((await house.ask(`/usage?bucket=hour&start=${end}&end=${end}`)).json.data, []);
 }
+
+t.test('what is removed while a page is read costs no other item', async (t) => {
+  let there = Array.from({ length: 8 }, (_, index) => `${index} ${'a'.repeat(limits.answerBytesMax / 5)}`);
+  let readings = 0;
+  const read = async ({ after, limit }: PageRequest): Promise<Page<string>> => {
+    if (++readings === 2) there = there.toSpliced(1, 1);
+    const rest = there.filter((item) => after === null || item > after);
+    return { items: rest.slice(0, limit), next: rest.length > limit ? rest[limit - 1]! : null };
+  };
+  const seen: string[] = [];
+  for (let after: string | null = null, more = true; more; more = after !== null) {
+    const page: WrittenPage<string> = await writtenPage({ limit: 100, after, order: 'asc' }, read, (item) => item);
+    t.ok(page.texts.join('').length <= limits.answerBytesMax);
+    t.same(page.texts.map((text) => JSON.parse(text)), page.items);
+    seen.push(...page.items);
+    after = page.next;
+  }
+  t.same(seen.map((item) => item[0]).join(''), '0234567');
+});
 
 /** An outlet that takes so many pieces before it holds back. */
 function outletTo(room: number) {
