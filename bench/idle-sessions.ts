@@ -30,7 +30,7 @@ export async function idleSessions(count: number, report: (at: HeapAt) => void):
   const ids = randomIds(clock);
   const store = lmdbStore(folder);
   await store.open(clock.now());
-  const host = new Host(store, clock, ids, openLog('silent'), limits.turnMsMax);
+  const host = new Host(store, clock, ids, openLog('silent', clock), limits.turnMsMax);
   const reportHeap = (sessions: number): void => {
     globalThis.gc?.();
     report({ sessions, awake: host.sessions.population.size, heapBytes: process.memoryUsage().heapUsed });

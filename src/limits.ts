@@ -82,7 +82,7 @@ export const limits = {
 
   // The log
   logHeldBytes: 3_584, // that wait for more before they are written: a write costs as much as an answer
-  logHeldMs: 50, // for that at most
+  logHeldMs: 30, // for that at most, and a tick of the clock's wheel
 
   // The console
   nameCharactersMax: 200,

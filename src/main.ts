@@ -41,7 +41,7 @@ export async function serve(config: Config): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${limits.heapGrowthPercent}`);
   const clock = new WheelClock();
   const supervisor = config.processes > 1 ? new SupervisorLine(clock) : null;
-  const log = openLog(config.log, supervisor?.number);
+  const log = openLog(config.log, clock, supervisor?.number);
   const ids = randomIds(clock);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
   const { secret, operatorToken } = readSecrets(config, ids);

@@ -22,7 +22,7 @@ export function supervise(config: Config): Promise<void> {
   // Where the workers share one socket (`node:http`) each accepts from it by itself.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   const clock = new WheelClock();
-  return new Supervisor(config, clock, openLog(config.log)).start();
+  return new Supervisor(config, clock, openLog(config.log, clock)).start();
 }
 
 class Supervisor {

@@ -11,7 +11,8 @@ function printed(script: string): string[] {
   const program = `
     import { openLog } from ${JSON.stringify(logSource)};
     import { WheelClock } from ${JSON.stringify(clockSource)};
-    const log = openLog('info');
+    const clock = new WheelClock();
+    const log = openLog('info', clock);
     ${script}`;
   const { stdout } = spawnSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', program], { encoding: 'utf8', cwd: fileURLToPath(new URL('..', import.meta.url)) });
   // What was on its way when the process ended may come after what was still held.
@@ -27,5 +28,12 @@ t.test('what waits for those behind it leaves when the process ends, however it 
 });
 
 t.test('a line that waits leaves by itself', async (t) => {
-  t.same(printed('log.info("first"); log.info("second"); new WheelClock().after(300, () => process.kill(process.pid, "SIGKILL"));'), ['first', 'second']);
+  const kill = '() => process.kill(process.pid, "SIGKILL")';
+  const killedOnceWritten = `const { write } = fs; fs.write = (...given) => write(...given.slice(0, -1), ${kill});`;
+  t.same(printed(`import fs from 'node:fs'; ${killedOnceWritten} log.info("first"); log.info("second"); clock.after(10_000, ${kill});`), ['first', 'second']);
+});
+
+t.test('where nothing is logged nothing is written', async (t) => {
+  const counted = 'let writes = 0; const { write } = fs; fs.write = (...given) => (writes++, write(...given));';
+  t.same(printed(`import fs from 'node:fs'; ${counted} log.info("first"); log.info("second"); clock.after(300, () => log.info(String(writes)));`), ['1', 'first', 'second']);
 });

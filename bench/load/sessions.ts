@@ -30,7 +30,7 @@ export async function seedSessions(folder: string, workspaceId: string, assistan
   const clock = new WheelClock();
   const store = lmdbStore(folder);
   await store.open(clock.now());
-  const host = new Host(store, clock, randomIds(clock), openLog('silent'), limits.turnMsMax);
+  const host = new Host(store, clock, randomIds(clock), openLog('silent', clock), limits.turnMsMax);
   const wanted = { workspaceId, assistantId, channel: 'api', visitor: {}, metadata: {}, maxCallSeconds: 24 * 3600, greeting: null, remember: null } as const;
   const every = Math.max(1, Math.floor(count / sample));
   const sampled: string[] = [];
