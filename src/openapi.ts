@@ -122,7 +122,7 @@ function refusals(route: Route): Set<ErrorName> {
   if (route.body !== null) names.push('not_an_object', 'missing_field');
   if (route.body !== null || route.caller === 'key') names.push('invalid_field');
   if (route.caller === 'operator' && !isSocket(route)) names.push('invalid_field');
-  if (route.caller !== 'anyone' || isSocket(route)) names.push('service_unavailable');
+  if (route.caller !== 'anyone' || route.newWork) names.push('service_unavailable');
   return new Set([...names, ...route.errors, 'api_error']);
 }
 

@@ -16,7 +16,7 @@ export const openUpgrader =
       const socket = socketRoutes.find(({ route }) => route.path === upgrade.path);
       if (socket === undefined) throw new Failure('route_not_found');
       await authenticate(socket.route.caller, upgrade, services);
-      if (services.draining) throw new Failure('service_unavailable', { seconds: 5 });
+      if (socket.route.newWork && services.draining) throw new Failure('service_unavailable', { seconds: 5 });
       socket.open(upgrade, requestId, services);
     } catch (error) {
       refuseUpgrade(upgrade, error, requestId, services);

@@ -43,6 +43,7 @@ export const socketRoutes: readonly SocketRoute[] = [
       }),
       success: socket,
       errors: ['route_not_found'],
+      newWork: true,
     }),
     open: watchActors,
   },

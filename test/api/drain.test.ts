@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { data, delta, done } from '../model/provider.ts';
 import { edges, openHouse, textOf } from './house.ts';
+import { refusedUpgrade } from './raw.ts';
 import { answering, begin, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 for (const edge of edges) {
@@ -29,6 +30,9 @@ for (const edge of edges) {
       t.match(refusal.headers.get('retry-after'), /^[1-9]\d*$/);
       t.ok(refusal.headers.has('x-ratelimit-limit'));
     }
+    refused(t, await refusedUpgrade(house.url, '/console/api/inspect', { token: house.operatorToken }), 503, 'api_error');
+    refused(t, await refusedUpgrade(house.url, '/console/api/inspect', { token: 'not-the-token' }), 401, 'invalid_api_key');
+    refused(t, await refusedUpgrade(house.url, '/transcription?token=tok_none'), 401, 'invalid_token');
     t.equal((await house.ask('/healthz')).status, 200);
     t.equal((await sessionOf(house, id)).active_turn_id, stream.turnId);
     t.match(await transcriptOf(house, id), [{}, { content: 'one ', status: 'streaming' }]);

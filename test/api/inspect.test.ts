@@ -1,9 +1,9 @@
 /** `/console/api/inspect`: live actors on a WebSocket (contract 9). */
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { edges, openHouse, type House } from './house.ts';
+import { refusedUpgrade } from './raw.ts';
 import { begin, end, say, synthetic } from './talk.ts';
 
 for (const edge of edges) {
@@ -18,16 +18,6 @@ for (const edge of edges) {
 const open = (house: House, path: string, token: string | null): WebSocket =>
   new WebSocket(house.url.replace('http', 'ws') + path, { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
 
-/** What is answered instead of a socket. */
-async function refusal(house: House, path: string, token: string | null): Promise<{ response: IncomingMessage; json: any }> {
-  const socket = open(house, path, token);
-  socket.on('error', () => {});
-  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
-  let text = '';
-  for await (const piece of response) text += piece;
-  return { response, json: JSON.parse(text) };
-}
-
 async function refusals(t: Test, house: House): Promise<void> {
   for (const [path, token, status, code] of [
     ['/console/api/inspect', null, 401, 'missing_api_key'],
@@ -35,12 +25,12 @@ async function refusals(t: Test, house: House): Promise<void> {
     ['/console/api/inspect', house.key, 401, 'invalid_api_key'],
     ['/console/api/nowhere', house.operatorToken, 404, 'route_not_found'],
   ] as const) {
-    const { response, json } = await refusal(house, path, token);
-    t.equal(response.statusCode, status, code);
+    const { headers, json, ...answer } = await refusedUpgrade(house.url, path, { token });
+    t.equal(answer.status, status, code);
     t.match(json.error, { code, type: status === 401 ? 'authentication_error' : 'not_found' });
     t.match(json.request_id, /^req_/);
-    t.equal(response.headers['x-request-id'], json.request_id);
-    t.equal(response.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined);
+    t.equal(headers.get('x-request-id'), json.request_id);
+    t.equal(headers.get('www-authenticate'), status === 401 ? 'Bearer' : null);
   }
   const plain = await house.console('/inspect');
   t.equal(plain.json.error.code, 'route_not_found', 'there is nothing but the socket');

@@ -1,4 +1,7 @@
 /** Requests that `fetch` would not send: headers twice, paths as they stand, bodies of any bytes. */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { WebSocket } from 'ws';
 import { ask as askPort, RawClient } from '../edge/harness.ts';
 import type { Answer } from './house.ts';
 
@@ -14,6 +17,17 @@ export async function rawAsk(url: string, path: string, options: RawAsk = {}): P
   const isJson = headers['content-type']?.startsWith('application/json') === true && text !== '';
   const pairs = Object.entries(headers).flatMap(([name, values]) => [values ?? []].flat().map((value): [string, string] => [name, value]));
   return { status, headers: new Headers(pairs), text, json: isJson ? JSON.parse(text) : undefined };
+}
+
+/** What is answered instead of a WebSocket. */
+export async function refusedUpgrade(url: string, path: string, { token = null, protocols = [] }: { token?: string | null; protocols?: readonly string[] } = {}): Promise<Answer> {
+  const socket = new WebSocket(url.replace('http', 'ws') + path, [...protocols], { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
+  socket.on('error', () => {});
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+  let text = '';
+  for await (const piece of response) text += piece;
+  const headers = new Headers(Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]));
+  return { status: response.statusCode!, headers, text, json: JSON.parse(text) };
 }
 
 /** One request on a connection of its own, and every byte of the answer, as Latin-1. The body is text of ASCII. */

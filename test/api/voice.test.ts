@@ -1,9 +1,7 @@
 /** Speech and transcription where no voice provider is: every check of theirs, in the contract's order (specification 4 and 8, contract 3, 6 and 12). */
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import t, { type Test } from 'tap';
-import { WebSocket } from 'ws';
 import { edges, openHouse, type Answer } from './house.ts';
+import { refusedUpgrade } from './raw.ts';
 import { isRefused, limitedFor, missingField, rateHeaders, refusals, wrongField, type Refusal } from './refusal.ts';
 import { end, synthetic } from './talk.ts';
 
@@ -107,13 +105,7 @@ async function budgets(t: Test, { house, speaking }: World): Promise<void> {
 
 async function tokens(t: Test, { house }: World): Promise<void> {
   for (const [query, protocols] of [['?token=tok_none', []], ['', ['token.tok_none']], ['', []]] as const) {
-    const socket = new WebSocket(`${house.url.replace('http', 'ws')}/transcription${query}`, [...protocols]);
-    socket.on('error', () => {});
-    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
-    let text = '';
-    for await (const piece of response) text += piece;
-    const headers = new Headers(Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]));
-    isRefused(t, { status: response.statusCode!, headers, text, json: JSON.parse(text) }, refusals.invalidToken, `${query} ${protocols}`);
+    isRefused(t, await refusedUpgrade(house.url, `/transcription${query}`, { protocols }), refusals.invalidToken, `${query} ${protocols}`);
   }
   isRefused(t, await house.ask('/transcription?token=tok_none'), refusals.invalidToken, 'nor anything else');
   const { paths } = (await house.ask('/openapi.json', { key: null })).json;
