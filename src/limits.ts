@@ -108,6 +108,7 @@ export const limits = {
   // The store
   scanRowsMax: 256, // rows read before other work gets a turn
   recordsKeptMax: 8192, // rows kept as they were written, so that a later step need not unpack them
+  recordKeptBytesMax: 4096, // of such a row; a visitor's fields may be a whole body
   outputRowCharactersMax: 4096, // output of a turn in flight that is kept in one row
   journalRowsMax: 8192, // rows that wait in a journal before the database takes them
   journalBytesMax: 8 * 1024 * 1024,

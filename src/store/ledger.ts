@@ -15,14 +15,15 @@ export class Draft {
   /** Of the rows put those whose records the ledger keeps. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
 
-  put(key: string, record: unknown, odd = false): void {
-    this.rows.push([key, packRow(record, odd)]);
+  put(key: string, record: unknown): void {
+    this.rows.push([key, packRow(record)]);
   }
 
-  /** As `put`, of a row that later decisions are about: the ledger keeps the record too, so that they need not unpack it. */
+  /** As `put`, of a row that later decisions are about: the ledger keeps the record too, unless it is long, so that they need not unpack it. */
   keep(key: string, record: unknown, odd = false): void {
-    this.put(key, record, odd);
-    this.kept.push([key, record]);
+    const row = packRow(record, odd);
+    this.rows.push([key, row]);
+    if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
   }
 
   /** Begins a row of text, which `append` makes longer. */

@@ -316,5 +316,11 @@ t.test('a record that is kept is what the row says, to decisions at once and to 
   reads = 0;
   t.same([ledger.get('row-0'), ledger.get('row-1')], [0, 1]);
   t.equal(reads, 1, 'the one kept longest is read');
+  for (const length of [limits.recordKeptBytesMax - 100, limits.recordKeptBytesMax + 1]) {
+    await ledger.step((draft) => draft.keep('long', 'a'.repeat(length)));
+    reads = 0;
+    t.equal(ledger.get<string>('long')?.length, length);
+    t.equal(reads, length > limits.recordKeptBytesMax ? 1 : 0, 'a long one is read again');
+  }
   await ledger.close();
 });
