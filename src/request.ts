@@ -44,8 +44,8 @@ export type Reply =
   | { status: number; headers?: ResponseHeaders; json: unknown }
   | { status: number; headers?: ResponseHeaders; text: string }
   | { status: number; headers?: ResponseHeaders; empty: true }
-  /** Goes on after the handler has returned; `onGone` calls back when the client leaves before the end. */
-  | { status: number; headers?: ResponseHeaders; stream: (outlet: Outlet, onGone: (callback: () => void) => void) => void };
+  /** Goes on after the handler has returned; `onGone` calls back when the client leaves before the end. What it rejects with cuts the answer. */
+  | { status: number; headers?: ResponseHeaders; stream: (outlet: Outlet, onGone: (callback: () => void) => void) => void | Promise<void> };
 
 /** What a success looks like in the OpenAPI document. */
 export interface Success {

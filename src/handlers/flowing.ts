@@ -12,7 +12,7 @@ export async function flowing(pieces: AsyncGenerator<string, void>): Promise<Rep
   return {
     status: 200,
     headers: jsonHeaders,
-    stream: (outlet, onGone) => void flow(first, pieces, outlet, onGone).catch(() => outlet.cut()),
+    stream: (outlet, onGone) => flow(first, pieces, outlet, onGone),
   };
 }
 

@@ -97,8 +97,12 @@ function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, 
       done();
     },
   };
-  reply.stream(watched, (callback) => exchange.onGone(callback));
+  const flowing = reply.stream(watched, (callback) => exchange.onGone(callback));
   exchange.onGone(done);
+  flowing?.catch((error: unknown) => {
+    services.log.error({ request_id: course.requestId, err: error }, 'answer cut');
+    watched.cut();
+  });
 }
 
 function record(exchange: RequestHead & { readonly gone: boolean }, status: number, course: Course, services: Services): void {

@@ -1,9 +1,12 @@
 /** Answers that are no streams are bounded too (promise P21), and say all that they should. */
 import t, { type Test } from 'tap';
+import type { Exchange } from '../../src/edge.ts';
 import { flowing } from '../../src/handlers/flowing.ts';
 import { writtenPage, type WrittenPage } from '../../src/handlers/lists.ts';
 import { limits } from '../../src/limits.ts';
 import type { Page, PageRequest } from '../../src/store.ts';
+import { send } from '../../src/pipeline/reply.ts';
+import type { Services } from '../../src/services.ts';
 import { edges, openHouse, type House } from './house.ts';
 import { begin, synthetic, transcriptOf } from './talk.ts';
 
@@ -186,9 +189,14 @@ t.test('what fails before anything was sent is a failure, and afterwards the ans
   const reply = await flowing(failing(1));
   if (!('stream' in reply)) return t.fail('it is no stream');
   const { told, outlet, onGone } = outletTo(9);
-  reply.stream(outlet, onGone);
+  const lines: unknown[] = [];
+  const log = { error: (...line: unknown[]) => lines.push(line), info: ({ status }: { status: number }) => lines.push(status) };
+  const exchange = { stream: () => outlet, onGone } as unknown as Exchange;
+  const services = { log, config: { trustedProxies: [] }, clock: { monotonic: () => 1 }, metrics: { requests: { inc() {} } } } as unknown as Services;
+  send(exchange, reply, { requestId: 'req_1', startedAt: 0, route: null, caller: null, rate: null }, services);
   await settled();
   t.same(told, ['half', 'cut']);
+  t.match(lines, [[{ request_id: 'req_1', err: { message: 'away' } }, 'answer cut'], 200], 'and the log says why');
 });
 
 t.test('for a reader who has left nothing more is made', async (t) => {
