@@ -81,8 +81,9 @@ t.test('closed, it takes no connection until it is mended; half closed, it ends 
   await reply(socket);
   way.close();
   await closed;
-  const refused = await client();
-  if (!refused.closed) await closing(refused);
+  // The connection is reset at once: whether it was made before is the system's affair.
+  const refused = await client().catch(() => null);
+  if (refused?.closed === false) await closing(refused);
   way.mend();
   const again = await client();
   again.write('b');
