@@ -34,6 +34,8 @@ export async function until<T>(ask: () => Promise<T | null | undefined | false>)
   for (;;) {
     const answer = await ask();
     if (answer) return answer;
+    // What asks for no more than what has come would else keep it from coming.
+    await new Promise(setImmediate);
   }
 }
 
