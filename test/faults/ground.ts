@@ -6,11 +6,17 @@ import { temporaryFolder, type Owner } from '../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import type { StoreKind, Trial } from './experiment.ts';
 import { talk } from './listener.ts';
+import { wayToRedis, type Way } from './way.ts';
 import { begins, openSpeaker, wordsOf, type Speaker } from './words.ts';
 
 export const secret = 'a-secret-of-the-tests-that-is-long-enough';
 
 export const lackingRedis = (store: StoreKind): string | null => (store === 'redis' ? whyNoRedis() : null);
+
+export interface Member {
+  readonly house: House;
+  readonly way: Way;
+}
 
 export class Ground {
   readonly #t: Owner;
@@ -49,6 +55,12 @@ export class Ground {
     const credential = await credentialOf(house, 'openai', this.speaker.baseUrl);
     const assistant = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credential.id } });
     this.assistantId = assistant.id;
+  }
+
+  /** A server with a way of its own to Redis. */
+  async member(): Promise<Member> {
+    const { way, url } = await wayToRedis(this.#t, this.redis!.port);
+    return { way, house: await this.server({}, url) };
   }
 
   async session(house: House, fields: object = {}): Promise<string> {

@@ -3,19 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { Ground, lackingRedis, sealed, until } from './ground.ts';
+import { Ground, lackingRedis, sealed, until, type Member } from './ground.ts';
 import { talk, type Listener } from './listener.ts';
-import { directions, wayToRedis, type Way } from './way.ts';
+import { directions } from './way.ts';
 import { begins } from './words.ts';
 
 const sessionsCount = 4;
 /** By then an owner that is back has learnt what it has lost. */
 const silentMs = 15_000;
-
-interface Member {
-  readonly house: House;
-  readonly way: Way;
-}
 
 export const oneWriter: Experiment = {
   promise: 'P1',
@@ -27,10 +22,7 @@ export const oneWriter: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const members: Member[] = [];
-    for (let count = 0; count < 3; count++) {
-      const { way, url } = await wayToRedis(t, ground.redis!.port);
-      members.push({ way, house: await ground.server({}, url) });
-    }
+    for (let count = 0; count < 3; count++) members.push(await ground.member());
     return (trial) => away(trial, ground, members);
   },
 };

@@ -7,7 +7,7 @@ import { checkRefusal } from './customer.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingRedis, sealed } from './ground.ts';
 import { Listener, talk } from './listener.ts';
-import { directions, wayToRedis, type Way } from './way.ts';
+import { directions, type Way } from './way.ts';
 
 const refusedMs = 2000;
 const backMs = 3000;
@@ -24,8 +24,7 @@ export const awayAndBack: Experiment = {
   lacking: lackingRedis,
   async open(t, store) {
     const ground = await Ground.open(t, store);
-    const { way, url } = await wayToRedis(t, ground.redis!.port);
-    const house = await ground.server({}, url);
+    const { way, house } = await ground.member();
     return (trial) => outage(trial, ground, house, way);
   },
 };

@@ -2,15 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { Ground, lackingRedis, until } from './ground.ts';
-import { directions, wayToRedis, type Way } from './way.ts';
+import { Ground, lackingRedis, until, type Member } from './ground.ts';
+import { directions } from './way.ts';
 
 const promisedMs = 5000;
-
-interface Member {
-  readonly house: House;
-  readonly way: Way;
-}
 
 export const revoked: Experiment = {
   promise: 'P17',
@@ -22,10 +17,7 @@ export const revoked: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const members: Member[] = [];
-    for (let count = 0; count < 3; count++) {
-      const { way, url } = await wayToRedis(t, ground.redis!.port);
-      members.push({ way, house: await ground.server({}, url) });
-    }
+    for (let count = 0; count < 3; count++) members.push(await ground.member());
     return (trial) => revocation(trial, members);
   },
 };

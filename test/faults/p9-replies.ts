@@ -5,7 +5,7 @@ import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, until } from './ground.ts';
 import { Listener, talk } from './listener.ts';
 import { begins, wordsOf } from './words.ts';
-import { wayToRedis, type Way } from './way.ts';
+import type { Way } from './way.ts';
 
 /** About as many replies as one request has. */
 const repliesMax = 8;
@@ -19,8 +19,7 @@ export const appliesOnce: Experiment = {
   lacking: lackingRedis,
   async open(t, store) {
     const ground = await Ground.open(t, store);
-    const { way, url } = await wayToRedis(t, ground.redis!.port);
-    const house = await ground.server({}, url);
+    const { way, house } = await ground.member();
     const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json.model.credential_id;
     return async (trial) => {
       await chargedOnce(trial, house, way);
