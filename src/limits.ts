@@ -167,7 +167,7 @@ export const limits = {
   workerEndMs: 60_000, // for a worker to end once told, drain and all; then it is killed
 
   // Memory
-  heapGrowthPercent: 60, // of what outlived one collection of the old generation, until the next
+  heapGrowthPercent: 150, // of what outlived one collection of the old generation, until the next
 
   // Ending
   drainMs: 30_000, // contract 11
