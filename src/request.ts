@@ -7,6 +7,9 @@ import type { BudgetName } from './store.ts';
 import type { Shape } from './wire.ts';
 import type { TSchema } from 'typebox';
 
+/** The content type of every answer in JSON. */
+export const jsonType = 'application/json; charset=utf-8';
+
 /** An API key that passed authentication. */
 export interface KeyCaller {
   readonly kind: 'key';

@@ -107,10 +107,18 @@ export function cpuMicroseconds(processes: readonly Process[]): number {
   return (ticks / ticksPerSecond) * 1e6;
 }
 
-/** Memory that is resident now, files mapped into it included. */
-export function residentBytes(processes: readonly Process[]): number {
+/** Memory that is resident now, files mapped into it included; none of a process that has ended. */
+export function residentBytes(processes: readonly Pick<Process, 'child'>[]): number {
   const pids = processes.flatMap(({ child }) => family(child.pid!));
-  return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024, 0);
+  return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(statusOf(pid))?.[1] ?? 0) * 1024, 0);
+}
+
+function statusOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 export async function freePort(): Promise<number> {

@@ -1,6 +1,6 @@
 /** Answers with lists. No page is longer than `answerBytesMax`: an answer that is no stream waits whole for its reader, however slow that is. */
 import { limits } from '../limits.ts';
-import type { Reply } from '../request.ts';
+import { jsonType, type Reply } from '../request.ts';
 import type { Page, PageRequest } from '../store.ts';
 
 export interface PageFields {
@@ -23,7 +23,7 @@ export interface WrittenPage<T> {
   readonly next: string | null;
 }
 
-export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+export const jsonHeaders = { 'content-type': jsonType };
 
 /** The page asked for; of long items fewer than were asked for, but one at least. What is read at a time is bounded as well. */
 export async function writtenPage<T>(

@@ -1,6 +1,6 @@
 /** What needs no key: health, readiness, metrics and the OpenAPI document. */
 import { Failure } from '../errors.ts';
-import type { NobodyCaller, Reply, Request } from '../request.ts';
+import { jsonType, type NobodyCaller, type Reply, type Request } from '../request.ts';
 
 /** The process is alive. */
 export const healthz = (): Reply => ({ status: 200, json: { status: 'ok' } });
@@ -18,6 +18,6 @@ export async function metrics({ services }: Request<NobodyCaller>): Promise<Repl
 
 export const openapi = ({ services }: Request<NobodyCaller>): Reply => ({
   status: 200,
-  headers: { 'content-type': 'application/json; charset=utf-8' },
+  headers: { 'content-type': jsonType },
   text: services.openapi(),
 });

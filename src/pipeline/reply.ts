@@ -1,7 +1,7 @@
 /** The end of a request's way: its headers, its failure body, its log line, its place in the metrics. */
 import { Failure, failureText, type Refusal } from '../errors.ts';
 import type { Exchange, Outlet, RequestHead, ResponseHeaders, Upgrade } from '../edge.ts';
-import type { Caller, Reply, Route } from '../request.ts';
+import { jsonType, type Caller, type Reply, type Route } from '../request.ts';
 import type { Services } from '../services.ts';
 import { StoreUnavailable, type Taken } from '../store.ts';
 import { clientAddress } from './address.ts';
@@ -18,8 +18,6 @@ export interface Course {
 }
 
 type TextReply = Extract<Reply, { text: string }>;
-
-const jsonType = 'application/json; charset=utf-8';
 
 /** Turns whatever was thrown into a row of the error table. */
 export const failed = (error: unknown, course: Course, services: Services): TextReply => refusal(failureOf(error), course, services);

@@ -2,8 +2,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../bench/harness/process.ts';
 import { temporaryFolder, type Owner } from '../folders.ts';
 
 export const proxies = ['haproxy', 'nginx'] as const;
@@ -33,15 +33,6 @@ export async function openProxy(t: Owner, proxy: Proxy, port: number): Promise<n
   const passesOn = (): Promise<boolean> => fetch(`http://127.0.0.1:${own}/healthz`).then((response) => response.ok, () => false);
   while (!(await passesOn())) if (child.exitCode !== null) throw new Error(`${proxy} ended: ${said}`);
   return own;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Connections to the server are shared by all clients, so that what one leaves behind would meet another. */

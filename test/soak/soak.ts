@@ -1,6 +1,6 @@
 /** An installation under mixed load, restarted again and again: what its guests were told is done must be there at the end, once. */
-import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { residentBytes } from '../../bench/harness/process.ts';
 import type { House } from '../api/house.ts';
 import { Ground, until } from '../faults/ground.ts';
 import type { Owner } from '../folders.ts';
@@ -54,7 +54,7 @@ export async function soak(t: Owner, options: SoakOptions): Promise<Found> {
   for (let second = 0; second < seconds; ) {
     await pause(1000);
     second = Math.floor((performance.now() - startedAt) / 1000);
-    const resident = await residentMb(scene.house.child.pid!);
+    const resident = residentBytes([scene.house]) / 1024 ** 2;
     // Between two servers there is none.
     if (resident > 0) found.residentMb.push(resident);
     options.onSecond?.(Math.min(second, seconds), found);
@@ -106,12 +106,4 @@ async function checkEnd(house: House, { tally, wrong }: Found): Promise<void> {
   const inFlight = /^parley_turns_in_flight (\d+)$/m.exec(text)?.[1];
   must(inFlight === '0', `${inFlight} turns are in flight at the end`);
   must(!house.stdout().includes('worker died'), 'a worker died');
-}
-
-/** Of a process and all below it. */
-async function residentMb(pid: number): Promise<number> {
-  const below = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  const own = Number(/^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''))?.[1] ?? 0) / 1024;
-  const others = await Promise.all(below.split(' ').filter(Boolean).map((child) => residentMb(Number(child))));
-  return others.reduce((sum, one) => sum + one, own);
 }

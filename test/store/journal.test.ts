@@ -260,7 +260,8 @@ t.test('records after a missing one are not applied', async (t) => {
   t.strictSame(readdirSync(run.folder), ['rejected-journal-000000000000000'], 'and the file is kept');
 });
 
-t.test('a folder that cannot be flushed for a moment costs nothing that was acknowledged', async (t) => {
+/** A journal that holds as many rows as it may, whose next file could not be begun: the database was given nothing. */
+async function full(t: Test): Promise<Awaited<ReturnType<typeof opened>>> {
   let broken = false;
   failing(t, 'fsyncSync', () => broken);
   const run = await opened(t, true);
@@ -269,6 +270,11 @@ t.test('a folder that cannot be flushed for a moment costs nothing that was ackn
     await run.engine.write(put(turn, 'text'));
   }
   broken = false;
+  return run;
+}
+
+t.test('a folder that cannot be flushed for a moment costs nothing that was acknowledged', async (t) => {
+  const run = await full(t);
   for (let turn = 0; turn < 3; turn++) await run.engine.write(put(turn, 'newer'));
   await run.reopen();
   const expected = Array.from({ length: bounds.journalRowsMax }, (_, turn) => [keyOf(turn), turn < 3 ? 'newer' : 'text']);
@@ -367,15 +373,7 @@ t.test('a database that takes nothing is told of before anything is refused, and
 });
 
 t.test('whoever asks while a record is flushed does not have its file go without it', async (t) => {
-  let broken = false;
-  failing(t, 'fsyncSync', () => broken);
-  const run = await opened(t, true);
-  // The next file cannot be begun, so that the database was given nothing.
-  for (let turn = 0; turn < bounds.journalRowsMax; turn++) {
-    broken = turn === bounds.journalRowsMax - 1;
-    await run.engine.write(put(turn, 'text'));
-  }
-  broken = false;
+  const run = await full(t);
   const [file] = journals(run.folder);
   const { size } = statSync(file!);
   const writing = run.engine.write(put(9, 'kept'));

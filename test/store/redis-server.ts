@@ -3,24 +3,19 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../../bench/harness/process.ts';
 import { whyMissing } from '../installed.ts';
 
 /** Why there is no Redis to test on, or null. */
 export const whyNoRedis = (): string | null => whyMissing('redis-server');
 
 /** A port that is free now, and low enough for a cluster bus port above it. */
-async function freePort(): Promise<number> {
+async function lowPort(): Promise<number> {
   for (;;) {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, 'close');
+    const port = await freePort();
     if (port < 55_000) return port;
   }
 }
@@ -47,7 +42,7 @@ export class RedisServer {
 
   static async start(...settings: string[]): Promise<RedisServer> {
     for (let attempt = 1; ; attempt++) {
-      const server = new RedisServer(await freePort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings);
+      const server = new RedisServer(await lowPort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings);
       try {
         await server.run();
         return server;
