@@ -34,6 +34,7 @@ export class Histories {
 
   /** The newest messages of a session at a version, oldest first; from the store if they are not at hand. */
   of(session: Session, version: number): readonly Message[] | Promise<readonly Message[]> {
+    if (session.messageCount === 0) return [];
     const entry = this.#entries.get(session.id);
     if (entry?.version === version && entry.mark === session.mark) return entry.messages;
     return this.#store.recentMessages(session.workspaceId, session.id, session.messageCount, charactersMax, limits.historyMessagesMax);

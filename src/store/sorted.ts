@@ -98,10 +98,14 @@ export class SortedMap<V> {
   }
 }
 
+/** A run of keys takes in the next smaller one once it is less than so many times longer. */
+const runRatio = 8;
+
 /** A map that is put in key order only when somebody asks for a range: for much that is written and little that is listed. */
 export class LateSortedMap<V> {
   readonly #values = new Map<string, V>();
-  #sorted: string[] = [];
+  /** The keys in order, in runs that become shorter: so that what came since the last range need not go among all of them. */
+  readonly #runs: (readonly string[])[] = [];
   /** Keys that came since the last range. */
   #fresh: string[] = [];
 
@@ -121,10 +125,17 @@ export class LateSortedMap<V> {
 
   /** Entries from `from` (inclusive) to `to` (exclusive). The map must not change while they are read. */
   *range(from: string, to: string, reverse = false): Generator<[string, V]> {
-    const keys = this.#keys();
-    const [first, end] = [lowerBound(keys, from), lowerBound(keys, to)];
-    if (reverse) for (let at = end - 1; at >= first; at--) yield [keys[at]!, this.#values.get(keys[at]!)!];
-    else for (let at = first; at < end; at++) yield [keys[at]!, this.#values.get(keys[at]!)!];
+    this.#order();
+    const spans: Span[] = [];
+    for (const keys of this.#runs) {
+      const [first, end] = [lowerBound(keys, from), lowerBound(keys, to)];
+      if (first < end) spans.push({ keys, first, end });
+    }
+    for (let span = nextOf(spans, reverse); span !== undefined; span = nextOf(spans, reverse)) {
+      const key = reverse ? span.keys[--span.end]! : span.keys[span.first++]!;
+      if (span.first === span.end) spans.splice(spans.indexOf(span), 1);
+      yield [key, this.#values.get(key)!];
+    }
   }
 
   /** Entries in the order in which their keys came. */
@@ -132,19 +143,39 @@ export class LateSortedMap<V> {
     return this.#values.entries();
   }
 
-  #keys(): readonly string[] {
-    if (this.#fresh.length === 0) return this.#sorted;
-    const fresh = this.#fresh.sort(byBytes);
-    const sorted = this.#sorted;
+  #order(): void {
+    if (this.#fresh.length === 0) return;
+    let run: readonly string[] = this.#fresh.sort(byBytes);
     this.#fresh = [];
-    if (sorted.length === 0) return (this.#sorted = fresh);
-    const all: string[] = [];
-    for (let old = 0, late = 0; old < sorted.length || late < fresh.length; ) {
-      const takesOld = late === fresh.length || (old < sorted.length && sorted[old]! < fresh[late]!);
-      all.push(takesOld ? sorted[old++]! : fresh[late++]!);
-    }
-    return (this.#sorted = all);
+    while (this.#runs.length > 0 && this.#runs.at(-1)!.length < runRatio * run.length) run = merged(this.#runs.pop()!, run);
+    this.#runs.push(run);
   }
+}
+
+/** What of a run is still to come. */
+interface Span {
+  readonly keys: readonly string[];
+  first: number;
+  end: number;
+}
+
+/** The span with the next key, of those that have one. */
+function nextOf(spans: readonly Span[], reverse: boolean): Span | undefined {
+  let best = spans[0];
+  for (const span of spans) {
+    const before = reverse ? span.keys[span.end - 1]! > best!.keys[best!.end - 1]! : span.keys[span.first]! < best!.keys[best!.first]!;
+    if (before) best = span;
+  }
+  return best;
+}
+
+function merged(old: readonly string[], late: readonly string[]): string[] {
+  const all: string[] = [];
+  for (let a = 0, b = 0; a < old.length || b < late.length; ) {
+    const takesOld = b === late.length || (a < old.length && old[a]! < late[b]!);
+    all.push(takesOld ? old[a++]! : late[b++]!);
+  }
+  return all;
 }
 
 const byBytes = (a: string, b: string): number => (a < b ? -1 : 1);

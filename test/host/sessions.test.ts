@@ -79,7 +79,7 @@ t.test('a lost comparison is no failure', async (t) => {
 
 t.test('a store that is away changes nothing', async (t) => {
   const scene = await Scene.open();
-  const { id } = await scene.session();
+  const { id } = await scene.session({ greeting: 'Hi' });
   for (const step of ['recentMessages', 'beginTurn'] as const) {
     let broken = true;
     const real = scene.store[step].bind(scene.store) as (...given: unknown[]) => Promise<never>;
@@ -91,7 +91,7 @@ t.test('a store that is away changes nothing', async (t) => {
     talk.model.end();
     await talk.runner.over;
   }
-  t.equal((await scene.transcript(id)).length, 4);
+  t.equal((await scene.transcript(id)).length, 5);
 
   let broken = true;
   const host = scene.beside(withSteps(scene.store, { saveSession: (session, version) => (broken ? away() : scene.store.saveSession(session, version)) }));

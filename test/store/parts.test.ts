@@ -55,6 +55,21 @@ t.test('a map that is sorted late agrees with one that always is', async (t) => 
   );
 });
 
+t.test('a map that is sorted late keeps its order through many ranges', async (t) => {
+  const late = new LateSortedMap<number>();
+  const sorted = new SortedMap<number>();
+  const name = (index: number): string => String((index * 7919) % 10_007).padStart(6, '0');
+  for (let index = 0; index < 3000; index++) {
+    for (const map of [late, sorted]) map.set(name(index), index);
+    // A few at a time and many, so that runs of every length are merged.
+    if (index % 5 !== 0 && index % 1000 > 10) continue;
+    const [from, to] = [name(index - (index % 7)), name(index + 13)];
+    for (const reverse of [false, true]) t.strictSame([...late.range(from, to, reverse)], [...sorted.range(from, to, reverse)]);
+  }
+  t.strictSame([...late.range('', '~')], [...sorted]);
+  t.strictSame([...late.range('', '~', true)], [...sorted].reverse());
+});
+
 t.test('a sorted map of many entries, inserted in any order', async (t) => {
   const count = 5000;
   const name = (index: number): string => String(index).padStart(6, '0');
