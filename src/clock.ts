@@ -16,6 +16,9 @@ export interface Clock {
   stop(): void;
 }
 
+/** Calls back once whatever is ready in this turn of the event loop has had its turn. */
+export const atTurnEnd = (callback: () => void): void => void setImmediate(callback);
+
 /** Whole Unix seconds of a time in milliseconds. */
 export const secondsOf = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 

@@ -29,7 +29,7 @@ export interface Engine {
   range(from: string, to: string, reverse: boolean): Iterable<Row>;
   /** All of the rows or none; resolves when they are committed. Called again only once the call before has settled. */
   write(rows: Iterable<Write>): Promise<void>;
-  /** Lets other work run during a long scan. */
+  /** Lets whatever else is ready go first: other work during a long scan, other decisions before a batch leaves. */
   pause(): Promise<void>;
   /** Of an engine that takes more than it has kept for good: rejects where it will refuse before long; resolves once that is mended. */
   sound?(): Promise<void>;

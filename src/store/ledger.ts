@@ -202,8 +202,8 @@ export class Ledger {
   #batch(): Batch {
     if (this.#collecting === null) {
       this.#collecting = new Batch();
-      // A promise's turn costs less than `queueMicrotask`, which keeps an asynchronous context for each.
-      if (this.#inFlight === null) void tickEnds.then(() => this.#flush());
+      // To the event loop each request and each answer of a provider is a tick of its own, and a batch costs more than a decision.
+      if (this.#inFlight === null) void this.#engine.pause().then(() => this.#flush());
     }
     return this.#collecting;
   }
@@ -258,7 +258,5 @@ export class Ledger {
     this.#mustReload = false;
   }
 }
-
-const tickEnds = Promise.resolve();
 
 const unreadable = (cause: unknown): StoreUnavailable => new StoreUnavailable('The store could not be read.', { cause });

@@ -10,6 +10,7 @@
  */
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
+import { atTurnEnd } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -104,9 +105,8 @@ export class LmdbEngine implements Base {
     await this.#database.flushed;
   }
 
-  /** Resolves from lmdb's reading thread, and so in a later turn of the event loop. */
   pause(): Promise<void> {
-    return this.#database.prefetch([ownerKey]);
+    return new Promise(atTurnEnd);
   }
 
   get #database(): RootDatabase<Buffer, string> {

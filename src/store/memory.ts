@@ -29,7 +29,7 @@ export class MemoryEngine implements Engine {
     }
   }
 
-  /** Only other promises get a turn: whoever simulates wants every order of events to follow from the seed. */
+  /** Only other promises go first: whoever simulates wants every order of events to follow from the seed. */
   async pause(): Promise<void> {}
 }
 

@@ -7,6 +7,9 @@ export class HeldEngine extends MemoryEngine implements Engine {
   /** Batches that were handed over, in order, as their keys. */
   readonly batches: string[][] = [];
   held = false;
+  /** While true, what else is ready goes first until `go` is called. */
+  waits = false;
+  #paused: (() => void)[] = [];
   #waiting: { settle: (error: Error | null) => void }[] = [];
 
   override async write(rows: Iterable<Write>): Promise<void> {
@@ -18,6 +21,15 @@ export class HeldEngine extends MemoryEngine implements Engine {
       });
     }
     await super.write(batch);
+  }
+
+  override pause(): Promise<void> {
+    return this.waits ? new Promise((resolve) => this.#paused.push(resolve)) : super.pause();
+  }
+
+  /** Nothing else is ready. */
+  go(): void {
+    for (const resolve of this.#paused.splice(0)) resolve();
   }
 
   /** Settles the batch in flight: committed, or failed with this error. */

@@ -51,6 +51,23 @@ t.test('the steps of one tick are one batch, and what comes while it commits is 
   t.ok(second.every(({ over, error }) => over && error === null));
 });
 
+t.test('a batch leaves once whatever else is ready has had its turn', async (t) => {
+  const { scene: made, engine } = await scene();
+  engine.waits = true;
+  const before = engine.batches.length;
+  const steps = [];
+  for (let request = 0; request < 3; request++) {
+    steps.push(outcome(made.store.createSession(made.createStep())));
+    // As between two requests that the event loop has: every promise goes on.
+    await settled();
+  }
+  t.equal(engine.batches.length, before);
+  engine.go();
+  await settled();
+  t.equal(engine.batches.length, before + 1);
+  t.ok(steps.every(({ over, error }) => over && error === null));
+});
+
 t.test('nobody sees what is not committed', async (t) => {
   const { scene: made, engine } = await scene();
   const { store, workspaceId } = made;
