@@ -53,6 +53,9 @@ export interface ModelSink {
 export interface ModelCall {
   /** Stops the answer and closes the upstream request at once. */
   cancel(): void;
+  /** Reads no more of the answer until `resume`; what has come already may still be told. Absent where nothing is read. */
+  hold?(): void;
+  resume?(): void;
 }
 
 export interface Model {

@@ -77,6 +77,14 @@ class Answer implements ProviderListener, ModelCall, Teller {
     this.#call?.cancel();
   }
 
+  hold(): void {
+    this.#call?.hold();
+  }
+
+  resume(): void {
+    this.#call?.resume();
+  }
+
   head(contentType: string, contentEncoding: string): void {
     this.#attempts?.accepted(this.#attempt);
     this.#attempts = null;

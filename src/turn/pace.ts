@@ -1,8 +1,8 @@
 /**
  * How often turns hand over what their models say. While a process has little to do, at once. When the pieces of all its
  * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all share: what came until
- * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower, so that a core that is nearly
- * full has fewer and larger events to carry. What a turn says first, and how it ends, never waits.
+ * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower and providers are read at it, so that
+ * a core that is nearly full has fewer and larger pieces to carry. What a turn says first never waits, and how it ends only there.
  */
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -16,8 +16,7 @@ export class Pace {
   #waiting: (() => void)[] = [];
   #pieces = 0;
   #countedFrom: number;
-  #busy = false;
-  #beatMs: number = limits.paceMs;
+  #perSecond = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -33,21 +32,23 @@ export class Pace {
     const now = this.#clock.monotonic();
     const elapsed = now - this.#countedFrom;
     if (elapsed < windowMs) return;
-    const perSecond = (this.#pieces * 1000) / elapsed;
-    this.#busy = perSecond > limits.pacedPiecesPerSecond;
-    this.#beatMs = perSecond > limits.crowdedPiecesPerSecond ? limits.crowdedPaceMs : limits.paceMs;
+    this.#perSecond = (this.#pieces * 1000) / elapsed;
     this.#pieces = 0;
     this.#countedFrom = now;
   }
 
   get busy(): boolean {
-    return this.#busy;
+    return this.#perSecond > limits.pacedPiecesPerSecond;
+  }
+
+  get crowded(): boolean {
+    return this.#perSecond > limits.crowdedPiecesPerSecond;
   }
 
   /** Calls back at the next beat. */
   next(callback: () => void): void {
     this.#waiting.push(callback);
-    if (this.#waiting.length === 1) this.#clock.after(this.#beatMs, () => this.#beat());
+    if (this.#waiting.length === 1) this.#clock.after(this.crowded ? limits.crowdedPaceMs : limits.paceMs, () => this.#beat());
   }
 
   #beat(): void {

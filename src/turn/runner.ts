@@ -75,6 +75,8 @@ export class TurnRunner {
   #writing: Promise<void> | null = null;
   /** The next write waits for a beat. */
   #paced = false;
+  /** The model is not heard before a beat. */
+  #held = false;
   #timer: Timer;
 
   constructor(turn: { turnId: string; messageId: string }, effects: TurnEffects, clock: Clock, pace: Pace, turnMsMax: number) {
@@ -133,6 +135,7 @@ export class TurnRunner {
       return;
     }
     this.#pace.note();
+    if (this.#pace.crowded) this.#holdModel();
     if (!this.#paced) this.#startWriting();
   }
 
@@ -147,6 +150,17 @@ export class TurnRunner {
     this.#pace.next(() => {
       this.#paced = false;
       if (this.#phase === 'streaming') this.#startWriting();
+    });
+  }
+
+  /** In a crowd the model is not even listened to until the beat: what it says meanwhile is then read, stored and sent as one. */
+  #holdModel(): void {
+    if (this.#held || this.#call?.hold === undefined) return;
+    this.#held = true;
+    this.#call.hold();
+    this.#pace.next(() => {
+      this.#held = false;
+      this.#call?.resume?.();
     });
   }
 
@@ -167,7 +181,7 @@ export class TurnRunner {
         if (answer === 'fenced') return this.#lost();
         this.log.commit(fresh.pieces);
         this.#announceBegun({ kind: 'begun' });
-        if (this.#pace.busy) return this.#waitForBeat();
+        if (this.#pace.busy && !this.#held) return this.#waitForBeat();
       }
     } catch {
       this.#storeFailed();

@@ -79,6 +79,55 @@ t.test('answers side by side do not mix, though they are read into one buffer', 
   t.equal(new Set(all.map(({ body }) => body)).size, all.length);
 });
 
+t.test('an answer that is held is not read until it goes on, whatever ends it', async (t) => {
+  const http = client(t);
+  const piece = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const server = await raw(t, ({ socket }) => void socket.write(chunked + piece('one')));
+  /** An exchange on another connection, after which what was sent before it has come. */
+  const others = await raw(t, ({ socket }) => void socket.write(answerOf('')));
+  const there = async (): Promise<void> => {
+    for (let times = 0; times < 3; times++) await post(http, others.baseUrl).settled;
+  };
+  for (const ending of ['end', 'cut', 'cancel'] as const) {
+    const told = post(http, server.baseUrl);
+    told.onData = () => told.call.hold();
+    while (told.body === '') await there();
+    const socket = server.sockets.at(-1)!;
+    socket.write(piece('two'));
+    await there();
+    t.equal(told.body, 'one');
+    told.call.resume();
+    while (told.body === 'one') await there();
+    t.equal(told.body, 'onetwo');
+    if (ending === 'end') socket.write(`${piece('three')}0\r\n\r\n`);
+    else if (ending === 'cut') socket.end(piece('three'));
+    await there();
+    t.same([told.body, told.endings], ['onetwo', []]);
+    told.onData = () => {};
+    if (ending === 'cancel') told.call.cancel();
+    else told.call.resume();
+    if (ending === 'cancel') await closed(socket);
+    else t.equal(await told.settled, ending === 'end' ? 'ended' : 'cut');
+    t.equal(told.body, ending === 'cancel' ? 'onetwo' : 'onetwothree');
+    told.call.resume();
+  }
+  // Kept by the first and used by the second.
+  t.equal(server.sockets.length, 2);
+});
+
+t.test('a connection that was held is heard when it is kept: its server may close it', async (t) => {
+  const http = client(t);
+  const server = await raw(t, ({ socket }) => void socket.write(answerOf('x')));
+  const told = post(http, server.baseUrl);
+  told.onData = () => told.call.hold();
+  t.equal(await told.settled, 'ended');
+  const before = server.sockets[0]!;
+  before.end();
+  await closed(before);
+  t.equal(await post(http, server.baseUrl).settled, 'ended');
+  t.equal(server.sockets.length, 2);
+});
+
 t.test('a server that has sent all that it will in the middle of an answer', async (t) => {
   const server = await raw(t, ({ socket }) => void socket.end(`${chunked}5\r\nhel`));
   const told = post(client(t), server.baseUrl);

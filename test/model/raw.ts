@@ -75,6 +75,7 @@ export class Told implements ProviderListener {
   body = '';
   readonly endings: ('ended' | ModelFailure)[] = [];
   status: number | null = null;
+  onData: () => void = () => {};
   readonly settled: Promise<'ended' | ModelFailure>;
   #settle: (ending: 'ended' | ModelFailure) => void = () => {};
   #watchers: (() => void)[] = [];
@@ -94,6 +95,7 @@ export class Told implements ProviderListener {
 
   data(chunk: Buffer): void {
     this.body += chunk.toString('latin1');
+    this.onData();
     for (const watcher of this.#watchers.splice(0)) watcher();
   }
 

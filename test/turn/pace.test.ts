@@ -58,6 +58,45 @@ t.test('a busy one hands over the first at once, and the rest at the beat', asyn
   t.same(texts(stage).at(-1), '!', 'after a beat without a piece the next one goes at once');
 });
 
+t.test('in a crowd the model is heard at the beat, and what it says there goes at once', async (t) => {
+  const stage = new Stage().start({ holdable: true });
+  load(stage, limits.crowdedPiecesPerSecond);
+  stage.model.text('first');
+  t.equal(stage.heard, false);
+  await stored(stage);
+  t.same([stage.begun, stage.appends.length], ['begun', 1]);
+  for (const piece of [' came', ' with it']) stage.model.text(piece);
+  await stored(stage);
+  t.same(texts(stage), ['first', ' came with it'], 'what had been read waits for no beat');
+  stage.clock.advance(limits.crowdedPaceMs - 1);
+  t.equal(stage.heard, false);
+  load(stage, limits.crowdedPiecesPerSecond);
+  t.equal(stage.heard, true);
+  for (const piece of [' and', ' then', ' more']) stage.model.text(piece);
+  t.equal(stage.heard, false);
+  await stored(stage);
+  t.same(texts(stage), ['first', ' came with it', ' and then more']);
+  void stage.runner.stop('aborted');
+  t.equal(stage.cancelled, 1);
+});
+
+t.test('a model that cannot be held is written at the beat in a crowd, and one that can is never held outside of one', async (t) => {
+  const stage = new Stage().start();
+  load(stage, limits.crowdedPiecesPerSecond);
+  for (const piece of ['first', ' rest']) {
+    stage.model.text(piece);
+    await stored(stage);
+  }
+  t.same(texts(stage), ['first']);
+  stage.clock.advance(limits.crowdedPaceMs);
+  await stored(stage);
+  t.same(texts(stage), ['first', ' rest']);
+  const other = new Stage().start({ holdable: true });
+  load(other, busy);
+  other.model.text('first');
+  t.equal(other.heard, true);
+});
+
 for (const ending of ['end', 'abort'] as const) {
   t.test(`an ${ending} waits for no beat and takes along what waits`, async (t) => {
     const stage = new Stage().start();

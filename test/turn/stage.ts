@@ -43,6 +43,8 @@ export class Stage {
   model!: ModelSink;
   calls = 0;
   cancelled = 0;
+  /** Whether the model is heard: null for one that cannot be held. */
+  heard: boolean | null = null;
   begun: string | null = null;
   settled: boolean | null = null;
   over = false;
@@ -72,11 +74,14 @@ export class Stage {
   }
 
   /** Calls the model. */
-  start(): this {
+  start({ holdable = false } = {}): this {
     this.runner.start((sink) => {
       this.calls++;
       this.model = sink;
-      return { cancel: () => this.cancelled++ };
+      const cancel = (): void => void this.cancelled++;
+      if (!holdable) return { cancel };
+      this.heard = true;
+      return { cancel, hold: () => (this.heard = false), resume: () => (this.heard = true) };
     });
     return this;
   }

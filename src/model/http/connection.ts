@@ -42,6 +42,7 @@ export class Connection implements ResponseListener, SocketListener {
   #answers = 0;
   #heard = false;
   #over = false;
+  #held = false;
 
   constructor(target: Target, dialer: Dialer, owner: ConnectionOwner) {
     this.origin = target.origin;
@@ -61,6 +62,17 @@ export class Connection implements ResponseListener, SocketListener {
     this.#over = false;
     if (this.#connected) this.#socket.write(request);
     else this.#waiting = request;
+  }
+
+  /** Reads no more of the answer until `resume`, from when the next bytes of it have come or these have been dealt with. */
+  hold(): void {
+    this.#held = this.#user !== null;
+  }
+
+  resume(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    this.#socket.resume();
   }
 
   /** Closes at once; the user hears nothing of it. */
@@ -103,7 +115,12 @@ export class Connection implements ResponseListener, SocketListener {
     this.#waiting = null;
   }
 
-  read(bytes: Buffer, length: number): void {
+  read(bytes: Buffer, length: number): boolean {
+    this.#take(bytes, length);
+    return !this.#held;
+  }
+
+  #take(bytes: Buffer, length: number): void {
     // What nobody asked for, and a server that talks out of turn is not to be trusted with the next request.
     if (this.#parser === null) return this.destroy();
     this.#heard = true;
@@ -123,6 +140,8 @@ export class Connection implements ResponseListener, SocketListener {
   }
 
   #release(clean: boolean): void {
+    // A connection without a request must hear that it is closed.
+    this.resume();
     const user = this.#user;
     this.#user = null;
     this.#parser = null;

@@ -14,8 +14,8 @@ import type { Target } from './target.ts';
 export interface SocketListener {
   /** It is open, the handshake included. */
   connected(): void;
-  /** The first `length` bytes are new; they are overwritten after the call. */
-  read(bytes: Buffer, length: number): void;
+  /** The first `length` bytes are new; they are overwritten after the call. False to read no more until the socket is resumed. */
+  read(bytes: Buffer, length: number): boolean;
   /** The server sends no more. */
   finished(): void;
   closed(error: Error | null): void;
@@ -53,10 +53,7 @@ export class Dialer {
       autoSelectFamilyAttemptTimeout: limits.providerAddressMs,
       onread: {
         buffer: this.#buffer,
-        callback: (length) => {
-          listener.read(this.#buffer, length);
-          return true;
-        },
+        callback: (length) => listener.read(this.#buffer, length),
       },
     };
     const socket = target.secure ? this.#secure(target, where) : connect(where);

@@ -37,6 +37,9 @@ export interface ProviderCall {
   release(): void;
   /** Closes the connection at once. */
   cancel(): void;
+  /** Reads no more of the answer until `resume`; what has come already may still be told. */
+  hold(): void;
+  resume(): void;
 }
 
 /** `open` tells the listener, `draining` discards what comes, `closed` is over. */
@@ -94,6 +97,14 @@ export class Exchange implements ConnectionUser, ProviderCall {
     const connection = this.#connection;
     this.#close();
     connection?.destroy();
+  }
+
+  hold(): void {
+    if (this.#state === 'open') this.#connection?.hold();
+  }
+
+  resume(): void {
+    this.#connection?.resume();
   }
 
   head({ status, contentType, contentEncoding }: ResponseHead): void {
