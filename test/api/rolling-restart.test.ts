@@ -64,7 +64,8 @@ t.test('a rolling restart whose first new process does not start leaves the old 
   await lineOf(house, ({ msg }) => /^rolling restart given up/.test(msg));
   await fickle.run();
   t.same([...(await workersUp(house, 2)).keys()], [1, 2]);
-  const session = await until(async () => house.session((await synthetic(house, 'tokens=1,fail_at=0')).id).catch(() => null));
+  const made = async () => house.session((await synthetic(house, 'tokens=1,fail_at=0')).id);
+  const session = await until(() => made().catch(() => null));
   t.equal((await sayInVain(house, session.id)).status, 503);
   t.same(await house.stop(), { code: 0, signal: null });
 });
