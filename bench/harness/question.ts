@@ -52,6 +52,8 @@ export interface Question {
   takes?(contender: Contender, name: string): boolean;
   /** Each measurement has a server of its own, which is not warmed up. */
   readonly fresh?: boolean;
+  /** How often it is asked before it counts, once unless told. A thousand turns are too few for V8 to have compiled what a turn runs. */
+  readonly warmUps?: number;
   /** The figures by name. */
   measure(measurement: Measurement): Promise<Readonly<Record<string, number>>>;
 }

@@ -68,8 +68,8 @@ class Asking {
     for (const entrant of this.#entrants) {
       // The heaviest case comes last, and warms what the others use as well.
       const warming = this.#casesOf(entrant).at(-1);
-      if (!this.#warms || warming === undefined) continue;
-      await this.#guarded(entrant, () => this.#measure(entrant, warming, -1));
+      if (warming === undefined) continue;
+      for (let time = 0; time < this.#warmUps; time++) await this.#guarded(entrant, () => this.#measure(entrant, warming, -1));
     }
     for (let round = 0; round < rounds; round++) {
       for (const name of this.#cases) {
@@ -104,8 +104,7 @@ class Asking {
   async #measure(entrant: Entrant, name: string, round: number): Promise<Readonly<Record<string, number>>> {
     const { size, rounds, surroundings, progress } = this.#options;
     const { contender } = entrant;
-    const warming = this.#warms ? this.#entrants.length : 0;
-    const all = warming + rounds * this.#entrants.reduce((sum, one) => sum + this.#casesOf(one).length, 0);
+    const all = this.#warmUps * this.#entrants.length + rounds * this.#entrants.reduce((sum, one) => sum + this.#casesOf(one).length, 0);
     progress(this.#done++, all, `${this.#question.name}: ${contender.name}, ${name}${round < 0 ? ' (warm-up)' : ''}`);
     if (this.#question.fresh && this.#options.shared === null) {
       await entrant.instance?.stop();
@@ -116,8 +115,8 @@ class Asking {
     return withDeadline(measuring, size === 'full' ? 600_000 : 60_000);
   }
 
-  get #warms(): boolean {
-    return !this.#question.fresh && this.#options.shared === null;
+  get #warmUps(): number {
+    return this.#question.fresh || this.#options.shared !== null ? 0 : (this.#question.warmUps ?? 1);
   }
 
   async #started(entrant: Entrant): Promise<Instance> {

@@ -52,6 +52,7 @@ export const firstToken: Question = {
   ],
   contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
   cases: () => [calm, busy],
+  warmUps: 3,
   takes: ({ standing }, name) => standing !== 'peer' || name === calm,
   goals: [goal(calm, 'p50', 1), goal(calm, 'p99', 3), goal(busy, 'p50', 1), goal(busy, 'p99', 3)],
   measure,

@@ -49,6 +49,7 @@ export const turn: Question = {
   ],
   contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
   cases: () => [one],
+  warmUps: 2,
   goals: [goal('parley', 2), goal('parley', 1.6, { stretch: true }), goal('parley, Redis', 3)],
   measure,
 };
