@@ -7,8 +7,12 @@ import { chatPath, synthetic, until } from './talk.ts';
 
 export const secret = 'a-secret-of-the-tests-that-is-long-enough';
 
-export const openSupervised = (t: Test, url: string, processes: number, { env, ...options }: HouseOptions = {}): Promise<House> =>
-  openHouse(t, { ...options, env: { PARLEY_STORE: url, PARLEY_SECRET: secret, PARLEY_PROCESSES: String(processes), PARLEY_LOG: 'info', ...env } });
+export async function openSupervised(t: Test, url: string, processes: number, { env, ...options }: HouseOptions = {}): Promise<House> {
+  const house = await openHouse(t, { ...options, env: { PARLEY_STORE: url, PARLEY_SECRET: secret, PARLEY_PROCESSES: String(processes), PARLEY_LOG: 'info', ...env } });
+  // A crowd of clients waits for what it prints.
+  house.child.stdout!.setMaxListeners(0);
+  return house;
+}
 
 /** The lines of the log, whichever process wrote them. */
 export const linesOf = (house: { stdout(): string }): any[] =>
