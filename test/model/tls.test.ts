@@ -44,6 +44,36 @@ t.test('a trusted certificate of the right name', async (t) => {
   t.equal((server.sockets[1] as typeof socket).servername, 'provider.test');
 });
 
+t.test('an answer that is held again and again loses nothing, what was decrypted already included', async (t) => {
+  const pieces = Array.from({ length: 300 }, (_, index) => `${index};`.repeat(1 + (index % 400)));
+  const server = await serving(t, ({ socket }) => {
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${pieces.join('').length}\r\n\r\n`);
+    // Several records in one packet, and one after another.
+    const send = (from: number): void => {
+      if (from >= pieces.length) return;
+      socket.cork();
+      for (const piece of pieces.slice(from, from + 7)) socket.write(piece);
+      socket.uncork();
+      setImmediate(() => send(from + 7));
+    };
+    send(0);
+  });
+  const http = client(t, { ca: certificate });
+  for (let turn = 0; turn < 2; turn++) {
+    const told = post(http, urlOf(server));
+    let holds = 0;
+    told.onData = () => {
+      told.call.hold();
+      holds++;
+      setImmediate(() => told.call.resume());
+    };
+    t.equal(await told.settled, 'ended');
+    t.equal(told.body, pieces.join(''));
+    t.ok(holds > 10);
+  }
+  t.equal(server.sockets.length, 1, 'kept');
+});
+
 t.test('a certificate that nobody signed is refused, and nothing is sent', async (t) => {
   const server = await serving(t);
   const http = client(t);
