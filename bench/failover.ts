@@ -2,15 +2,17 @@
  * What a client loses when a primary of a Redis Cluster is killed: three primaries with a replica each, speakers who begin and
  * end turns all the time, and `kill -9` of the primary that has a speaker's workspace, so many times. The dead server starts
  * again, as a supervisor would have it, when a replica has taken its place.
- * `node --import=tsx bench/failover.ts --times 20 [--durability committed|replicated]`
+ * `node --import=tsx bench/failover.ts --help`
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { Option } from 'commander';
 import { openStore } from '../test/store/redis-stores.ts';
 import { RedisCluster } from '../test/store/redis-server.ts';
 import { Speaker } from '../test/store/speakers.ts';
+import { developmentCommand, numberOption } from './harness/development-command.ts';
 
-export type Durability = 'committed' | 'replicated';
+const durabilities = ['committed', 'replicated'] as const;
+export type Durability = (typeof durabilities)[number];
 
 /** Turns, by what their speakers were told and what was found; `firstMs` until a speaker on the dead primary's shard is answered again. */
 export interface Failover {
@@ -79,9 +81,16 @@ export async function failover(cluster: RedisCluster, durability: Durability, st
 }
 
 if (import.meta.filename === process.argv[1]) {
-  const { values } = parseArgs({ options: { times: { type: 'string', default: '10' }, durability: { type: 'string' } } });
-  const chosen = (values.durability === undefined ? ['committed', 'replicated'] : [values.durability]) as Durability[];
-  for (const durability of chosen) {
-    await failovers(Number(values.times), durability, (each) => process.stdout.write(`${durability} ${JSON.stringify(each)}\n`));
+  const { times, durability: only } = developmentCommand(
+    'node --import=tsx bench/failover.ts',
+    'Kills primaries of a Redis Cluster of its own and tells, a line for each, what clients lost.',
+    'node --import=tsx bench/failover.ts --times 20 --durability replicated',
+  )
+    .addOption(numberOption('--times <number>', 'how many are killed for each durability', 1).default(10))
+    .addOption(new Option('--durability <durability>', 'what a step waits for').choices(durabilities).default(null, 'one after the other'))
+    .parse()
+    .opts<{ times: number; durability: Durability | null }>();
+  for (const durability of only === null ? durabilities : [only]) {
+    await failovers(times, durability, (each) => process.stdout.write(`${durability} ${JSON.stringify(each)}\n`));
   }
 }

@@ -7,11 +7,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WheelClock } from '../src/clock.ts';
+import { wholeNumber } from '../src/cli/arguments.ts';
 import { Host } from '../src/host.ts';
 import { randomIds } from '../src/ids.ts';
 import { limits } from '../src/limits.ts';
 import { openLog } from '../src/log.ts';
 import { lmdbStore } from '../src/store/lmdb.ts';
+import { developmentCommand } from './harness/development-command.ts';
 
 /** Sessions that are opened at once, as so many clients would. */
 const abreast = 200;
@@ -59,7 +61,12 @@ export async function idleSessions(count: number, report: (at: HeapAt) => void):
 }
 
 if (import.meta.filename === process.argv[1]) {
-  const count = Number(process.argv[2] ?? 1_000_000);
+  const command = developmentCommand(
+    'node --import=tsx --expose-gc bench/idle-sessions.ts',
+    'Opens sessions on an embedded store of its own, leaves them, and tells what they cost. Without --expose-gc the heap is told as it is, garbage included.',
+    'node --import=tsx --expose-gc bench/idle-sessions.ts 100000',
+  );
+  const count: number = command.argument('[sessions]', 'how many', wholeNumber(1, 999_999_999), 1_000_000).parse().processedArgs[0];
   await idleSessions(count, ({ sessions, awake, heapBytes }) => {
     process.stdout.write(`${String(sessions).padStart(9)} sessions, ${String(awake).padStart(5)} awake  ${(heapBytes / 1e6).toFixed(1)} MB of heap\n`);
   });

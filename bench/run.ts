@@ -1,22 +1,15 @@
-/**
- * `npm run bench`: asks every question and ends in a table and a report.
- *
- *   npm run bench -- relay --quick     one question in about a minute
- *   npm run bench -- --rounds 9        more rounds than five
- *   npm run bench -- --peers           other people's frameworks too (installs bench/peers)
- *   npm run bench -- --write           writes docs/performance.md
- *   npm run bench -- --smoke           only shows that it runs
- */
+/** `npm run bench`: asks every question and ends in a table and a report; `--help` tells how to ask fewer. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError } from 'commander';
 import { answer, type Wanted } from './answer.ts';
 import { build } from './contenders/parley.ts';
 import { installPeers } from './contenders/peers.ts';
+import { developmentCommand, numberOption } from './harness/development-command.ts';
 import { Progress } from './harness/progress.ts';
 import { endOnSignal, takePlace, whyNoMeasure } from './harness/process.ts';
-import type { Size } from './harness/question.ts';
+import type { Question, Size } from './harness/question.ts';
 import { performanceOf } from './harness/performance.ts';
 import { reportOf } from './harness/report.ts';
 import type { Result } from './harness/result.ts';
@@ -25,18 +18,40 @@ import { questions } from './questions.ts';
 
 const roundsOf: Readonly<Record<Size, number>> = { full: 5, quick: 3, smoke: 1 };
 
+interface Given {
+  readonly quick?: true;
+  readonly smoke?: true;
+  readonly rounds: number | null;
+  readonly peers?: true;
+  readonly write?: true;
+}
+
+function question(name: string, before: readonly Question[] = []): readonly Question[] {
+  const found = questions.find((one) => one.name === name);
+  if (found === undefined) throw new InvalidArgumentError(`It must be one of ${questions.map((one) => one.name).join(', ')}.`);
+  return [...before, found];
+}
+
 function readArguments(): Wanted & { readonly write: boolean } {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { quick: { type: 'boolean' }, smoke: { type: 'boolean' }, rounds: { type: 'string' }, peers: { type: 'boolean' }, write: { type: 'boolean' } },
-  });
-  const unknown = positionals.filter((name) => !questions.some((one) => one.name === name));
-  if (unknown.length > 0) throw new Error(`There is no question ${unknown.join(', ')}; there are ${questions.map(({ name }) => name).join(', ')}.`);
-  const size: Size = values.smoke ? 'smoke' : values.quick ? 'quick' : 'full';
-  const rounds = values.rounds === undefined ? roundsOf[size] : Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds takes a whole number.');
-  const asked = questions.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  return { asked, size, rounds, peers: values.peers ?? false, write: values.write ?? false };
+  const command = developmentCommand(
+    'npm run bench --',
+    'What the product costs, against the least that it could: every question, or those named. Leaves a report in bench/results.',
+    `
+    npm run bench -- relay --quick      one question in about a minute
+    npm run bench -- --rounds 9         every question, in more rounds than five
+    npm run bench -- --peers --write    other people's frameworks too, and docs/performance.md anew`,
+  )
+    .argument('[question...]', `${questions.map(({ name }) => name).join(', ')} (default: all)`, question)
+    .option('--quick', 'fewer cases and shorter measurements, for a first look')
+    .option('--smoke', 'only show that it runs')
+    .addOption(numberOption('--rounds <number>', 'rounds, whose median counts', 1).default(null, `${roundsOf.full}; ${roundsOf.quick} with --quick, ${roundsOf.smoke} with --smoke`))
+    .option('--peers', "measure other people's frameworks too, which installs bench/peers")
+    .option('--write', 'write docs/performance.md')
+    .parse();
+  const { quick, smoke, rounds, peers = false, write = false } = command.opts<Given>();
+  const named: readonly Question[] = command.processedArgs[0] ?? questions;
+  const size: Size = smoke ? 'smoke' : quick ? 'quick' : 'full';
+  return { asked: questions.filter((one) => named.includes(one)), size, rounds: rounds ?? roundsOf[size], peers, write };
 }
 
 /** Leaves the result and the report behind, and writes the document if that is wanted. Returns where the report is. */

@@ -1,14 +1,7 @@
-/**
- * `npm run faults`: real faults on real processes, promise by promise (docs/promises.md).
- *
- *   npm run faults -- --promise P5 --times 200       as many repetitions; prints the seeds of those that fail
- *   npm run faults -- --promise P2 --promise P3/disk these promises or single experiments; `all` for all of them
- *   npm run faults -- --promise P2 --store lmdb      on one store; both, otherwise
- *   npm run faults -- --promise P2 --store lmdb --seed 42    a repetition again, with the same choices
- *   npm run faults -- --list                         what there is
- */
+/** `npm run faults`: real faults on real processes, promise by promise (docs/promises.md); `--list` tells which there are. */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
 import { idOf, storeKinds, type Experiment, type StoreKind, type Trial } from './experiment.ts';
 import { experiments } from './experiments.ts';
@@ -23,32 +16,52 @@ interface Wanted {
   readonly abreast: number | undefined;
 }
 
+interface Given {
+  readonly promise?: readonly string[];
+  readonly store: StoreKind | 'both';
+  readonly times: number | null;
+  readonly seed: number | null;
+  readonly abreast?: number;
+  readonly list?: true;
+}
+
 const print = (line: string): unknown => process.stdout.write(`${line}\n`);
 
+const fits = (word: string, one: Experiment): boolean => word === 'all' || word === one.promise || word === idOf(one);
+
+const which = `It must be all, one of ${[...new Set(experiments.map(({ promise }) => promise))].join(', ')}, or an experiment that --list tells.`;
+
+function gatherKnown(word: string, before: readonly string[] = []): readonly string[] {
+  if (!experiments.some((one) => fits(word, one))) throw new InvalidArgumentError(which);
+  return [...before, word];
+}
+
 function readArguments(): Wanted | null {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { promise: { ...text, multiple: true }, times: text, store: text, seed: text, abreast: text, list: { type: 'boolean' } } });
-  if (values.list) return null;
-  const number = (name: 'times' | 'seed' | 'abreast'): number | undefined => {
-    if (values[name] === undefined) return undefined;
-    if (!/^[1-9]\d{0,8}$/.test(values[name])) throw new Error(`--${name} takes a whole number from 1, of at most nine digits.`);
-    return Number(values[name]);
-  };
-  const asked = values.promise ?? [];
-  const fits = (word: string, one: Experiment): boolean => word === 'all' || word === one.promise || word === idOf(one);
-  const unknown = asked.filter((word) => !experiments.some((one) => fits(word, one)));
-  if (asked.length === 0 || unknown.length > 0) {
-    throw new Error(`${asked.length === 0 ? '--promise says which, or all.' : `There is no experiment for ${unknown.join(', ')}.`} There are:\n${listed()}`);
-  }
-  const stores = values.store === undefined || values.store === 'both' ? storeKinds : storeKinds.filter((kind) => kind === values.store);
-  if (stores.length === 0) throw new Error('--store is one of lmdb, redis, both.');
-  const seed = number('seed');
+  const command: Command = developmentCommand(
+    'npm run faults --',
+    'Puts promises (docs/promises.md) to real faults on real processes. Prints the seeds of what fails, and ends with 1.',
+    `
+    npm run faults -- --promise P5 --times 200                  as many repetitions
+    npm run faults -- --promise P2 --promise P3/disk            these promises or single experiments
+    npm run faults -- --promise P2 --store lmdb                 on one store
+    npm run faults -- --promise P2 --store lmdb --seed 42       a repetition again, with the same choices`,
+  )
+    .option('--promise <name>', 'a promise such as P5, an experiment such as P3/disk, or all; may be given several times', gatherKnown)
+    .addOption(new Option('--store <store>', 'on which store').choices([...storeKinds, 'both']).default('both'))
+    .addOption(numberOption('--times <number>', 'repetitions of each experiment', 1).default(null, '10; with --seed 1'))
+    .addOption(numberOption('--seed <number>', 'of the first repetition; the next has the next', 1).default(null, 'a new one'))
+    .addOption(numberOption('--abreast <number>', 'repetitions at one time, at most; each experiment has a bound of its own too', 1))
+    .option('--list', 'list the experiments and do nothing')
+    .parse();
+  const { promise, store, times, seed, abreast, list } = command.opts<Given>();
+  if (list) return null;
+  if (promise === undefined) command.error(`--promise is missing. ${which}`);
   return {
-    chosen: experiments.filter((one) => asked.some((word) => fits(word, one))),
-    stores,
-    times: number('times') ?? (seed === undefined ? 10 : 1),
+    chosen: experiments.filter((one) => promise.some((word) => fits(word, one))),
+    stores: storeKinds.filter((kind) => store === 'both' || store === kind),
+    times: times ?? (seed === null ? 10 : 1),
     seed: seed ?? randomInt(1, 900_000_000),
-    abreast: number('abreast'),
+    abreast,
   };
 }
 
@@ -88,12 +101,6 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
 let stopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
 
-let wanted: Wanted | null;
-try {
-  wanted = readArguments();
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exit(2);
-}
+const wanted = readArguments();
 if (wanted === null) print(listed());
 else process.exitCode = await go(wanted);

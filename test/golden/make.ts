@@ -1,8 +1,7 @@
 /**
  * Makes golden files: an installation as this version leaves it behind, in every form that it is kept in. Later versions must open
- * them (`golden.test.ts`), so a folder that is there is never made anew; a version with another format makes one of its own:
- *
- *   npm run golden -- 0.2
+ * them (`golden.test.ts`), so a folder that is there is never made anew; a version with another format makes one of its own with
+ * `npm run golden -- 0.2`.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +9,9 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { InvalidArgumentError } from 'commander';
 import { createClient, RESP_TYPES } from 'redis';
+import { developmentCommand } from '../../bench/harness/development-command.ts';
 import { openHouse, textOf, type House } from '../api/house.ts';
 import { abort, begin, credentialOf, end, say, sayInVain, synthetic, transcriptOf, until } from '../api/talk.ts';
 import { temporaryFolder, type Owner } from '../folders.ts';
@@ -21,9 +22,20 @@ import type { About } from './opened.ts';
 const secret = 'the secret of the golden files, 32 or more';
 const start = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
 
-const name = process.argv[2] ?? '';
-const out = fileURLToPath(new URL(`${name}/`, import.meta.url));
-if (!/^\d+\.\d+$/.test(name) || existsSync(out)) throw new Error('Give a version that has no golden files yet, such as 0.2.');
+const folderOf = (version: string): string => fileURLToPath(new URL(`${version}/`, import.meta.url));
+
+function newVersion(text: string): string {
+  if (!/^\d+\.\d+$/.test(text) || existsSync(folderOf(text))) throw new InvalidArgumentError('It must be a version that has no golden files yet, such as 0.2.');
+  return text;
+}
+
+const command = developmentCommand(
+  'npm run golden --',
+  'Keeps in test/golden what this version leaves behind, for later ones to open. Once for each version with another format; needs redis-server.',
+  `
+  npm run golden -- 0.2`,
+);
+const out = folderOf(command.argument('<version>', 'the version, two numbers and a point', newVersion).parse().processedArgs[0]);
 
 const undo: (() => Promise<unknown>)[] = [];
 const owner: Owner = { teardown: (run) => undo.unshift(run) };

@@ -1,8 +1,10 @@
 /**
- * `npm run fuzz -- [--what requests|faults|slow] [--edge uws|node] [--times N] [--seed N]`: hostile requests against an edge of a
- * server of its own, faults of a provider behind it, or slow clients beside others. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
+ * `npm run fuzz`: hostile requests against an edge of a server of its own, faults of a provider behind it, or slow clients beside
+ * others. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
  */
-import { parseArgs } from 'node:util';
+import { randomInt } from 'node:crypto';
+import { Option } from 'commander';
+import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { found } from '../secrets/canaries.ts';
 import { throwFaults } from '../secrets/fault-run.ts';
 import { openScene } from '../secrets/scene.ts';
@@ -10,16 +12,22 @@ import { barrage } from './barrage.ts';
 import { slowness } from './slow.ts';
 import { openWorld } from './world.ts';
 
-const { values } = parseArgs({
-  options: {
-    what: { type: 'string', default: 'requests' },
-    edge: { type: 'string', default: 'uws' },
-    times: { type: 'string', default: '20000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-  },
-});
-const [times, seed] = [Number(values.times), Number(values.seed)];
-const edge = values.edge === 'node' ? 'node' : 'uws';
+const seeds = 2 ** 31;
+const { what, edge, times, seed } = developmentCommand(
+  'npm run fuzz --',
+  'Sends a server of its own what it does not expect. Ends with 1 and the smallest input that fails.',
+  `
+  npm run fuzz -- --edge node                           hostile requests to that engine
+  npm run fuzz -- --edge uws --times 20000 --seed 33    the same requests again
+  npm run fuzz -- --what faults --times 5000            a provider that does whatever it likes
+  npm run fuzz -- --what slow --times 1000              requests beside slow clients`,
+)
+  .addOption(new Option('--what <what>', 'hostile requests, faults of a provider, or slow clients beside others').choices(['requests', 'faults', 'slow']).default('requests'))
+  .addOption(new Option('--edge <engine>', 'the HTTP engine').choices(['uws', 'node']).default('uws'))
+  .addOption(numberOption('--times <number>', 'how many requests or faults', 1).default(20_000))
+  .addOption(numberOption('--seed <number>', 'what they are drawn from', 0, seeds - 1).default(randomInt(seeds), 'a new one'))
+  .parse()
+  .opts<{ what: 'requests' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
 const print = (text: string): boolean => process.stdout.write(text);
 
 const teardowns: (() => Promise<unknown>)[] = [];
@@ -31,16 +39,16 @@ const onProgress = (done: number): void => {
   print(`\r${done} of ${times}`);
 };
 
-print(`${values.what} on ${edge}, ${times} times, seed ${seed}\n`);
+print(`${what} on ${edge}, ${times} times, seed ${seed}\n`);
 try {
-  if (values.what === 'faults') {
+  if (what === 'faults') {
     let done = 0;
     const scene = await openScene(owner, { env: { PARLEY_EDGE: edge } });
     await throwFaults(scene, { seed, times, onRun: () => onProgress(++done) });
     const told = Buffer.concat([...scene.relay.kept.values(), Buffer.from(scene.house.stdout() + scene.house.stderr())]);
     const leaked = found(told, scene.canaries.filter(({ name }) => ['provider', 'credential', 'operator', 'secret', 'message'].includes(name)));
     if (leaked.length > 0) throw new Error(`where a client or the log has it: ${leaked.join(', ')}`);
-  } else if (values.what === 'slow') print(`${await slowness(await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } }), times)}`);
+  } else if (what === 'slow') print(`${await slowness(await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } }), times)}`);
   else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
   print('\nnothing failed\n');
 } catch (error) {

@@ -1,44 +1,49 @@
-/**
- * `npm run simulate`: whole worlds from seeds.
- *
- *   npm run simulate -- --seed 42                one run again, exactly; ends with 1 if the checker finds something
- *   npm run simulate -- --seed 42 --story        the same, and all that happens in it
- *   npm run simulate -- --runs 10000             as many new seeds; prints those that fail
- *   npm run simulate -- --runs 100 --from 1      these seeds
- *   npm run simulate -- --mode failover          one of embedded, shared and failover; the seed says which, otherwise
- *   npm run simulate -- --runs 50 --bug fence    with the deliberate bug whose name has the word
- */
+/** `npm run simulate`: whole worlds from seeds; `--help` tells which. */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError, Option } from 'commander';
+import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
 import { bugs } from './bugs.ts';
 import { run, type RunOptions, type Verdict } from './run.ts';
 import { modeOf, modes, type Mode } from './world.ts';
 
 interface Wanted {
-  readonly seed: number | null;
+  readonly seed?: number;
   readonly runs: number;
   readonly from: number;
   readonly mode: Mode | null;
-  readonly story: boolean;
+  readonly story?: true;
   readonly bug: string | null;
 }
 
 const print = (line: string): unknown => process.stdout.write(`${line}\n`);
 
 function readArguments(): Wanted {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { seed: text, runs: text, from: text, mode: text, story: { type: 'boolean' }, bug: text } });
-  const number = (name: 'seed' | 'runs' | 'from'): number | null => {
-    if (values[name] === undefined) return null;
-    if (!/^\d{1,9}$/.test(values[name])) throw new Error(`--${name} takes a whole number of at most nine digits.`);
-    return Number(values[name]);
-  };
-  const mode = modes.find((one) => one === values.mode) ?? null;
-  if (values.mode !== undefined && mode === null) throw new Error(`--mode is one of ${modes.join(', ')}.`);
-  const bug = Object.keys(bugs).find((name) => values.bug !== undefined && name.includes(values.bug)) ?? null;
-  if (values.bug !== undefined && bug === null) throw new Error(`--bug is part of one of these:\n${Object.keys(bugs).join('\n')}`);
-  return { seed: number('seed'), runs: number('runs') ?? 100, from: number('from') ?? randomInt(1, 1e9 - 1e6), mode, story: values.story ?? false, bug };
+  return developmentCommand(
+    'npm run simulate --',
+    'Runs whole worlds of processes, a store, clients and faults, each from a seed, and checks what came of them. Ends with 1 if something is wrong.',
+    `
+    npm run simulate -- --seed 42                  one run again, exactly
+    npm run simulate -- --seed 42 --story          the same, and all that happens in it
+    npm run simulate -- --runs 10000               as many new seeds; prints those that fail
+    npm run simulate -- --runs 100 --from 1        these seeds
+    npm run simulate -- --runs 50 --bug fence      with a deliberate bug`,
+  )
+    .addHelpText('after', ['\nDeliberate bugs:', ...Object.keys(bugs)].join('\n  '))
+    .addOption(numberOption('--seed <number>', 'run this one again, and once more to see that it is the same; instead of --runs'))
+    .addOption(numberOption('--runs <number>', 'as many seeds, one after another').default(100))
+    .addOption(numberOption('--from <number>', 'the first of them').default(randomInt(1, 1e9 - 1e6), 'a new one'))
+    .addOption(new Option('--mode <mode>', 'how the processes are set up').choices(modes).default(null, "the bug's; without one the seed says which"))
+    .option('--story', 'tell all that happens in the run of --seed')
+    .addOption(new Option('--bug <words>', 'put in the deliberate bug, listed below, whose name has these words').argParser(bugOf).default(null, 'none'))
+    .parse()
+    .opts<Wanted>();
+}
+
+function bugOf(words: string): string {
+  const name = words === '' ? undefined : Object.keys(bugs).find((one) => one.includes(words));
+  if (name === undefined) throw new InvalidArgumentError('It must be a part of the name of a deliberate bug, which --help lists.');
+  return name;
 }
 
 function go(seed: number, { mode, bug }: Wanted, options: RunOptions = {}): Promise<Verdict> {
@@ -78,10 +83,5 @@ async function explore(wanted: Wanted): Promise<number> {
   return failed > 0 ? 1 : 0;
 }
 
-try {
-  const wanted = readArguments();
-  process.exitCode = wanted.seed === null ? await explore(wanted) : await replay(wanted.seed, wanted);
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exitCode = 2;
-}
+const wanted = readArguments();
+process.exitCode = wanted.seed === undefined ? await explore(wanted) : await replay(wanted.seed, wanted);

@@ -1,39 +1,40 @@
-/**
- * `npm run soak`: an installation under mixed load with restarts, by the clock (promises P12 and P22).
- *
- *   npm run soak -- --minutes 60                    three processes on Redis, replaced one after another every minute
- *   npm run soak -- --store lmdb --minutes 10       one process on the embedded store, stopped and started
- *   npm run soak -- --guests 64 --restart-seconds 20 --processes 2 --seed 7
- */
-import { parseArgs } from 'node:util';
+/** `npm run soak`: an installation under mixed load with restarts, by the clock (promises P12 and P22). */
+import { InvalidArgumentError, Option } from 'commander';
+import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
+import { limits } from '../../src/limits.ts';
 import { Teardowns } from '../faults/experiment.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { soak, type Found, type SoakOptions } from './soak.ts';
 
 const print = (line: string): unknown => process.stdout.write(`${line}\n`);
 
+/** A number above 0, with three places at most behind the point. */
+function positive(text: string): number {
+  if (!/^\d{1,6}(\.\d{1,3})?$/.test(text) || Number(text) === 0) throw new InvalidArgumentError('It must be a number above 0, of at most six digits, such as 30 or 0.5.');
+  return Number(text);
+}
+
 function readArguments(): SoakOptions {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { minutes: text, store: text, processes: text, guests: text, 'restart-seconds': text, seed: text } });
-  const number = (name: keyof typeof values, preset: number): number => {
-    const given = values[name];
-    if (given === undefined) return preset;
-    if (!/^\d{1,6}(\.\d{1,3})?$/.test(given) || Number(given) === 0) throw new Error(`--${name} takes a number above 0.`);
-    return Number(given);
-  };
-  const store = values.store ?? 'redis';
-  if (store !== 'redis' && store !== 'lmdb') throw new Error('--store is redis or lmdb.');
-  const lacking = store === 'redis' ? whyNoRedis() : null;
-  if (lacking !== null) throw new Error(`${lacking}; --store lmdb needs none.`);
-  return {
-    store,
-    seconds: Math.ceil(number('minutes', 60) * 60),
-    processes: number('processes', 3),
-    guests: number('guests', 16),
-    restartSeconds: number('restart-seconds', 60),
-    seed: number('seed', 1),
-  };
+  const command = developmentCommand(
+    'npm run soak --',
+    'Keeps an installation under mixed load and restarts it all the time. Ends with 1 if anything was lost or came twice.',
+    `
+    npm run soak -- --minutes 60                   processes on Redis, replaced one after another every minute
+    npm run soak -- --store lmdb --minutes 10      one process on the embedded store, stopped and started
+    npm run soak -- --guests 64 --restart-seconds 20 --processes 2 --seed 7`,
+  )
+    .addOption(new Option('--minutes <number>', 'for how long').argParser(positive).default(60))
+    .addOption(new Option('--store <store>', 'where state lives, in a store of its own').choices(['redis', 'lmdb']).default('redis'))
+    .addOption(numberOption('--processes <number>', 'how many serve on Redis', 1, limits.processesMax).default(3))
+    .addOption(numberOption('--guests <number>', 'how many talk at one time', 1).default(16))
+    .addOption(new Option('--restart-seconds <number>', 'from one restart to the next').argParser(positive).default(60))
+    .addOption(numberOption('--seed <number>', 'what the guests do is drawn from it', 1).default(1))
+    .parse();
+  const { minutes, ...wanted } = command.opts<Omit<SoakOptions, 'seconds'> & { minutes: number }>();
+  const lacking = wanted.store === 'redis' ? whyNoRedis() : null;
+  if (lacking !== null) command.error(`${lacking}. --store lmdb needs none`);
+  return { ...wanted, seconds: Math.ceil(minutes * 60) };
 }
 
 /** The memory of each tenth of the run, and what was found. */
@@ -48,13 +49,7 @@ function summary({ tally, restarts, residentMb, wrong }: Found): string {
   ].join('\n');
 }
 
-let options: SoakOptions;
-try {
-  options = readArguments();
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exit(2);
-}
+const options = readArguments();
 const progress = new Progress(1);
 const teardowns = new Teardowns();
 try {
