@@ -11,7 +11,6 @@ import { Progress } from './harness/progress.ts';
 import { endOnSignal, takePlace, whyNoMeasure } from './harness/process.ts';
 import type { Question, Size } from './harness/question.ts';
 import { performanceOf } from './harness/performance.ts';
-import { reportOf } from './harness/report.ts';
 import type { Result } from './harness/result.ts';
 import { tableOf, toldOf, type QuestionTold } from './harness/table.ts';
 import { questions } from './questions.ts';
@@ -65,6 +64,8 @@ async function keep(result: Result, told: readonly QuestionTold[], write: boolea
 }
 
 const { write, ...wanted } = readArguments();
+// Imported once it is wanted, so that help comes at once: the library that draws is large.
+const { reportOf } = await import('./harness/report.ts');
 const reason = whyNoMeasure();
 if (reason !== null) throw new Error(`Nothing can be measured here: ${reason}.`);
 if (wanted.peers) installPeers();

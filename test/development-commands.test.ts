@@ -14,18 +14,16 @@ interface Example {
   readonly wrong: Readonly<Record<string, string>>;
 }
 
-const wholeNumber = (least: number, most = 999_999_999): string => `is invalid. It must be a whole number from ${least} to ${most}`;
+const wholeNumber = (least: number): string => `is invalid. It must be a whole number from ${least} to 999999999`;
 const unknown = "unknown option '--nonsense'. The options are";
-const questions = 'relay, turn, first-token, streams, sessions, transcripts, limiter, store, processes, start';
 const promises = 'It must be all, one of P1, P2, P3, P4, P5, P6, P7, P9, P10, P11, P12, P17, or an experiment that --list tells';
 
 const commands: Readonly<Record<string, Example>> = {
   'npm run bench': {
-    help: [`[question...] `, `${questions} (default: all)`, '--quick ', '--smoke ', '--rounds <number> ', '(default: 5; 3 with --quick, 1 with --smoke)', '--peers ', '--write '],
+    help: ['[question...] ', 'question relay, turn, ', '(default: all)', '--quick ', '--smoke ', '--rounds <number> ', '(default: 5; 3 with --quick, 1 with --smoke)', '--peers ', '--write '],
     wrong: {
       '--nonsense': `${unknown} --quick, --smoke, --rounds, --peers, --write`,
-      '--rounds 0': `option '--rounds <number>' argument '0' ${wholeNumber(1)}`,
-      'relay nonsense': `command-argument value 'nonsense' is invalid for argument 'question'. It must be one of ${questions}`,
+      'relay --rounds 0': `option '--rounds <number>' argument '0' ${wholeNumber(1)}`,
     },
   },
   'npm run simulate': {
@@ -37,7 +35,6 @@ const commands: Readonly<Record<string, Example>> = {
     wrong: {
       '--nonsense': `${unknown} --seed, --runs, --from, --mode, --story, --bug`,
       '--seed 1.5': `option '--seed <number>' argument '1.5' ${wholeNumber(0)}`,
-      '--bug nonsense': "option '--bug <words>' argument 'nonsense' is invalid. It must be a part of the name of a deliberate bug, which --help lists",
     },
   },
   'npm run fuzz': {
@@ -48,7 +45,6 @@ const commands: Readonly<Record<string, Example>> = {
     wrong: {
       '--nonsense': `${unknown} --what, --edge, --times, --seed`,
       '--times many': `option '--times <number>' argument 'many' ${wholeNumber(1)}`,
-      '--edge': "option '--edge <engine>' argument missing. Allowed choices are uws, node",
     },
   },
   'npm run soak': {
@@ -58,7 +54,6 @@ const commands: Readonly<Record<string, Example>> = {
     ],
     wrong: {
       '--nonsense': `${unknown} --minutes, --store, --processes, --guests, --restart-seconds, --seed`,
-      '--processes 65': `option '--processes <number>' argument '65' ${wholeNumber(1, 64)}`,
       '--minutes 0': "option '--minutes <number>' argument '0' is invalid. It must be a number above 0, of at most six digits, such as 30 or 0.5",
     },
   },
@@ -90,7 +85,6 @@ const commands: Readonly<Record<string, Example>> = {
     wrong: {
       '--nonsense': `${unknown} --promise, --store, --times, --seed, --abreast, --list`,
       '--promise all --times 0': `option '--times <number>' argument '0' ${wholeNumber(1)}`,
-      '--promise P99': `option '--promise <name>' argument 'P99' is invalid. ${promises}`,
       '': `--promise is missing. ${promises}`,
     },
   },
@@ -98,7 +92,8 @@ const commands: Readonly<Record<string, Example>> = {
     help: ['--times <number> how many are killed for each durability (default: 10)', '--durability <durability> ', '(choices: "committed", "replicated", default: one after the other)'],
     wrong: {
       '--nonsense': `${unknown} --times, --durability`,
-      '--times': "option '--times <number>' argument missing. It must be a whole number from 1 to 999999999",
+      '--times 1e3': `option '--times <number>' argument '1e3' ${wholeNumber(1)}`,
+      '--durability': "option '--durability <durability>' argument missing. Allowed choices are committed, replicated",
     },
   },
   'node --import=tsx --expose-gc bench/idle-sessions.ts': {
@@ -106,7 +101,6 @@ const commands: Readonly<Record<string, Example>> = {
     wrong: {
       '--nonsense': "unknown option '--nonsense'. It has none",
       '0': `command-argument value '0' is invalid for argument 'sessions'. It must be a whole number from 1 to 999999999`,
-      '1 2': 'too many arguments. Expected 1 argument but got 2',
     },
   },
 };

@@ -8,8 +8,6 @@ import { developmentCommand, numberOption } from '../../bench/harness/developmen
 import { found } from '../secrets/canaries.ts';
 import { throwFaults } from '../secrets/fault-run.ts';
 import { openScene } from '../secrets/scene.ts';
-import { barrage } from './barrage.ts';
-import { slowness } from './slow.ts';
 import { openWorld } from './world.ts';
 
 const seeds = 2 ** 31;
@@ -28,6 +26,9 @@ const { what, edge, times, seed } = developmentCommand(
   .addOption(numberOption('--seed <number>', 'what they are drawn from', 0, seeds - 1).default(randomInt(seeds), 'a new one'))
   .parse()
   .opts<{ what: 'requests' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
+// Imported once they are wanted, so that help comes at once: the judge has a server's API to read.
+const { barrage } = await import('./barrage.ts');
+const { slowness } = await import('./slow.ts');
 const print = (text: string): boolean => process.stdout.write(text);
 
 const teardowns: (() => Promise<unknown>)[] = [];

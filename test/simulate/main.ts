@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
 import { bugs } from './bugs.ts';
-import { run, type RunOptions, type Verdict } from './run.ts';
+import type { RunOptions, Verdict } from './run.ts';
 import { modeOf, modes, type Mode } from './world.ts';
 
 interface Wanted {
@@ -84,4 +84,6 @@ async function explore(wanted: Wanted): Promise<number> {
 }
 
 const wanted = readArguments();
+// Imported once it is wanted, so that help comes at once: it is all of the server.
+const { run } = await import('./run.ts');
 process.exitCode = wanted.seed === undefined ? await explore(wanted) : await replay(wanted.seed, wanted);
