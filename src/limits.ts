@@ -44,7 +44,7 @@ export const limits = {
   flowingBuckets: 300, // the same of usage, 220 bytes each at most
   pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
   paceMs: 10, // between two beats; the clock's tick makes it up to 20 more
-  crowdedPiecesPerSecond: 20_000, // above it a beat takes longer
+  crowdedPiecesPerSecond: 20_000, // above it a beat takes longer, and providers are read at it
   crowdedPaceMs: 30,
   heartbeatMs: 15_000, // contract 7
   slowReaderBytesMax: 256 * 1024,

@@ -64,7 +64,7 @@ export function performanceOf(result: Result, told: readonly QuestionTold[]): st
   return `# Performance
 
 Written by \`npm run bench -- --write\`; nothing here is typed by hand. CPU time is user and system time of the server with its threads and
-children, as the operating system counts it. Contenders take turns over ${rounds} rounds after a warm-up that is thrown away; figures are medians, and a
+children, as the operating system counts it. Contenders take turns over ${rounds} rounds after warm-ups that are thrown away; figures are medians, and a
 ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly disturbs its neighbour too.
 
 - Run: ${startedAt.slice(0, 10)}, size ${size}, ${rounds} rounds.

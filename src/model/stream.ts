@@ -27,8 +27,17 @@ export class StreamReader {
     this.#parser = parserFor(dialect, teller);
   }
 
-  /** Mostly one event, since that is how providers send. */
   feed(chunk: string): void {
+    for (let from = 0; from < chunk.length; ) {
+      const end = chunk.indexOf('\n\n', from);
+      const to = end < 0 ? chunk.length : end + 2;
+      this.#feed(from === 0 && to === chunk.length ? chunk : chunk.slice(from, to));
+      from = to;
+    }
+  }
+
+  /** Mostly one event, since that is how providers send. */
+  #feed(chunk: string): void {
     const text = this.#template !== null && this.#between ? textBy(this.#template, chunk) : null;
     if (text !== null) return this.#teller.text(text);
     const begun = this.#between;

@@ -35,6 +35,12 @@ export class Pace {
     this.#perSecond = (this.#pieces * 1000) / elapsed;
     this.#pieces = 0;
     this.#countedFrom = now;
+    this.#goOn();
+  }
+
+  /** Until it finds the process calm: where nothing comes any more nobody else would look. */
+  #goOn(): void {
+    if (this.busy && this.#waiting.length === 0) this.next(() => {});
   }
 
   get busy(): boolean {
@@ -52,9 +58,10 @@ export class Pace {
   }
 
   #beat(): void {
-    this.#look();
     const waiting = this.#waiting;
     this.#waiting = [];
+    this.#look();
     for (const callback of waiting) callback();
+    this.#goOn();
   }
 }

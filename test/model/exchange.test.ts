@@ -128,6 +128,28 @@ t.test('a connection that was held is heard when it is kept: its server may clos
   t.equal(server.sockets.length, 2);
 });
 
+t.test('an answer that is over for its reader is drained though it was held, and its connection kept', async (t) => {
+  const http = client(t);
+  let rest!: () => void;
+  const server = await raw(t, ({ socket }) => {
+    socket.write(`${chunked}3\r\none\r\n`);
+    rest = () => void socket.write('0\r\n\r\n');
+  });
+  for (let turn = 0; turn < 2; turn++) {
+    const told = post(http, server.baseUrl);
+    told.onData = () => {
+      told.call.hold();
+      told.call.release();
+    };
+    await told.has('one');
+    rest();
+    // Until it is kept the next request would open another connection.
+    const others = await raw(t, ({ socket }) => void socket.write(answerOf('')));
+    for (let times = 0; times < 3; times++) await post(http, others.baseUrl).settled;
+  }
+  t.equal(server.sockets.length, 1);
+});
+
 t.test('a server that has sent all that it will in the middle of an answer', async (t) => {
   const server = await raw(t, ({ socket }) => void socket.end(`${chunked}5\r\nhel`));
   const told = post(client(t), server.baseUrl);

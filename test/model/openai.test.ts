@@ -46,6 +46,42 @@ t.test('role-only chunks, empty choices, comments and unknown fields are passed 
   t.same(heard.usageGiven, { inputTokens: 11, outputTokens: 7 });
 });
 
+t.test('several events in one read are read like one after another', async (t) => {
+  const texts = Array.from({ length: 40 }, (_, index) => `w${index} `);
+  const { baseUrl, model } = await serving(t, (response) => {
+    response.writeHead(200, eventStream);
+    response.write(texts.slice(0, 10).map((text) => delta(text)).join(''));
+    for (const text of texts.slice(10, 20)) response.write(delta(text));
+    const rest = texts.slice(20).map((text) => delta(text)).join('') + delta('', 'stop') + done;
+    response.write(rest.slice(0, 700));
+    response.end(rest.slice(700));
+  });
+  const heard = ask(model, { baseUrl });
+  t.equal(await heard.settled, 'end');
+  t.same(heard.pieces, texts);
+});
+
+t.test('a model that is held says nothing more until it goes on', async (t) => {
+  let tell!: (text: string) => void;
+  const { server, baseUrl, model } = await serving(t, (response) => {
+    response.writeHead(200, eventStream);
+    tell = (text) => void response.write(text);
+    tell(delta('one '));
+  });
+  const other = await serving(t, (response) => response.writeHead(200, eventStream).end(delta('hi', 'stop') + done));
+  const heard = ask(model, { baseUrl });
+  heard.onText = () => heard.call.hold!();
+  await heard.hears('one ');
+  heard.onText = () => {};
+  tell(delta('two') + delta('', 'stop') + done);
+  // After these what was sent before them has come.
+  for (let times = 0; times < 3; times++) await ask(other.model, { baseUrl: other.baseUrl }).settled;
+  t.same([heard.pieces, heard.endings, server.requests.length], [['one '], [], 1]);
+  heard.call.resume!();
+  t.equal(await heard.settled, 'end');
+  t.same(heard.pieces, ['one ', 'two']);
+});
+
 t.test('CRLF, content parts, and an answer under a plain content type', async (t) => {
   const { baseUrl, model } = await serving(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/plain' });

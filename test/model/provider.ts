@@ -44,8 +44,11 @@ export class Heard implements ModelSink {
     while (!this.said.includes(text)) await new Promise<void>((resolve) => this.#watchers.push(resolve));
   }
 
+  onText: () => void = () => {};
+
   text(piece: string): void {
     this.pieces.push(piece);
+    this.onText();
     for (const watcher of this.#watchers.splice(0)) watcher();
   }
 

@@ -90,6 +90,7 @@ export class Exchange implements ConnectionUser, ProviderCall {
   release(): void {
     if (this.#state !== 'open') return;
     this.#state = 'draining';
+    this.#connection?.resume();
     this.#wait(this.#quietSince + this.#bounds.idleMs);
   }
 
@@ -100,7 +101,7 @@ export class Exchange implements ConnectionUser, ProviderCall {
   }
 
   hold(): void {
-    if (this.#state === 'open') this.#connection?.hold();
+    this.#connection?.hold();
   }
 
   resume(): void {
