@@ -4,7 +4,7 @@
  * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower and providers are read at it, so that
  * a core that is nearly full has fewer and larger pieces to carry. What a turn says first never waits, and how it ends only there.
  */
-import type { Clock } from '../clock.ts';
+import { atTurnEnd, type Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 
 const windowMs = 100;
@@ -14,6 +14,7 @@ const piecesPerLook = 16;
 export class Pace {
   readonly #clock: Clock;
   #waiting: (() => void)[] = [];
+  #turnEnd: Promise<void> | null = null;
   #pieces = 0;
   #countedFrom: number;
   #perSecond = 0;
@@ -55,6 +56,11 @@ export class Pace {
   next(callback: () => void): void {
     this.#waiting.push(callback);
     if (this.#waiting.length === 1) this.#clock.after(this.crowded ? limits.crowdedPaceMs : limits.paceMs, () => this.#beat());
+  }
+
+  /** Resolves once whatever is ready in this turn of the event loop has been read: one promise for all who ask in it. */
+  turnEnd(): Promise<void> {
+    return (this.#turnEnd ??= new Promise<void>(atTurnEnd).then(() => void (this.#turnEnd = null)));
   }
 
   #beat(): void {

@@ -2,7 +2,7 @@
  * One turn in flight: takes what the model gives, lets the store's cursor go first, and seals the turn whatever ends it.
  * It belongs to the session, not to the request that began it.
  */
-import { atTurnEnd, type Clock, type Timer } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
 import { endsInHalf } from '../text.ts';
@@ -141,7 +141,7 @@ export class TurnRunner {
 
   /** The write waits for what arrives together: what is read in a crowd may come record by record, each with promises of its own. */
   #startWriting(): void {
-    this.#writing ??= (this.#held ? new Promise<void>(atTurnEnd) : Promise.resolve()).then(() => this.#write());
+    this.#writing ??= (this.#held ? this.#pace.turnEnd() : Promise.resolve()).then(() => this.#write());
   }
 
   /** Has what comes until the next beat be one write. */
