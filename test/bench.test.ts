@@ -1,6 +1,7 @@
 /** The benchmarks run, at a smoke size: every question is answered, and every character that a server streams comes once. */
 import t from 'tap';
 import { answer } from '../bench/answer.ts';
+import { readArguments } from '../bench/arguments.ts';
 import { build } from '../bench/contenders/parley.ts';
 import { whyNoRedis } from '../bench/contenders/redis.ts';
 import { whyNoMeasure } from '../bench/harness/process.ts';
@@ -16,6 +17,11 @@ import { tokenAt } from '../bench/text.ts';
 
 // Some twenty servers are started.
 t.setTimeout(120_000);
+
+t.test('what is asked: every question, or those named, in their order', async (t) => {
+  t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, write: false });
+  t.match(readArguments(['turn', 'relay', '--quick', '--peers']), { asked: [{ name: 'relay' }, { name: 'turn' }], size: 'quick', rounds: 3, peers: true });
+});
 
 t.test('idle sessions', async (t) => {
   const sessions: number[] = [];

@@ -1,0 +1,45 @@
+/** What a run of the benchmarks is to ask. */
+import { InvalidArgumentError } from 'commander';
+import type { Wanted } from './answer.ts';
+import { developmentCommand, numberOption } from './harness/development-command.ts';
+import type { Question, Size } from './harness/question.ts';
+import { questions } from './questions.ts';
+
+const roundsOf: Readonly<Record<Size, number>> = { full: 5, quick: 3, smoke: 1 };
+
+interface Given {
+  readonly quick?: true;
+  readonly smoke?: true;
+  readonly rounds: number | null;
+  readonly peers?: true;
+  readonly write?: true;
+}
+
+function question(name: string, before: readonly Question[] = []): readonly Question[] {
+  const found = questions.find((one) => one.name === name);
+  if (found === undefined) throw new InvalidArgumentError(`It must be one of ${questions.map((one) => one.name).join(', ')}.`);
+  return [...before, found];
+}
+
+/** What the words after `npm run bench --` ask for; ends the process where they ask for help, or for what there is not. */
+export function readArguments(words: readonly string[]): Wanted & { readonly write: boolean } {
+  const command = developmentCommand(
+    'npm run bench --',
+    'What the product costs, against the least that it could: every question, or those named. Leaves a report in bench/results.',
+    `
+    npm run bench -- relay --quick      one question in about a minute
+    npm run bench -- --rounds 9         every question, in more rounds than five
+    npm run bench -- --peers --write    other people's frameworks too, and docs/performance.md anew`,
+  )
+    .argument('[question...]', `${questions.map(({ name }) => name).join(', ')} (default: all)`, question)
+    .option('--quick', 'fewer cases and shorter measurements, for a first look')
+    .option('--smoke', 'only show that it runs')
+    .addOption(numberOption('--rounds <number>', 'rounds, whose median counts', 1).default(null, `${roundsOf.full}; ${roundsOf.quick} with --quick, ${roundsOf.smoke} with --smoke`))
+    .option('--peers', "measure other people's frameworks too, which installs bench/peers")
+    .option('--write', 'write docs/performance.md')
+    .parse(words, { from: 'user' });
+  const { quick, smoke, rounds, peers = false, write = false } = command.opts<Given>();
+  const named: readonly Question[] = command.processedArgs[0];
+  const size: Size = smoke ? 'smoke' : quick ? 'quick' : 'full';
+  return { asked: questions.filter((one) => named.length === 0 || named.includes(one)), size, rounds: rounds ?? roundsOf[size], peers, write };
+}
