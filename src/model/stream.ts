@@ -27,6 +27,7 @@ export class StreamReader {
     this.#parser = parserFor(dialect, teller);
   }
 
+  /** Mostly one event, since that is how providers send; several where they waited to be read. */
   feed(chunk: string): void {
     for (let from = 0; from < chunk.length; ) {
       const end = chunk.indexOf('\n\n', from);
@@ -36,7 +37,7 @@ export class StreamReader {
     }
   }
 
-  /** Mostly one event, since that is how providers send. */
+  /** An event, or a part of one. */
   #feed(chunk: string): void {
     const text = this.#template !== null && this.#between ? textBy(this.#template, chunk) : null;
     if (text !== null) return this.#teller.text(text);

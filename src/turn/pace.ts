@@ -26,7 +26,9 @@ export class Pace {
 
   /** A piece has come. */
   note(): void {
-    if (++this.#pieces % piecesPerLook === 0) this.#look();
+    if (++this.#pieces % piecesPerLook !== 0) return;
+    this.#look();
+    this.#goOn();
   }
 
   #look(): void {
@@ -36,7 +38,6 @@ export class Pace {
     this.#perSecond = (this.#pieces * 1000) / elapsed;
     this.#pieces = 0;
     this.#countedFrom = now;
-    this.#goOn();
   }
 
   /** Until it finds the process calm: where nothing comes any more nobody else would look. */
@@ -64,9 +65,9 @@ export class Pace {
   }
 
   #beat(): void {
+    this.#look();
     const waiting = this.#waiting;
     this.#waiting = [];
-    this.#look();
     for (const callback of waiting) callback();
     this.#goOn();
   }

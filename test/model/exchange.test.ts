@@ -1,11 +1,19 @@
 /** Answers over a real connection, in pieces that no server would choose; and requests that must not say more than they should. */
 import t from 'tap';
-import { providerBounds } from '../../src/model/http.ts';
+import { providerBounds, type ProviderHttp } from '../../src/model/http.ts';
 import { ok, vectors } from './answers.ts';
-import { client, closed, ManualClock } from './provider.ts';
+import { client, closed, ManualClock, type Hooks } from './provider.ts';
 import { answerOf, post, raw, type Raw } from './raw.ts';
 
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
+
+/** Exchanges on another connection: after them what was sent before them has come. */
+async function meanwhile(t: Hooks, http: ProviderHttp): Promise<() => Promise<void>> {
+  const others = await raw(t, ({ socket }) => void socket.write(answerOf('')));
+  return async () => {
+    for (let times = 0; times < 3; times++) await post(http, others.baseUrl).settled;
+  };
+}
 
 t.test('the bytes of a request', async (t) => {
   const server = await raw(t, ({ socket }) => void socket.write(answerOf('')));
@@ -83,11 +91,7 @@ t.test('an answer that is held is not read until it goes on, whatever ends it', 
   const http = client(t);
   const piece = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
   const server = await raw(t, ({ socket }) => void socket.write(chunked + piece('one')));
-  /** An exchange on another connection, after which what was sent before it has come. */
-  const others = await raw(t, ({ socket }) => void socket.write(answerOf('')));
-  const there = async (): Promise<void> => {
-    for (let times = 0; times < 3; times++) await post(http, others.baseUrl).settled;
-  };
+  const there = await meanwhile(t, http);
   for (const ending of ['end', 'cut', 'cancel'] as const) {
     const told = post(http, server.baseUrl);
     told.onData = () => told.call.hold();
@@ -130,6 +134,7 @@ t.test('a connection that was held is heard when it is kept: its server may clos
 
 t.test('an answer that is over for its reader is drained though it was held, and its connection kept', async (t) => {
   const http = client(t);
+  const there = await meanwhile(t, http);
   let rest!: () => void;
   const server = await raw(t, ({ socket }) => {
     socket.write(`${chunked}3\r\none\r\n`);
@@ -144,8 +149,7 @@ t.test('an answer that is over for its reader is drained though it was held, and
     await told.has('one');
     rest();
     // Until it is kept the next request would open another connection.
-    const others = await raw(t, ({ socket }) => void socket.write(answerOf('')));
-    for (let times = 0; times < 3; times++) await post(http, others.baseUrl).settled;
+    await there();
   }
   t.equal(server.sockets.length, 1);
 });
