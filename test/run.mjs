@@ -70,6 +70,7 @@ async function runTap(files) {
     told.add(file.name);
     lines.begin(file);
   });
+  report.on('assert', ({ time }) => lines.took(time));
   report.on('extra', (text) => process.stdout.write(text));
   report.on('result', tellResult);
   child.stdout.pipe(report);
@@ -83,16 +84,18 @@ async function runTap(files) {
 /** One line for each file, after the failures in it. How the file as a whole ended follows its end, so the line waits for the next file. */
 function fileLines() {
   let tell = () => {};
+  let took = null;
   const begin = (file) => {
     tell();
     const before = { ...counts };
+    took = null;
     tell = () => {
       const [passed, failed, skipped] = Object.keys(counts).map((key) => counts[key] - before[key]);
-      const words = [`${passed} passed`, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`];
+      const words = [`${passed} passed`, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`, took !== null && `${(took / 1000).toFixed(1)} s`];
       print(`${failed > 0 ? 'not ok' : 'ok'} ${file.name} (${words.filter(Boolean).join(', ')})`);
     };
   };
-  return { begin, end: () => tell() };
+  return { begin, took: (milliseconds) => (took = milliseconds ?? null), end: () => tell() };
 }
 
 function tellResult(result) {
