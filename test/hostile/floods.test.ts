@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { edges } from '../api/house.ts';
 import { RawClient } from '../edge/harness.ts';
+import { whyMissing } from '../installed.ts';
 import { healthy } from './barrage.ts';
 import { askAndNeverRead, beginWriting, longTurn } from './slow.ts';
+import { attacks, beginAttack } from './slowhttptest.ts';
 import { openWorld, type World } from './world.ts';
 
 for (const edge of edges) {
@@ -16,6 +18,7 @@ for (const edge of edges) {
     await t.test('a transcript that is long', (t) => longTranscript(t, world));
     await t.test('connections that say nothing', (t) => silent(t, world));
     await t.test('connections that are reset', (t) => resets(t, world));
+    await t.test('slowhttptest', { skip: whyMissing('slowhttptest') ?? false }, (t) => slowhttptest(t, world));
   });
 }
 
@@ -43,6 +46,12 @@ async function slowReaders(t: Test, world: World): Promise<void> {
   const perReader = (residentBytes(world) - before) / clients.length;
   t.ok(perReader < 2 * 1024 * 1024, `${Math.round(perReader / 1024)} KiB of memory for each`);
   await gone(t, world, clients);
+}
+
+async function slowhttptest(t: Test, world: World): Promise<void> {
+  const ends = await Promise.all(attacks.map((attack) => beginAttack(world, attack, 200)));
+  t.teardown(() => Promise.all(ends.map((end) => end())));
+  await serves(t, world, attacks.join(', '));
 }
 
 /** An answer that is no stream waits whole for its reader, so what is long comes a page at a time, and all of it comes. */

@@ -28,7 +28,7 @@ const { what, edge, times, seed } = developmentCommand(
   .opts<{ what: 'requests' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
 // Imported once they are wanted, so that help comes at once: the judge has a server's API to read.
 const { barrage } = await import('./barrage.ts');
-const { slowness } = await import('./slow.ts');
+const { slowness } = await import('./slowness.ts');
 const print = (text: string): boolean => process.stdout.write(text);
 
 const teardowns: (() => Promise<unknown>)[] = [];
@@ -49,8 +49,10 @@ try {
     const told = Buffer.concat([...scene.relay.kept.values(), Buffer.from(scene.house.stdout() + scene.house.stderr())]);
     const leaked = found(told, scene.canaries.filter(({ name }) => ['provider', 'credential', 'operator', 'secret', 'message'].includes(name)));
     if (leaked.length > 0) throw new Error(`where a client or the log has it: ${leaked.join(', ')}`);
-  } else if (what === 'slow') print(`${await slowness(await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } }), times)}`);
-  else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
+  } else if (what === 'slow') {
+    const world = await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } });
+    for await (const words of slowness(world, times)) print(`${words}\n`);
+  } else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
   print('\nnothing failed\n');
 } catch (error) {
   for (let one: unknown = error; one instanceof Error; one = one.cause) print(`\n${one.message}\n`);

@@ -1,0 +1,46 @@
+/** The attacks of slowhttptest, a program of others: slow heads, slow bodies, slow readers. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { environment } from '../installed.ts';
+import { longTurn } from './slow.ts';
+import type { World } from './world.ts';
+
+export const attacks = ['slow heads', 'slow bodies', 'slow readers'] as const;
+export type Attack = (typeof attacks)[number];
+
+const optionsOf: Readonly<Record<Attack, (world: World) => Promise<readonly string[]>>> = {
+  'slow heads': async ({ house }) => ['-H', '-u', `${house.url}/assistants`],
+  'slow bodies': async ({ house }) => ['-B', '-t', 'POST', '-f', 'application/json', '-u', `${house.url}/sessions`],
+  'slow readers': async (world) => ['-X', '-w', '512', '-y', '1024', '-n', '1', '-z', '32', '-u', `${world.house.url}${await longTurn(world)}`],
+};
+
+/** The program has no option for headers but one for cookies, and hands that on as it is. */
+const authorized = ({ house }: World): string => `a=b\r\nX-API-Key: ${house.key}`;
+
+const pollMs = 25;
+
+/** Resolves with what ends it, once all its connections are there. */
+export async function beginAttack(world: World, attack: Attack, connections: number): Promise<() => Promise<void>> {
+  const common = ['-c', connections, '-r', connections, '-i', 2, '-l', 600, '-j', authorized(world)].map(String);
+  // It is as busy as it can be, and what is measured beside it is the server: it leaves the cores to others.
+  const child = spawn('nice', ['-n', '19', 'slowhttptest', ...common, ...(await optionsOf[attack](world))], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+  const ended = once(child, 'close');
+  while (descriptors(child.pid!) < connections) {
+    await pause(pollMs);
+    if (child.exitCode !== null) throw new Error(`slowhttptest ended with ${child.exitCode} before it had its connections`);
+  }
+  return async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+}
+
+function descriptors(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}
