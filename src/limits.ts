@@ -129,8 +129,8 @@ export const limits = {
   redisCallsMax: 10_000, // calls that wait for an answer at a time
   redisConnectMs: 1_000,
   redisPingMs: 1_000,
-  redisSilenceMs: 4_000, // without a byte: the connection is closed
-  redisReconnectMsMax: 1_000,
+  redisSilenceMs: 3_000, // without a byte: the connection is closed
+  redisReconnectMsMax: 500,
   redisTopologyMs: 200, // a node away for so long: the cluster is asked who has its slots
   redisReplicaMs: 1_000, // for a replica to confirm
   redisDebtMs: 100, // before Redis is told of requests that were refused without it

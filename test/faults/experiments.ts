@@ -1,6 +1,6 @@
 /** Every experiment, in the order of the promises. */
 import type { Experiment } from './experiment.ts';
-import { oneWriter } from './p1-owners.ts';
+import { oneWriter, oneWriterUnheard } from './p1-owners.ts';
 import { seenIsStored } from './p2-kill.ts';
 import { providerBreaks } from './p2-provider.ts';
 import { fullDisk } from './p3-disk.ts';
@@ -11,12 +11,13 @@ import { neverAboveTheCeiling } from './p6-slots.ts';
 import { exactLimits } from './p7-budgets.ts';
 import { appliesOnce } from './p9-replies.ts';
 import { deadlinesHold } from './p10-deadlines.ts';
-import { awayAndBack } from './p11-away.ts';
+import { awayAndBack, awayUnheard } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
 
 export const experiments: readonly Experiment[] = [
   oneWriter,
+  oneWriterUnheard,
   seenIsStored,
   providerBreaks,
   survivesServer,
@@ -29,6 +30,7 @@ export const experiments: readonly Experiment[] = [
   appliesOnce,
   deadlinesHold,
   awayAndBack,
+  awayUnheard,
   drained,
   revoked,
 ];

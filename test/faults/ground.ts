@@ -6,6 +6,7 @@ import { temporaryFolder, type Owner } from '../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import type { StoreKind, Trial } from './experiment.ts';
 import { talk } from './listener.ts';
+import type { Network, Wire } from './network.ts';
 import { wayToRedis, type Way } from './way.ts';
 import { begins, openSpeaker, wordsOf, type Speaker } from './words.ts';
 
@@ -13,9 +14,9 @@ export const secret = 'a-secret-of-the-tests-that-is-long-enough';
 
 export const lackingRedis = (store: StoreKind): string | null => (store === 'redis' ? whyNoRedis() : null);
 
-export interface Member {
+export interface Member<To = Way> {
   readonly house: House;
-  readonly way: Way;
+  readonly way: To;
 }
 
 export class Ground {
@@ -41,6 +42,13 @@ export class Ground {
     return new Ground(t, folder ?? (await temporaryFolder(t)), store, redis, await openSpeaker(t));
   }
 
+  /** With Redis in a network of its own. */
+  static async apart(t: Owner, network: Network): Promise<Ground> {
+    const redis = await RedisServer.startWithin(network.within, ...appendOnly, '--bind', '0.0.0.0', '--protected-mode', 'no');
+    t.teardown(() => redis.stop());
+    return new Ground(t, await temporaryFolder(t), 'redis', redis, await openSpeaker(t));
+  }
+
   /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it. */
   async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.redis?.url): Promise<House> {
     const place: Record<string, string> = this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
@@ -61,6 +69,12 @@ export class Ground {
   async member(): Promise<Member> {
     const { way, url } = await wayToRedis(this.#t, this.redis!.port);
     return { way, house: await this.server({}, url) };
+  }
+
+  /** A server with a wire of its own into the network where Redis is. */
+  async wired(network: Network): Promise<Member<Wire>> {
+    const way = await network.wire();
+    return { way, house: await this.server({}, `redis://${way.address}:${this.redis!.port}`) };
   }
 
   async session(house: House, fields: object = {}): Promise<string> {

@@ -5,7 +5,8 @@ import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, sealed, until, type Member } from './ground.ts';
 import { talk, type Listener } from './listener.ts';
-import { directions } from './way.ts';
+import { lackingNetworks, Network, type Wire } from './network.ts';
+import { directions, type Way } from './way.ts';
 import { begins } from './words.ts';
 
 const sessionsCount = 4;
@@ -23,19 +24,40 @@ export const oneWriter: Experiment = {
     const ground = await Ground.open(t, store);
     const members: Member[] = [];
     for (let count = 0; count < 3; count++) members.push(await ground.member());
-    return (trial) => away(trial, ground, members);
+    return (trial) => away(trial, ground, { members, faults: overProxy });
   },
 };
 
-/** What is done to the owner, and undone. */
-const faults = {
-  stopped: ({ house }: Member) => (house.child.kill('SIGSTOP'), () => house.child.kill('SIGCONT')),
-  stalled: ({ way }: Member, { random }: Trial) => (way.stall(random.pick(directions)), () => way.mend()),
-  cut: ({ way }: Member) => (way.close(), () => way.mend()),
-  slow: ({ way }: Member, { random }: Trial) => ((way.delayMs = random.between(50, 700)), () => way.mend()),
+/** The same where nobody is told of what is lost: no reset, no end, and what was sent meanwhile comes when TCP tries again. */
+export const oneWriterUnheard: Experiment = {
+  promise: 'P1',
+  name: 'network',
+  does: 'packets between a turn’s owner and Redis lost in silence, one way or both, shorter and longer than its lease',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 4 },
+  lacking: (store) => lackingNetworks() ?? lackingRedis(store),
+  async open(t) {
+    const network = await Network.open(t);
+    const ground = await Ground.apart(t, network);
+    const members: Member<Wire>[] = [];
+    for (let count = 0; count < 3; count++) members.push(await ground.wired(network));
+    return (trial) => away(trial, ground, { members, faults: overWire });
+  },
 };
 
-async function away(trial: Trial, ground: Ground, members: readonly Member[]): Promise<void> {
+/** What is done to an owner; undone by what it resolves with. */
+type Faults<To> = readonly { readonly name: string; befall(owner: Member<To>, trial: Trial): Promise<() => unknown> }[];
+
+const stopped = { name: 'stopped', befall: async ({ house }: Member) => (house.child.kill('SIGSTOP'), () => house.child.kill('SIGCONT')) };
+const stalled = { name: 'stalled', befall: async ({ way }: Member, { random }: Trial) => (way.stall(random.pick(directions)), () => way.mend()) };
+const cut = { name: 'cut', befall: async ({ way }: Member) => (way.close(), () => way.mend()) };
+const slow = { name: 'slow', befall: async ({ way }: Member, { random }: Trial) => ((way.delayMs = random.between(50, 700)), () => way.mend()) };
+/** One that is there twice comes twice as often. */
+const overProxy: Faults<Way> = [stopped, stopped, stalled, stalled, cut, slow];
+
+const overWire: Faults<Wire> = [{ name: 'unheard', befall: async ({ way }, { random }) => (await way.lose(random.pick(directions)), () => way.lose([])) }];
+
+async function away<To>(trial: Trial, ground: Ground, { members, faults }: { readonly members: readonly Member<To>[]; readonly faults: Faults<To> }): Promise<void> {
   const { random, seed } = trial;
   const owner = random.pick(members);
   const others = members.filter((each) => each !== owner);
@@ -48,9 +70,9 @@ async function away(trial: Trial, ground: Ground, members: readonly Member[]): P
       return { id, tag, listener, house: random.pick(others).house, next: [] as { tag: string; listener: Listener }[] };
     }),
   );
-  const fault = random.pick(['stopped', 'stopped', 'stalled', 'stalled', 'cut', 'slow'] as const);
+  const { name: fault, befall } = random.pick(faults);
   const forMs = random.chance(0.3) ? random.between(100, 4000) : random.between(4500, 8000);
-  const undo = faults[fault](owner, trial);
+  const undo = await befall(owner, trial);
   let back = false;
   // Others ask for the next turn all the while, and have it as soon as the owner's lease is over.
   const successors = talks.map(async ({ id, tag, house, next }) => {
@@ -62,7 +84,7 @@ async function away(trial: Trial, ground: Ground, members: readonly Member[]): P
     }
   });
   await pause(forMs);
-  undo();
+  await undo();
   await until(async () => (await owner.house.ask('/assistants')).status === 200);
   await pause(300);
   back = true;

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
-import type { RedisServer } from '../store/redis-server.ts';
 import { checkRefusal } from './customer.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingRedis, sealed } from './ground.ts';
 import { Listener, talk } from './listener.ts';
-import { directions, type Way } from './way.ts';
+import { lackingNetworks, Network } from './network.ts';
+import { directions } from './way.ts';
 
 const refusedMs = 2000;
 const backMs = 3000;
@@ -25,26 +25,45 @@ export const awayAndBack: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const { way, house } = await ground.member();
-    return (trial) => outage(trial, ground, house, way);
+    const redis = ground.redis!;
+    /** What is done to the store; undone by what it resolves with. */
+    const faults: Faults = {
+      hung: async () => (redis.signal('SIGSTOP'), async () => redis.signal('SIGCONT')),
+      stalled: async ({ random }) => (way.stall(random.pick(directions)), async () => way.mend()),
+      cut: async () => (way.close(), async () => way.mend()),
+      killed: async () => (await redis.kill(), () => redis.run()),
+    };
+    return (trial) => outage(trial, ground, house, faults);
   },
 };
 
-/** What is done to the store; undone by what it resolves with. */
-const faults: Readonly<Record<string, (redis: RedisServer, way: Way, trial: Trial) => Promise<() => Promise<unknown>>>> = {
-  hung: async (redis) => (redis.signal('SIGSTOP'), async () => redis.signal('SIGCONT')),
-  stalled: async (_, way, { random }) => (way.stall(random.pick(directions)), async () => way.mend()),
-  cut: async (_, way) => (way.close(), async () => way.mend()),
-  killed: async (redis) => (await redis.kill(), () => redis.run()),
+/** The same where nobody is told of what is lost: no reset, no end. */
+export const awayUnheard: Experiment = {
+  promise: 'P11',
+  name: 'network',
+  does: 'packets to or from Redis lost in silence, one way or both, under load',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: (store) => lackingNetworks() ?? lackingRedis(store),
+  async open(t) {
+    const network = await Network.open(t);
+    const ground = await Ground.apart(t, network);
+    const { way, house } = await ground.wired(network);
+    const faults: Faults = { unheard: async ({ random }) => (await way.lose(random.pick(directions)), () => way.lose([])) };
+    return (trial) => outage(trial, ground, house, faults);
+  },
 };
 
-async function outage(trial: Trial, ground: Ground, house: House, way: Way): Promise<void> {
+type Faults = Readonly<Record<string, (trial: Trial) => Promise<() => Promise<unknown>>>>;
+
+async function outage(trial: Trial, ground: Ground, house: House, faults: Faults): Promise<void> {
   const { random, seed } = trial;
   const ids = await Promise.all(Array.from({ length: 3 }, () => ground.session(house)));
   const talks = ids.map((id, index) => ({ id, tag: `s${seed}t${index}`, listener: talk(house, id, { tag: `s${seed}t${index}`, words: 1_000_000, delayMs: 5 }) }));
   await Promise.all(talks.map(({ listener }) => listener.heard()));
   const before = residentMegabytes(house);
   const what = random.pick(Object.keys(faults));
-  const undo = await faults[what]!(ground.redis!, way, trial);
+  const undo = await faults[what]!(trial);
   let over = false;
   const clients = Array.from({ length: clientsCount }, async (_, index) => {
     while (!over) await askOne(trial, house, ids[index % ids.length]!, index, () => over);

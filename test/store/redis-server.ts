@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../bench/harness/process.ts';
-import { whyMissing } from '../installed.ts';
+import { environment, whyMissing } from '../installed.ts';
 
 /** Why there is no Redis to test on, or null. */
 export const whyNoRedis = (): string | null => whyMissing('redis-server');
@@ -31,18 +31,25 @@ export class RedisServer {
   readonly url: string;
   readonly #folder: string;
   readonly #settings: readonly string[];
+  readonly #within: readonly string[];
   #process!: ChildProcess;
 
-  private constructor(port: number, folder: string, settings: readonly string[]) {
+  private constructor(port: number, folder: string, settings: readonly string[], within: readonly string[]) {
     this.port = port;
     this.url = `redis://127.0.0.1:${port}`;
     this.#folder = folder;
     this.#settings = settings;
+    this.#within = within;
   }
 
-  static async start(...settings: string[]): Promise<RedisServer> {
+  static start(...settings: string[]): Promise<RedisServer> {
+    return RedisServer.startWithin([], ...settings);
+  }
+
+  /** `within` is what its commands begin with to run in a network of their own. */
+  static async startWithin(within: readonly string[], ...settings: string[]): Promise<RedisServer> {
     for (let attempt = 1; ; attempt++) {
-      const server = new RedisServer(await lowPort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings);
+      const server = new RedisServer(await lowPort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings, within);
       try {
         await server.run();
         return server;
@@ -58,7 +65,8 @@ export class RedisServer {
   async run(): Promise<void> {
     const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder, '--save', '', '--daemonize', 'no', '--loglevel', 'warning'];
     started.add(this);
-    this.#process = spawn('redis-server', [...own, '--enable-debug-command', 'local', ...this.#settings], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const [program, ...args] = [...this.#within, 'redis-server', ...own, '--enable-debug-command', 'local', ...this.#settings];
+    this.#process = spawn(program!, args, { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
     while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
   }
 
@@ -69,7 +77,8 @@ export class RedisServer {
   }
 
   async command(...words: string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)('redis-cli', ['-p', String(this.port), ...words]);
+    const [program, ...args] = [...this.#within, 'redis-cli', '-p', String(this.port), ...words];
+    const { stdout } = await promisify(execFile)(program!, args, { env: environment });
     return stdout.trim();
   }
 

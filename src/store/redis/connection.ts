@@ -1,6 +1,8 @@
 /** node-redis, once for a single Redis and once for a cluster. */
 import { createClient, createCluster, RESP_TYPES } from 'redis';
+import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
+import { Owed } from './owed.ts';
 import type { Reply } from './reply.ts';
 
 type Arguments = readonly (string | Buffer)[];
@@ -46,16 +48,17 @@ const ended = (client: { readonly isOpen: boolean; destroy(): void }): void => {
   if (client.isOpen) client.destroy();
 };
 
-export function connectSingle(url: string): Connection {
+export function connectSingle(url: string, clock: Clock): Connection {
   const client = quiet(single(url));
   const waiting = quiet(single(url));
   const listening = quiet(single(url));
+  const [owed, owedWaiting] = [new Owed(clock), new Owed(clock)];
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
     open: async () => void (await opened(client)),
     close: async () => [client, waiting, listening].forEach(ended),
-    send: (_key, args) => sendOn(client, args),
-    replicating: { send: async (_key, args) => opened(waiting).then(() => sendOn(waiting, args)) },
+    send: (_key, args) => owed.ask(() => sendOn(client, args)),
+    replicating: { send: async (_key, args) => opened(waiting).then(() => owedWaiting.ask(() => sendOn(waiting, args))) },
     async subscribe(channel, heard, again) {
       await opened(listening);
       await listening.subscribe(channel, heard);
@@ -102,12 +105,21 @@ function clusterOf(url: string) {
 
 type Cluster = ReturnType<typeof clusterOf>;
 
-export function connectCluster(url: string): Connection {
+export function connectCluster(url: string, clock: Clock): Connection {
   const cluster = quiet(clusterOf(url));
   const waiting = quiet(clusterOf(url));
   const opened = (each: Cluster): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
+  const masterOf = (each: Cluster, key: string) => each.slots[slotOf(key)]?.master;
+  const owed = new Map<string, Owed>();
+  /** A shard that has fallen silent holds up nothing of the others. */
+  const askNode = (each: Cluster, key: string, send: () => Promise<Reply>): Promise<Reply> => {
+    const connection = `${each === cluster ? '' : 'waiting '}${masterOf(each, key)?.address}`;
+    let one = owed.get(connection);
+    if (one === undefined) owed.set(connection, (one = new Owed(clock)));
+    return one.ask(send);
+  };
   const sendTo = (each: Cluster, key: string, args: Arguments): Promise<Reply> =>
-    each.sendCommand(key, false, [...args], commandOptions) as unknown as Promise<Reply>;
+    askNode(each, key, () => each.sendCommand(key, false, [...args], commandOptions) as unknown as Promise<Reply>);
   return {
     open: async () => void (await opened(cluster)),
     close: async () => [cluster, waiting].forEach(ended),
@@ -117,8 +129,8 @@ export function connectCluster(url: string): Connection {
         await opened(waiting);
         if (args[0] !== 'WAIT') return sendTo(waiting, key, args);
         // A cluster's client would send it to every shard; the one that was written to is the one to wait for.
-        const { master } = waiting.slots[slotOf(key)]!;
-        return sendOn((await waiting.nodeClient(master)) as unknown as Client, args);
+        const node = (await waiting.nodeClient(masterOf(waiting, key)!)) as unknown as Client;
+        return askNode(waiting, key, () => sendOn(node, args));
       },
     },
     async subscribe(channel, heard, again) {

@@ -1,0 +1,78 @@
+import t from 'tap';
+import { limits } from '../../src/limits.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import { Owed } from '../../src/store/redis/owed.ts';
+
+interface Settle {
+  readonly resolve: (text: string) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A connection whose replies come when they are told to, and a clock beside it. */
+function connection(): { at(ms: number): void; ask(): Promise<string>; reply(failed?: boolean): void; readonly sent: number } {
+  let now = 0;
+  let sent = 0;
+  const owed = new Owed({ monotonic: () => now });
+  const waiting: Settle[] = [];
+  return {
+    at: (ms) => (now = ms),
+    ask: () =>
+      owed.ask(() => {
+        sent++;
+        return new Promise<string>((resolve, reject) => waiting.push({ resolve, reject }));
+      }),
+    reply(failed = false) {
+      const { resolve, reject } = waiting.shift()!;
+      if (failed) reject(new Error('closed'));
+      else resolve('a reply');
+    },
+    get sent() {
+      return sent;
+    },
+  };
+}
+
+const silent = new StoreUnavailable('Redis has fallen silent.');
+
+t.test('a connection that owes a reply for too long is asked nothing until it replies', async (t) => {
+  const redis = connection();
+  const first = redis.ask();
+  redis.at(limits.redisCallMs);
+  const second = redis.ask();
+  redis.at(limits.redisCallMs + 1);
+  await t.rejects(redis.ask(), silent);
+  t.equal(redis.sent, 2, 'nothing is written to it');
+  redis.reply();
+  t.equal(await first, 'a reply');
+  const third = redis.ask();
+  redis.at(2 * limits.redisCallMs + 2);
+  await t.rejects(redis.ask(), silent, 'it has again that long for the next');
+  redis.reply();
+  redis.reply();
+  t.same(await Promise.all([second, third]), ['a reply', 'a reply']);
+});
+
+t.test('one that owes nothing may have been silent for as long as nobody asked', async (t) => {
+  const redis = connection();
+  const first = redis.ask();
+  redis.reply();
+  await first;
+  redis.at(1_000_000);
+  const second = redis.ask();
+  redis.at(1_000_000 + limits.redisCallMs);
+  const third = redis.ask();
+  redis.reply();
+  redis.reply();
+  t.same(await Promise.all([second, third]), ['a reply', 'a reply']);
+});
+
+t.test('a connection that was closed owes nothing', async (t) => {
+  const redis = connection();
+  const lost = redis.ask();
+  redis.at(limits.redisCallMs + 1);
+  redis.reply(true);
+  await t.rejects(lost, new Error('closed'));
+  const next = redis.ask();
+  redis.reply();
+  t.equal(await next, 'a reply');
+});
