@@ -5,8 +5,11 @@ import { startServer, type Server, type ServerOptions } from '../process.ts';
 import { appendOnly, RedisServer } from '../store/redis-server.ts';
 import { conformity } from './conformity.ts';
 
-/** Where a suite runs on both engines. */
-export const edges = ['uws', 'node'] as const;
+/** Whether the houses stand on Redis, where a dead process's turns are sealed only once its leases have run out. */
+export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
+
+/** Where a suite runs on both engines; on Redis one will do, since neither knows of the other. */
+export const edges: readonly ('uws' | 'node')[] = leased ? ['uws'] : ['uws', 'node'];
 
 export interface Ask {
   readonly method?: string;
@@ -90,9 +93,6 @@ async function storeOf(t: Owner, folder: string, { env, embedded }: HouseOptions
   }
   return { PARLEY_STORE: url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
 }
-
-/** Whether the houses stand on Redis, where a dead process's turns are sealed only once its leases have run out. */
-export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
 
 /** Starts a server in memory unless told otherwise, with the synthetic provider on. */
 export async function openHouse(t: Owner, { env = {}, ...options }: HouseOptions = {}): Promise<House> {

@@ -15,6 +15,8 @@ import { inFolder, onRedis, opened, type Place } from './places.ts';
 
 /** Enough for several pages. */
 const messagesMax = 60;
+/** How often a folder is looked at while it is written to. */
+const looksCount = 80;
 
 async function told(place: Place): Promise<DumpRow[]> {
   const source = place.source();
@@ -114,9 +116,9 @@ t.test('a look at a folder finds one state, whatever its journal and its databas
   const folder = await temporaryFolder(t);
   const writer = spawn(process.execPath, ['--import=tsx', fileURLToPath(new URL('./writing.ts', import.meta.url)), folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => writer.kill('SIGKILL'));
-  await once(writer.stdout, 'data');
+  await Promise.race([once(writer.stdout, 'data'), once(writer, 'exit')]);
   const seen = new Set<number>();
-  for (let count = 0; count < 200; count++) {
+  for (let count = 0; count < looksCount; count++) {
     const snapshot = new LmdbSnapshot(folder);
     await snapshot.open();
     const rows = [...snapshot.range('row/', 'row0')].map(([key, value]) => [key, unpackRow<number>(value)] as const);
@@ -126,6 +128,7 @@ t.test('a look at a folder finds one state, whatever its journal and its databas
     seen.add(value!);
     await snapshot.close();
   }
+  t.equal(writer.exitCode, null);
   t.ok(seen.size > 10, 'it was written to meanwhile');
 });
 
