@@ -59,10 +59,8 @@ export class Host {
 
   /** Begins to hear other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
   async start(): Promise<void> {
-    if (this.#store.leaseMs !== null) {
-      this.#listen();
-      this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
-    }
+    if (this.#store.leaseMs !== null) this.#listen();
+    this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
     await this.#sweepAll();
   }
 
@@ -93,7 +91,7 @@ export class Host {
     }
   }
 
-  /** Turns of processes that died need no wait for the great sweep. */
+  /** Turns of processes that died, and those that the store would not take when they were to be sealed, need no wait for the great sweep. */
   async #sealAgain(): Promise<void> {
     try {
       // A look may have nothing to ask: whether the store is back is for the store to say.

@@ -77,7 +77,7 @@ export const limits = {
   decisionAttemptsMax: 5,
   sweepMs: 60_000,
   sweepAgainMs: 1000,
-  orphansMs: 500, // between looks for turns of dead processes, where processes share a store
+  orphansMs: 500, // between looks for turns of dead processes
   sweepSessionsMax: 1000,
 
   // The log

@@ -22,7 +22,7 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   const { id: sessionId, workspaceId } = found.record;
   const place = { workspaceId, sessionId, turnId };
   const nowMs = clock.now();
-  const seized = await store.seizeTurn(place, owner, nowMs + (store.leaseMs ?? leaseMs), nowMs);
+  const seized = await store.seizeTurn(place, owner, nowMs + limits.leaseMs, nowMs);
   const turn = seized && (await store.turn(workspaceId, sessionId, turnId));
   if (!seized || !turn) return found;
   const { stop, ...fence } = seized;
@@ -66,6 +66,3 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   if (finished.outcome === 'finished') return { record: session, version: finished.version };
   return (await store.session(workspaceId, sessionId)) ?? found;
 }
-
-/** Long enough to seal, short enough that a second death does not hold the session up. */
-const leaseMs = 10_000;

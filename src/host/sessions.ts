@@ -54,6 +54,12 @@ export class SessionActor implements Resident {
     return this.machine.context as SessionContext;
   }
 
+  /** Whether a turn is open in it that this process does not run: whoever ran it has died, if it is not another process. */
+  get abandoned(): boolean {
+    const { activeTurnId } = this.context;
+    return activeTurnId !== null && this.runner?.turnId !== activeTurnId;
+  }
+
   passivated(): void {
     this.deadline?.cancel();
     this.#inspector.life('passivated', this.identity, this.machine.state);
@@ -112,8 +118,8 @@ export class Sessions {
 
   /** The session as it is. Its actor is woken only where a turn is open in it that this process does not run: that seals a dead process's. */
   read(workspaceId: string, sessionId: string): Session | null | Promise<Session | null> {
-    const live = this.#shared ? undefined : this.population.peek(sessionId);
-    if (live === undefined) return this.#stored(workspaceId, sessionId);
+    const live = this.population.peek(sessionId);
+    if (live === undefined || this.#stale(live)) return this.#stored(workspaceId, sessionId);
     return live.record.workspaceId === workspaceId ? live.record : null;
   }
 
@@ -132,7 +138,7 @@ export class Sessions {
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
-      return this.#shared ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
+      return this.#stale(actor) ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
     });
   }
 
@@ -149,6 +155,11 @@ export class Sessions {
 
   get #shared(): boolean {
     return this.options.store.leaseMs !== null;
+  }
+
+  /** Whether the store may know more. Where one process has it to itself, that is so of a turn that could not be sealed when the session was woken. */
+  #stale(actor: SessionActor): boolean {
+    return this.#shared || actor.abandoned;
   }
 
   /** Ends the session, and with it the turn in flight; answers once that turn is sealed, or the store would not have it. */

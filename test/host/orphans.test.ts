@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { secondsOf } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable, type Store } from '../../src/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
 t.test('the next start seals what a dead process left', async (t) => {
@@ -46,6 +46,40 @@ t.test('it is told by what became of its session meanwhile', async (t) => {
   await second.host.sessions.read(second.workspaceId, brief.id);
   t.match((await second.transcript(brief.id)).at(-1), { status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
   t.match((await second.store.session(second.workspaceId, brief.id))!.record.machine, { state: 'expired', context: { endedAt: brief.expiresAt } });
+});
+
+/** A process that starts with a dead one's turn, which the disk has no room to seal. */
+async function onFullDisk(): Promise<{ scene: Scene; sessionId: string; frees(): void }> {
+  const first = await Scene.open();
+  const { id: sessionId } = await first.session();
+  await first.streaming(sessionId);
+  const after = await first.afterDeath();
+  let full = true;
+  const finishTurn: Store['finishTurn'] = (step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : after.store.finishTurn(step));
+  const scene = after.beside(withSteps(after.store, { finishTurn }));
+  await scene.host.start();
+  scene.clock.advance(1);
+  return { scene, sessionId, frees: () => (full = false) };
+}
+
+t.test('a turn that could not be sealed at the start is sealed as soon as its seizure lapses', async (t) => {
+  const { scene, sessionId, frees } = await onFullDisk();
+  frees();
+  t.equal((await scene.actor(sessionId)).machine.state, 'streaming', 'its session is awake meanwhile');
+  await pass(scene, limits.leaseMs + limits.orphansMs + 50);
+  t.equal(await scene.state(sessionId), 'open');
+  t.match((await scene.transcript(sessionId)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
+  scene.host.close();
+});
+
+t.test('so does whoever reads its session then', async (t) => {
+  const { scene, sessionId, frees } = await onFullDisk();
+  scene.host.close();
+  t.match((await scene.actor(sessionId)).record.machine, { state: 'streaming' });
+  frees();
+  scene.clock.advance(limits.leaseMs);
+  t.match((await scene.host.sessions.read(scene.workspaceId, sessionId))!.machine, { state: 'open' });
+  t.ok(await scene.streaming(sessionId), 'and the next turn begins');
 });
 
 /** Two processes that share a store, and how the first of them dies: nothing it sends arrives any more. */
