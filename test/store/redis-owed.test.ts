@@ -76,3 +76,18 @@ t.test('a connection that was closed owes nothing', async (t) => {
   redis.reply();
   t.equal(await next, 'a reply');
 });
+
+t.test('a reply that never comes counts for as long as its connection can last', async (t) => {
+  const redis = connection();
+  const never = redis.ask();
+  redis.at(limits.redisSilenceMs);
+  await t.rejects(redis.ask(), silent);
+  redis.at(limits.redisSilenceMs + limits.redisReconnectMsMax + 1);
+  const next = redis.ask();
+  redis.reply();
+  await never;
+  redis.at(limits.redisSilenceMs + limits.redisReconnectMsMax + limits.redisCallMs + 2);
+  await t.rejects(redis.ask(), silent, 'a late reply of the old one says nothing of the new one');
+  redis.reply();
+  t.equal(await next, 'a reply');
+});

@@ -8,28 +8,49 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { StoreUnavailable } from '../../store.ts';
 
+/** The commands of one connection that have no reply yet. */
+interface Debt {
+  count: number;
+  /** When the connection last replied, or was asked while it owed nothing. */
+  since: number;
+  readonly settle: () => void;
+}
+
 export class Owed {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  #count = 0;
-  /** When the connection last replied, or was asked while it owed nothing. */
-  #since = 0;
+  #debt: Debt;
+  #askedAt = 0;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
+    this.#debt = this.#none();
   }
 
   /** Rejects with `StoreUnavailable` and sends nothing if the connection has fallen silent. */
   ask<T>(send: () => Promise<T>): Promise<T> {
     const now = this.#clock.monotonic();
-    if (this.#count > 0 && now - this.#since > limits.redisCallMs) return Promise.reject(new StoreUnavailable('Redis has fallen silent.'));
-    if (this.#count++ === 0) this.#since = now;
+    if (this.#debt.count > 0 && now - this.#debt.since > limits.redisCallMs) {
+      // By now a silent connection has been replaced by one that owes nothing: what the old one owed counts no more, settled or not.
+      if (now - this.#askedAt <= limits.redisSilenceMs + limits.redisReconnectMsMax) return Promise.reject(new StoreUnavailable('Redis has fallen silent.'));
+      this.#debt = this.#none();
+    }
+    const debt = this.#debt;
+    if (debt.count++ === 0) debt.since = now;
+    this.#askedAt = now;
     const answer = send();
-    answer.then(this.#settled, this.#settled);
+    answer.then(debt.settle, debt.settle);
     return answer;
   }
 
-  readonly #settled = (): void => {
-    this.#count--;
-    this.#since = this.#clock.monotonic();
-  };
+  #none(): Debt {
+    const debt: Debt = {
+      count: 0,
+      since: 0,
+      settle: () => {
+        debt.count--;
+        debt.since = this.#clock.monotonic();
+      },
+    };
+    return debt;
+  }
 }
