@@ -15,16 +15,17 @@ export interface FoundTurn extends StreamedTurn {
 }
 
 /** The session's turn, live here or elsewhere, or stored; null if it has none such. */
-export async function findTurn(actor: SessionActor, turnId: string, { store, host }: Services): Promise<FoundTurn | null> {
+export async function findTurn(actor: SessionActor, turnId: string, { store, host }: Pick<Services, 'store' | 'host'>): Promise<FoundTurn | null> {
   const { runner } = actor;
   if (runner?.turnId === turnId) return { runner, turnId, messageId: runner.messageId, log: runner.log };
   const { id: sessionId, workspaceId } = actor.record;
-  const turn = await store.turn(workspaceId, sessionId, turnId);
-  if (turn === null) return null;
   const place = { workspaceId, sessionId, turnId };
-  if (turn.status === 'streaming' && store.leaseMs !== null) return { runner: null, turnId, messageId: turn.messageId, log: await host.foreign.follow(place) };
-  const text = await store.output(place);
-  return { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(text, terminalOf(turn)) };
+  // One look at both: a failover between two would give the end of one state to the text of another.
+  const found = await store.outputAfter(place, 0);
+  if (found === null) return null;
+  const { turn, text } = found;
+  const log = turn.status === 'streaming' ? await host.foreign.follow(place) : TurnLog.replay(text, terminalOf(turn));
+  return { runner: null, turnId, messageId: turn.messageId, log };
 }
 
 async function reachActor(request: Request<KeyCaller>): Promise<SessionActor> {

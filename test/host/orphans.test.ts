@@ -4,6 +4,9 @@ import t from 'tap';
 import { secondsOf } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
 import { StoreUnavailable, type Store } from '../../src/store.ts';
+import { findTurn } from '../../src/handlers/turns.ts';
+import type { Terminal } from '../../src/turn.ts';
+import { TurnReader } from '../../src/turn/reader.ts';
 import { Scene, withSteps } from './scene.ts';
 
 t.test('the next start seals what a dead process left', async (t) => {
@@ -49,17 +52,17 @@ t.test('it is told by what became of its session meanwhile', async (t) => {
 });
 
 /** A process that starts with a dead one's turn, which the disk has no room to seal. */
-async function onFullDisk(): Promise<{ scene: Scene; sessionId: string; frees(): void }> {
+async function onFullDisk(): Promise<{ scene: Scene; sessionId: string; turnId: string; frees(): void }> {
   const first = await Scene.open();
   const { id: sessionId } = await first.session();
-  await first.streaming(sessionId);
+  const { turnId } = (await first.streaming(sessionId)).runner;
   const after = await first.afterDeath();
   let full = true;
   const finishTurn: Store['finishTurn'] = (step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : after.store.finishTurn(step));
   const scene = after.beside(withSteps(after.store, { finishTurn }));
   await scene.host.start();
   scene.clock.advance(1);
-  return { scene, sessionId, frees: () => (full = false) };
+  return { scene, sessionId, turnId, frees: () => (full = false) };
 }
 
 t.test('a turn that could not be sealed at the start is sealed as soon as its seizure lapses', async (t) => {
@@ -70,6 +73,30 @@ t.test('a turn that could not be sealed at the start is sealed as soon as its se
   t.equal(await scene.state(sessionId), 'open');
   t.match((await scene.transcript(sessionId)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
   scene.host.close();
+});
+
+t.test('a client who reads such a turn meanwhile hears of its end', async (t) => {
+  const { scene, sessionId, turnId, frees } = await onFullDisk();
+  frees();
+  const { log } = (await findTurn(await scene.actor(sessionId), turnId, scene))!;
+  const client = { text: '', delta: (text: string) => ((client.text += text), true), heartbeat: () => true, onDrain: () => {}, terminal: (ending: Terminal) => endings.push(ending) };
+  const endings: Terminal[] = [];
+  new TurnReader(log, 0, client, scene.clock).start();
+  t.same([client.text, endings], ['one ', []]);
+  await pass(scene, limits.leaseMs + limits.orphansMs + limits.foreignSilentMs + 50);
+  t.same(endings, [{ type: 'failed', errorCode: 'api_error' }]);
+  scene.host.close();
+});
+
+t.test('a turn and its text are looked at as one: a failover between two looks would mix what was with what is', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  const { model, runner } = await scene.streaming(id);
+  model.end();
+  await runner.over;
+  const never = (): Promise<never> => Promise.reject(new Error('half a look'));
+  const found = await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: withSteps(scene.store, { turn: never, output: never }) });
+  t.match(found, { messageId: runner.messageId, log: { pieces: ['one '], terminal: { type: 'completed' } } });
 });
 
 t.test('so does whoever reads its session then', async (t) => {
