@@ -101,7 +101,8 @@ function requestCounter(registers: Registry[]): Metrics['requests'] {
 
 function limitedCounter(registers: Registry[]): Metrics['limited'] {
   const counter = new Counter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', labelNames: ['budget'] as const, registers });
-  return childrenOf((budget) => counter.labels({ budget }));
+  // As the API calls it: `transcription_tokens`.
+  return childrenOf((budget) => counter.labels({ budget: budget.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) }));
 }
 
 function openOutages(outages: () => Outages, registers: Registry[]): void {

@@ -118,8 +118,8 @@ function refusals(route: Route): Set<ErrorName> {
   const names: ErrorName[] = [];
   if (route.caller !== 'anyone') names.push('missing_api_key', 'invalid_api_key', 'unreadable_header');
   if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys', 'rate_limited');
-  if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json');
-  if (route.body !== null) names.push('not_an_object', 'missing_field');
+  if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
+  if (route.body !== null) names.push('missing_field');
   if (route.body !== null || route.caller === 'key') names.push('invalid_field');
   if (route.caller === 'operator' && !isSocket(route)) names.push('invalid_field');
   if (route.caller !== 'anyone' || route.newWork) names.push('service_unavailable');

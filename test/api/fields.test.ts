@@ -1,7 +1,7 @@
 /** Bodies and their fields: what is 400, what is 422 and of which field, and what is let through (contract 2, 6 and 12). */
 import t, { type Test } from 'tap';
 import { edges, openHouse, textOf, type House } from './house.ts';
-import { isRefused, missingField, refusals, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
+import { isRefused, missingField, refusals, unrated, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
 
 const bodyBytesMax = 256 * 1024;
 const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
@@ -78,6 +78,7 @@ t.test('fields', async (t) => {
   await t.test('nesting without end is an unknown field like any other, and never our fault', (t) => nesting(t, world));
   await t.test('of a visitor, as the assistant asks for them', (t) => ofVisitor(t, world));
   await t.test('of a message', (t) => ofMessage(t, world));
+  await t.test('where none is wanted', (t) => ofNoBody(t, world));
   await t.test('of a query', (t) => ofQuery(t, world));
   await t.test('of a window of usage', (t) => ofWindow(t, world));
   await t.test('of an Idempotency-Key', (t) => ofIdempotencyKey(t, world));
@@ -216,6 +217,21 @@ async function ofMessage(t: Test, { house, id }: World): Promise<void> {
     const stream = await house.stream(`/sessions/${session.id}/chat`, { body: { message } });
     t.not(textOf(await stream.rest()), '', `${JSON.stringify(message).slice(0, 20)}… is answered`);
   }
+}
+
+/** Endpoints that want no body: none and any object will do. */
+async function ofNoBody(t: Test, { house, id }: World): Promise<void> {
+  const session = await house.session(id);
+  const end = (body?: unknown) => house.ask(`/sessions/${session.id}/end`, { method: 'POST', ...(body === undefined ? {} : { body }) });
+  const cases: [string, Refusal][] = [
+    ...['[]', '5', '"x"', 'null', 'true'].map((body): [string, Refusal] => [body, refusals.notAnObject]),
+    ...['{', ' '].map((body): [string, Refusal] => [body, refusals.malformedJson]),
+  ];
+  for (const [body, refusal] of cases) isRefused(t, await end(body), refusal, body);
+  t.equal((await house.ask(`/sessions/${session.id}`)).json.status, 'open', 'nothing was done');
+  const publish = (body: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/publish`, { body });
+  isRefused(t, await publish('[]'), unrated(refusals.notAnObject), 'in the console as well');
+  for (const body of [undefined, '', {}, { unknown: [1] }]) t.equal((await end(body)).status, 200, JSON.stringify(body));
 }
 
 async function ofQuery(t: Test, { house, id }: World): Promise<void> {
