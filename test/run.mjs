@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { build, checkNode, install, PrepareError, root } from '../src/prepare.mjs';
+import { bundle, sourceOf } from './bundle.mjs';
 
 const tool = (...path) => join(root, 'node_modules', ...path);
 const tap = tool('tap', 'dist', 'esm', 'run.mjs');
@@ -51,17 +52,17 @@ function testFiles(argument) {
 }
 
 /** Runs the test files and tells of each. After a file that ran out of time tap leaves another one out, so what is left out is run again. */
-async function runTests(files) {
-  const told = await runTap(files);
-  const left = files.filter((file) => !told.has(file.replaceAll('\\', '/')));
-  if (left.length > 0 && left.length < files.length) await runTests(left);
-  else for (const file of left) fail(`not ok ${file}: tap did not run it`);
+async function runTests(bundles) {
+  const told = await runTap(bundles);
+  const left = bundles.filter((path) => !told.has(path.replaceAll('\\', '/')));
+  if (left.length > 0 && left.length < bundles.length) await runTests(left);
+  else for (const path of left) fail(`not ok ${sourceOf(path)}: tap did not run it`);
 }
 
-/** Resolves with the names of the files that tap ran. */
-async function runTap(files) {
+/** Resolves with the names of the bundles that tap ran. */
+async function runTap(bundles) {
   const { Parser } = await import('tap-parser');
-  const child = spawn(process.execPath, [tap, '--reporter=tap', ...files], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [tap, '--reporter=tap', ...bundles], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((done) => child.once('close', (code, signal) => done(signal ?? code)));
   const report = new Parser();
   const told = new Set();
@@ -92,19 +93,21 @@ function fileLines() {
     tell = () => {
       const [passed, failed, skipped] = Object.keys(counts).map((key) => counts[key] - before[key]);
       const words = [`${passed} passed`, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`, took !== null && `${(took / 1000).toFixed(1)} s`];
-      print(`${failed > 0 ? 'not ok' : 'ok'} ${file.name} (${words.filter(Boolean).join(', ')})`);
+      print(`${failed > 0 ? 'not ok' : 'ok'} ${sourceOf(file.name)} (${words.filter(Boolean).join(', ')})`);
     };
   };
   return { begin, took: (milliseconds) => (took = milliseconds ?? null), end: () => tell() };
 }
 
+const nameOf = ({ fullname }) => fullname.split(' > ').map(sourceOf).join(' > ');
+
 function tellResult(result) {
-  if (result.skip === 'no tests found') fail(`not ok ${result.fullname}: it made no assertion`);
+  if (result.skip === 'no tests found') fail(`not ok ${nameOf(result)}: it made no assertion`);
   else if (result.skip || result.todo) {
     counts.skipped++;
-    print(`skipped ${result.fullname}: ${result.skip || result.todo}`);
+    print(`skipped ${nameOf(result)}: ${result.skip || result.todo}`);
   } else if (result.ok) counts.passed++;
-  else fail(`not ok ${result.fullname}${details(result.diag ?? {})}`);
+  else fail(`not ok ${nameOf(result)}${details(result.diag ?? {})}`);
 }
 
 /** How tap started the file, which it tells with a file that failed as a whole. */
@@ -128,7 +131,9 @@ if (counts.failed === 0) {
   await step('build', build);
   await step('tap', rebuildTap);
   const files = (process.argv.length > 2 ? process.argv.slice(2) : ['test']).flatMap(testFiles);
-  if (files.length > 0) await runTests(files);
+  let bundles = [];
+  await step('bundles', async () => (bundles = await bundle(files)));
+  if (bundles.length > 0) await runTests(bundles);
 }
 print(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);
 process.exitCode = counts.failed > 0 ? 1 : 0;

@@ -103,4 +103,5 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (s
 
 const wanted = readArguments();
 if (wanted === null) print(listed());
-else process.exitCode = await go(wanted);
+// A repetition that has not ended in its time goes on for ever.
+else process.exit(await go(wanted));

@@ -1,6 +1,7 @@
 /** What a machine may be: no I/O, no clock, nothing that a restore from a snapshot would lose or repeat. */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
+import { tsImport } from 'tsx/esm/api';
 import type { AnyStateMachine } from 'xstate';
 import { chart, machineNames } from '../../src/charts.ts';
 import { machines } from './machine.ts';
@@ -10,7 +11,7 @@ const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
 
 /** The machines that a file exports. */
 async function exported(file: string): Promise<AnyStateMachine[]> {
-  const module: Record<string, unknown> = await import(new URL(file, folder).href);
+  const module: Record<string, unknown> = await tsImport(new URL(file, folder).href, import.meta.url);
   return Object.values(module).filter((one): one is AnyStateMachine => typeof one === 'object' && one !== null && '__xstatenode' in one);
 }
 
