@@ -12,7 +12,7 @@ interface Settle {
 function connection(): { at(ms: number): void; ask(): Promise<string>; reply(failed?: boolean): void; readonly sent: number } {
   let now = 0;
   let sent = 0;
-  const owed = new Owed({ monotonic: () => now });
+  const owed = new Owed({ monotonic: () => now, after: (_, refuse) => (setImmediate(refuse), { cancel: () => {} }) });
   const waiting: Settle[] = [];
   return {
     at: (ms) => (now = ms),
@@ -90,4 +90,15 @@ t.test('a reply that never comes counts for as long as its connection can last',
   await t.rejects(redis.ask(), silent, 'a late reply of the old one says nothing of the new one');
   redis.reply();
   t.equal(await next, 'a reply');
+});
+
+t.test('who tries again and again does not keep the reply from coming', async (t) => {
+  const redis = connection();
+  let replied = false;
+  void redis.ask().then(() => (replied = true));
+  redis.at(limits.redisCallMs + 1);
+  setImmediate(() => setImmediate(() => redis.reply()));
+  let refused = 0;
+  while (!replied) await redis.ask().catch(() => refused++);
+  t.ok(refused > 0);
 });

@@ -17,11 +17,11 @@ interface Debt {
 }
 
 export class Owed {
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: Pick<Clock, 'monotonic' | 'after'>;
   #debt: Debt;
   #askedAt = 0;
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'monotonic' | 'after'>) {
     this.#clock = clock;
     this.#debt = this.#none();
   }
@@ -31,7 +31,7 @@ export class Owed {
     const now = this.#clock.monotonic();
     if (this.#debt.count > 0 && now - this.#debt.since > limits.redisCallMs) {
       // By now a silent connection has been replaced by one that owes nothing: what the old one owed counts no more, settled or not.
-      if (now - this.#askedAt <= limits.redisSilenceMs + limits.redisReconnectMsMax) return Promise.reject(new StoreUnavailable('Redis has fallen silent.'));
+      if (now - this.#askedAt <= limits.redisSilenceMs + limits.redisReconnectMsMax) return this.#refusal();
       this.#debt = this.#none();
     }
     const debt = this.#debt;
@@ -40,6 +40,11 @@ export class Owed {
     const answer = send();
     answer.then(debt.settle, debt.settle);
     return answer;
+  }
+
+  /** Not at once: whoever tries again and again would let nothing else have its turn, the reply that is waited for included. */
+  #refusal(): Promise<never> {
+    return new Promise((_, reject) => void this.#clock.after(0, () => reject(new StoreUnavailable('Redis has fallen silent.'))));
   }
 
   #none(): Debt {
