@@ -51,9 +51,9 @@ async function broken(trial: Trial, house: House, assistantId: string, way: Way)
   // With no connection taken there is nothing to break later.
   await Promise.race([listener.over, pause(3 * turnMsMax)]);
   const told = `${how} at ${at}`;
-  // A turn whose time is over is ended by us, and one that its provider left by the provider's fault.
-  const due = how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
   await listener.over;
+  // A turn whose time is over is ended by us, be it before anything broke, and one that its provider left by the provider's fault.
+  const due = !done || how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
   await sealed(house, id);
   const messages = await transcriptOf(house, id);
   if (listener.status !== 200) {
