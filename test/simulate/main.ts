@@ -1,5 +1,6 @@
 /** `npm run simulate`: whole worlds from seeds; `--help` tells which. */
 import { randomInt } from 'node:crypto';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { InvalidArgumentError, Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
@@ -69,17 +70,20 @@ async function explore(wanted: Wanted): Promise<number> {
   const { from, runs } = wanted;
   const progress = new Progress(1);
   print(`${runs} runs from seed ${from}`);
-  let failed = 0;
-  for (let done = 0; done < runs; done++) {
+  let [done, failed, stopped] = [0, 0, false];
+  // The run that has begun goes on to its end; whoever asks a second time waits for nothing.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
+  for (; done < runs && !stopped; done++) {
     progress.tell(done, runs, `simulate: seed ${from + done}, ${failed} failed`);
     const verdict = await go(from + done, wanted);
+    await turnOfTheLoop();
     if (verdict.wrong.length === 0) continue;
     failed++;
     progress.end();
     print(`seed ${verdict.seed} failed: ${verdict.wrong[0]}${verdict.wrong.length > 1 ? ` (and ${verdict.wrong.length - 1} more)` : ''}\n  ${again(verdict, wanted)}`);
   }
   progress.end();
-  print(`${runs - failed} runs are well, ${failed} failed`);
+  print(`${done - failed} runs are well, ${failed} failed${done < runs ? `; stopped before seed ${from + done}` : ''}`);
   return failed > 0 ? 1 : 0;
 }
 
