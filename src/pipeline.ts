@@ -2,7 +2,7 @@
 import { Failure, refused, type Refusal } from './errors.ts';
 import type { Exchange } from './edge.ts';
 import { authenticate } from './pipeline/authenticate.ts';
-import { ignoreBody, readBody } from './pipeline/body.ts';
+import { checkUnwanted, readBody } from './pipeline/body.ts';
 import { idempotencyKeyOf } from './pipeline/idempotency-key.ts';
 import { failed, refusal, send, type Course } from './pipeline/reply.ts';
 import { promptly } from './promptly.ts';
@@ -70,7 +70,7 @@ async function serve(exchange: Exchange, route: Route, params: Params, course: C
 
   // 5. Fields.
   const query = route.query.parse(queryObject(exchange.query, route.query.schema));
-  const body = route.body === null ? ignoreBody(json) : route.body.parse(json);
+  const body = route.body === null ? checkUnwanted(json) : route.body.parse(json);
 
   // 6. Resource, permission, required visitor fields; 7. state; 8. the workspace's turns in flight; 9. the provider.
   const { requestId } = course;

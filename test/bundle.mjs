@@ -2,13 +2,15 @@
  * Bundles the test files once: loaded by tsx one by one, the modules of a test file cost half a second of CPU time before its
  * first assertion, and there are more than a hundred. `node --import=tsx FILE` runs a single one without this.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { root } from '../src/prepare.mjs';
+import { PrepareError, root } from '../src/prepare.mjs';
 
-/** Beside the packages, which the bundles import by name. */
-const folder = join(root, 'node_modules', '.cache', 'parley-tests');
+/** Beside the packages, which the bundles import by name; of its own for each run, since several may run at a time. */
+const folder = join(root, 'node_modules', '.cache', `parley-tests-${process.pid}`);
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 /** Every module goes on thinking that it is where its source is: tests start programs and read files beside them. */
 const inPlace = {
@@ -24,8 +26,7 @@ const inPlace = {
 /** Resolves with the bundles' paths in the project, in the order of the files. */
 export async function bundle(files) {
   const { build } = await import('esbuild');
-  await rm(folder, { recursive: true, force: true });
-  await build({
+  const made = build({
     absWorkingDir: root,
     entryPoints: files,
     outdir: folder,
@@ -42,6 +43,9 @@ export async function bundle(files) {
     define: { 'import.meta.url': 'moduleUrl', 'import.meta.filename': 'moduleFile' },
     plugins: [inPlace],
     logLevel: 'error',
+  });
+  await made.catch(() => {
+    throw new PrepareError('see above.');
   });
   return files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs'))));
 }

@@ -19,12 +19,13 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   const { runner } = actor;
   if (runner?.turnId === turnId) return { runner, turnId, messageId: runner.messageId, log: runner.log };
   const { id: sessionId, workspaceId } = actor.record;
+  const turn = await store.turn(workspaceId, sessionId, turnId);
+  if (turn === null) return null;
   const place = { workspaceId, sessionId, turnId };
-  // One look at both: a failover between two would give the end of one state to the text of another.
-  const found = await store.outputAfter(place, 0);
-  if (found === null) return null;
-  const { turn, text } = found;
-  const log = turn.status === 'streaming' ? await host.foreign.follow(place) : TurnLog.replay(text, terminalOf(turn));
+  // Its end and its text in one look: a failover between two would give the end of one state to the text of another.
+  const stored = turn.status === 'streaming' ? null : await store.outputAfter(place, 0);
+  const isOver = stored !== null && stored.turn.status !== 'streaming';
+  const log = isOver ? TurnLog.replay(stored.text, terminalOf(stored.turn)) : await host.foreign.follow(place);
   return { runner: null, turnId, messageId: turn.messageId, log };
 }
 

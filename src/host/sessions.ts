@@ -54,7 +54,10 @@ export class SessionActor implements Resident {
     return this.machine.context as SessionContext;
   }
 
-  /** Whether a turn is open in it that this process does not run: whoever ran it has died, if it is not another process. */
+  /**
+   * Whether a turn is open in it that this process does not run: whoever ran it has died, if it is not another process. So it
+   * looks, too, while this process begins one; whoever takes it over queues behind that in the mailbox, and looks again there.
+   */
   get abandoned(): boolean {
     const { activeTurnId } = this.context;
     return activeTurnId !== null && this.runner?.turnId !== activeTurnId;

@@ -21,6 +21,6 @@ export async function readBody(exchange: Exchange, route: Route): Promise<unknow
 }
 
 /** For a route that wants no body: one that came is an object, whatever is in it (contract 12). */
-export function ignoreBody(json: unknown): void {
+export function checkUnwanted(json: unknown): void {
   if (json !== undefined && (typeof json !== 'object' || json === null || Array.isArray(json))) throw new Failure('not_an_object');
 }

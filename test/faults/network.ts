@@ -102,11 +102,11 @@ export class Network {
 
 const linkOf = (shown: string): string => /link\/ether (\S+)/.exec(shown)![1]!;
 
-/** Two addresses of a net of four that is nobody's here. */
+/** Two addresses of a net of four that is nobody's here, of those that are kept for tests of networks (RFC 2544). */
 function freeAddresses(): readonly [string, string] {
   const taken = Object.values(networkInterfaces()).flatMap((all) => all!.map(({ address }) => address));
   for (;;) {
-    const net = `10.${randomInt(128, 256)}.${randomInt(256)}.`;
+    const net = `198.${randomInt(18, 20)}.${randomInt(256)}.`;
     const first = 4 * randomInt(64);
     if (!taken.some((address) => address.startsWith(net))) return [`${net}${first + 1}`, `${net}${first + 2}`];
   }

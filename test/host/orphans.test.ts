@@ -94,12 +94,14 @@ t.test('a turn and its text are looked at as one: a failover between two looks w
   const { model, runner } = await scene.streaming(id);
   model.end();
   await runner.over;
+  const stored = await scene.store.turn(scene.workspaceId, id, runner.turnId);
+  const earlier = async () => ({ ...stored!, status: 'aborted' as const });
   const never = (): Promise<never> => Promise.reject(new Error('half a look'));
-  const found = await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: withSteps(scene.store, { turn: never, output: never }) });
+  const found = await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: withSteps(scene.store, { turn: earlier, output: never }) });
   t.match(found, { messageId: runner.messageId, log: { pieces: ['one '], terminal: { type: 'completed' } } });
 });
 
-t.test('so does whoever reads its session then', async (t) => {
+t.test('whoever reads the session of a turn that could not be sealed seals it once its seizure has lapsed', async (t) => {
   const { scene, sessionId, frees } = await onFullDisk();
   scene.host.close();
   t.match((await scene.actor(sessionId)).record.machine, { state: 'streaming' });

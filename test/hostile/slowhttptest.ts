@@ -20,6 +20,8 @@ const optionsOf: Readonly<Record<Attack, (world: World) => Promise<readonly stri
 const authorized = ({ house }: World): string => `a=b\r\nX-API-Key: ${house.key}`;
 
 const pollMs = 25;
+/** By then the server has let go of some, and there will not be more. */
+const comingMsMax = 20_000;
 
 /**
  * Resolves with what ends it, once its connections are there; or the server has let go of them all by then. The program is as
@@ -28,9 +30,11 @@ const pollMs = 25;
 export async function beginAttack(world: World, attack: Attack, connections: number, niceness = 0): Promise<() => Promise<void>> {
   const common = ['-c', connections, '-r', connections, '-i', 2, '-l', 600, '-j', authorized(world)].map(String);
   const child = spawn('nice', ['-n', String(niceness), 'slowhttptest', ...common, ...(await optionsOf[attack](world))], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
-  const ended = once(child, 'close');
-  while (child.exitCode === null && descriptors(child.pid!) < connections) await pause(pollMs);
-  if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`slowhttptest ended with ${child.exitCode}`);
+  let over = false;
+  const ended = once(child, 'close').finally(() => (over = true));
+  ended.catch(() => {});
+  for (let waitedMs = 0; !over && waitedMs < comingMsMax && descriptors(child.pid!) < connections; waitedMs += pollMs) await pause(pollMs);
+  if (over && child.exitCode !== 0) throw new Error(`slowhttptest ended with ${child.exitCode ?? child.signalCode}`);
   return async () => {
     child.kill('SIGKILL');
     await ended;

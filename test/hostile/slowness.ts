@@ -37,8 +37,7 @@ export async function* slowness(world: World, times: number): AsyncGenerator<str
   for (const [name, come] of crowds) {
     const before = await slowestMs(world, times);
     const leave = await come();
-    const during = await slowestMs(world, times);
-    await leave();
+    const during = await slowestMs(world, times).finally(leave);
     const words = `99 of 100 requests took ${before.toFixed(1)} ms at most, and ${during.toFixed(1)} ms with ${name}`;
     if (during > 2 * before) throw new Error(words);
     yield words;

@@ -161,7 +161,10 @@ export class Answers {
     const last = events.at(-1);
     const isTerminal = last !== undefined && ['turn.completed', 'turn.aborted', 'error'].includes(last.event);
     if (over === 'ended' && !isTerminal) this.#fault(asked, 'stream', `${turnId} ended after ${last?.event}`);
-    if (isTerminal && !this.#meant(last, versions, position)) this.#fault(asked, 'presence', `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${versions.map(({ turn, text }) => `${turn.status} (${codePoints(text)} characters, ${turn.inputTokens} and ${turn.outputTokens} tokens)`).join(", ")}`);
+    if (isTerminal && !this.#meant(last, versions, position)) {
+      const states = versions.map(({ turn, text }) => `${turn.status} (${codePoints(text)} characters, ${turn.inputTokens} and ${turn.outputTokens} tokens)`);
+      this.#fault(asked, 'presence', `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${states.join(', ')}`);
+    }
     const question = asked.method === 'POST' ? asked.body.message : null;
     if (question !== null && !versions.some((turn) => turn.question === question)) this.#fault(asked, 'stream', `${turnId} answers another question`);
   }

@@ -24,6 +24,8 @@ export interface TurnState {
   readonly finished: { readonly version: number; readonly fence: Fence } | null;
   /** Why it was first asked to stop by another process than its owner's. */
   readonly stop: StopRequest | null;
+  /** What of that whoever seized it was told: a later wish may come when it is sealed already. */
+  readonly stopSeized: StopRequest | null;
 }
 
 export interface SessionState {
@@ -182,6 +184,7 @@ export class Oracle {
       begun: { version: answer.version, fence: answer.fence },
       finished: null,
       stop: null,
+      stopSeized: null,
     });
     this.state.sessions.set(session.id, { ...moved, turnIds: [...moved.turnIds, turn.id] });
   }
@@ -227,7 +230,7 @@ export class Oracle {
     if (same(known.fence, fence)) return;
     if (fence.epoch !== known.fence.epoch + 1) this.#fault('one writer', `${turnId} went from ${brief(known.fence)} to ${brief(fence)}`);
     if (known.leaseUntilMs > nowMs) this.#fault('one writer', `${brief(fence)} seized ${turnId} within the lease of ${brief(known.fence)}`);
-    this.state.turns.set(turnId, { ...known, fence, leaseUntilMs: untilMs, slotUntilMs: 0 });
+    this.state.turns.set(turnId, { ...known, fence, leaseUntilMs: untilMs, slotUntilMs: 0, stopSeized: known.stop });
   }
 
   #finish({ session, version, turn, fence, tail }: FinishTurn, moved: number): void {
@@ -241,7 +244,7 @@ export class Oracle {
     const text = this.#longer(known, tail.position, tail.text);
     this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
     // Whoever seals a dead process's turn says what became of it; its owner may have been told otherwise by its own clock.
-    if (known.stop !== null && fence.epoch > 1 && turn.stopReason !== known.stop) this.#fault('stops', `${turn.id} was to be ${known.stop} and is ${turn.stopReason}`);
+    if (known.stopSeized !== null && fence.epoch > 1 && turn.stopReason !== known.stopSeized) this.#fault('stops', `${turn.id} was to be ${known.stopSeized} and is ${turn.stopReason}`);
     this.#move(session, version, moved, 'finished');
     if (activeTurnOf(session) !== null) this.#fault('states', `${session.id} has a turn that is finished`);
   }

@@ -48,7 +48,7 @@ export class Turns {
     const { session, turn, remember } = step;
     const place = placeOf(session.workspaceId, turn);
     return this.#ledger.step<BegunTurn>((draft) => {
-      this.#told(step.nowMs);
+      this.#passed(step.nowMs);
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       // A step that was taken before has moved its session.
       if (before?.version !== step.version) return this.#begunBefore(place, step.owner);
@@ -102,7 +102,7 @@ export class Turns {
 
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
     return this.#ledger.step<Renewed>((draft) => {
-      this.#told(nowMs);
+      this.#passed(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined || !same(flight.row.fence, fence) || this.#renewed(draft, flight, leaseUntilMs, nowMs) === null) return 'fenced';
       return stopOf(flight) ?? 'renewed';
@@ -111,7 +111,7 @@ export class Turns {
 
   async requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
     const stop = await this.#ledger.step((draft) => {
-      this.#told(nowMs);
+      this.#passed(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
@@ -126,11 +126,11 @@ export class Turns {
     return stop !== null;
   }
 
-  async finish(step: FinishTurn): Promise<Finished> {
+  finish(step: FinishTurn): Promise<Finished> {
     const { session, turn } = step;
     const place = placeOf(session.workspaceId, turn);
-    const answer = await this.#ledger.step<Finished>((draft) => {
-      this.#told(step.nowMs);
+    const answer = this.#ledger.step<Finished>((draft) => {
+      this.#passed(step.nowMs);
       const row = this.#ledger.get<TurnRow>(keys.turn(place));
       if (row === undefined) return fenced;
       if (row.finished !== null) return same(row.finished.fence, step.fence) ? finished(row.finished.version) : fenced;
@@ -154,14 +154,13 @@ export class Turns {
       this.#flights.delete(place);
       return finished(version);
     });
-    this.#notices.moved(place);
-    return answer;
+    return this.#told(place, answer);
   }
 
-  async withdraw(step: WithdrawTurn): Promise<Finished> {
+  withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
-    const answer = await this.#ledger.step<Finished>((draft) => {
+    const answer = this.#ledger.step<Finished>((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
       if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
@@ -180,13 +179,12 @@ export class Turns {
       this.#flights.delete(place);
       return finished(version);
     });
-    this.#notices.moved(place);
-    return answer;
+    return this.#told(place, answer);
   }
 
   seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Seized | null> {
     return this.#ledger.step((draft) => {
-      this.#told(nowMs);
+      this.#passed(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
@@ -202,7 +200,7 @@ export class Turns {
 
   orphans(nowMs: number, limit: number): Promise<TurnPlace[]> {
     return this.#ledger.step(() => {
-      this.#told(nowMs);
+      this.#passed(nowMs);
       return this.#flights.lapsed(nowMs, limit);
     });
   }
@@ -230,7 +228,13 @@ export class Turns {
     return flight;
   }
 
-  #told(nowMs: number): void {
+  /** Tells who waits for the turn. The answer itself goes out in the order of the decisions, before those of the same batch that came later. */
+  #told(place: TurnPlace, answer: Promise<Finished>): Promise<Finished> {
+    answer.then(() => this.#notices.moved(place), () => {});
+    return answer;
+  }
+
+  #passed(nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
   }
 

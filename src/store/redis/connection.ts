@@ -110,12 +110,13 @@ export function connectCluster(url: string, clock: Clock): Connection {
   const waiting = quiet(clusterOf(url));
   const opened = (each: Cluster): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   const masterOf = (each: Cluster, key: string) => each.slots[slotOf(key)]?.master;
-  const owed = new Map<string, Owed>();
+  const owed = new WeakMap<object, Owed>();
   /** A shard that has fallen silent holds up nothing of the others. */
   const askNode = (each: Cluster, key: string, send: () => Promise<Reply>): Promise<Reply> => {
-    const connection = `${each === cluster ? '' : 'waiting '}${masterOf(each, key)?.address}`;
-    let one = owed.get(connection);
-    if (one === undefined) owed.set(connection, (one = new Owed(clock)));
+    const master = masterOf(each, key);
+    if (master === undefined) return send();
+    let one = owed.get(master);
+    if (one === undefined) owed.set(master, (one = new Owed(clock)));
     return one.ask(send);
   };
   const sendTo = (each: Cluster, key: string, args: Arguments): Promise<Reply> =>

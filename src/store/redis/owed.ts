@@ -16,6 +16,12 @@ interface Debt {
   readonly settle: () => void;
 }
 
+/**
+ * So long after a silent connection was last asked it has been replaced by one that owes nothing, and what it owed counts no
+ * more, settled or not: it may have written a ping of its own since, whose silence is waited for as well.
+ */
+const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReconnectMsMax;
+
 export class Owed {
   readonly #clock: Pick<Clock, 'monotonic' | 'after'>;
   #debt: Debt;
@@ -26,25 +32,32 @@ export class Owed {
     this.#debt = this.#none();
   }
 
-  /** Rejects with `StoreUnavailable` and sends nothing if the connection has fallen silent. */
+  /**
+   * Rejects with `StoreUnavailable` and sends nothing if the connection has fallen silent. Not at once: a process that did not
+   * run for so long has yet to read what has come, and who tries again and again would keep it from that.
+   */
   ask<T>(send: () => Promise<T>): Promise<T> {
-    const now = this.#clock.monotonic();
-    if (this.#debt.count > 0 && now - this.#debt.since > limits.redisCallMs) {
-      // By now a silent connection has been replaced by one that owes nothing: what the old one owed counts no more, settled or not.
-      if (now - this.#askedAt <= limits.redisSilenceMs + limits.redisReconnectMsMax) return this.#refusal();
-      this.#debt = this.#none();
-    }
-    const debt = this.#debt;
-    if (debt.count++ === 0) debt.since = now;
-    this.#askedAt = now;
-    const answer = send();
-    answer.then(debt.settle, debt.settle);
-    return answer;
+    if (!this.#silent) return this.#send(send);
+    return new Promise((resolve, reject) => {
+      this.#clock.after(0, () => (this.#silent ? reject(new StoreUnavailable('Redis has fallen silent.')) : resolve(this.#send(send))));
+    });
   }
 
-  /** Not at once: whoever tries again and again would let nothing else have its turn, the reply that is waited for included. */
-  #refusal(): Promise<never> {
-    return new Promise((_, reject) => void this.#clock.after(0, () => reject(new StoreUnavailable('Redis has fallen silent.'))));
+  get #silent(): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#debt.count === 0 || now - this.#debt.since <= limits.redisCallMs) return false;
+    if (now - this.#askedAt <= replacedMs) return true;
+    this.#debt = this.#none();
+    return false;
+  }
+
+  #send<T>(send: () => Promise<T>): Promise<T> {
+    const debt = this.#debt;
+    this.#askedAt = this.#clock.monotonic();
+    const answer = send();
+    if (debt.count++ === 0) debt.since = this.#askedAt;
+    answer.then(debt.settle, debt.settle);
+    return answer;
   }
 
   #none(): Debt {
