@@ -88,6 +88,23 @@ t.test('a client who reads such a turn meanwhile hears of its end', async (t) =>
   scene.host.close();
 });
 
+t.test('a session that is asked for while it begins a turn keeps it', async (t) => {
+  const made = await Scene.open();
+  let begin = (): void => {};
+  const held = new Promise<void>((resolve) => (begin = resolve));
+  const scene = made.beside(withSteps(made.store, { beginTurn: (step) => held.then(() => made.store.beginTurn(step)) }));
+  const { id } = await scene.session();
+  const beginning = scene.streaming(id);
+  const actor = await scene.actor(id);
+  while (actor.context.activeTurnId === null) await turnOfTheLoop();
+  t.ok(actor.abandoned, 'it looks like one that nobody runs');
+  const asked = Promise.all([scene.host.sessions.of(scene.workspaceId, id), scene.host.sessions.read(scene.workspaceId, id)]);
+  begin();
+  const { runner } = await beginning;
+  await asked;
+  t.same([actor.runner, actor.abandoned, runner.log.terminal, await scene.state(id)], [runner, false, null, 'streaming']);
+});
+
 t.test('a turn and its text are looked at as one: a failover between two looks would mix what was with what is', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
