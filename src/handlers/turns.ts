@@ -22,11 +22,13 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   const turn = await store.turn(workspaceId, sessionId, turnId);
   if (turn === null) return null;
   const place = { workspaceId, sessionId, turnId };
+  const followed = async (): Promise<FoundTurn> => ({ runner: null, turnId, messageId: turn.messageId, log: await host.foreign.follow(place) });
+  if (turn.status === 'streaming') return followed();
   // Its end and its text in one look: a failover between two would give the end of one state to the text of another.
-  const stored = turn.status === 'streaming' ? null : await store.outputAfter(place, 0);
-  const isOver = stored !== null && stored.turn.status !== 'streaming';
-  const log = isOver ? TurnLog.replay(stored.text, terminalOf(stored.turn)) : await host.foreign.follow(place);
-  return { runner: null, turnId, messageId: turn.messageId, log };
+  const stored = await store.outputAfter(place, 0);
+  if (stored === null) return null;
+  const terminal = terminalOf(stored.turn);
+  return terminal === null ? followed() : { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text, terminal) };
 }
 
 async function reachActor(request: Request<KeyCaller>): Promise<SessionActor> {

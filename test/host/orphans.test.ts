@@ -116,6 +116,8 @@ t.test('a turn and its text are looked at as one: a failover between two looks w
   const never = (): Promise<never> => Promise.reject(new Error('half a look'));
   const found = await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: withSteps(scene.store, { turn: earlier, output: never }) });
   t.match(found, { messageId: runner.messageId, log: { pieces: ['one '], terminal: { type: 'completed' } } });
+  const forgotten = withSteps(scene.store, { outputAfter: async () => null });
+  t.equal(await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: forgotten }), null, 'one that is forgotten by then is not there');
 });
 
 t.test('whoever reads the session of a turn that could not be sealed seals it once its seizure has lapsed', async (t) => {
