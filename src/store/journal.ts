@@ -7,7 +7,7 @@
  * a loss of power costs the newest records and never one in the middle: reading stops at the first that is missing.
  */
 import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
-import { open, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { limits } from '../limits.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -204,7 +204,7 @@ export class JournaledEngine implements Engine {
 
   /** What could not be read to its end is kept aside: it may be all that there is of something. */
   #discard(file: string): Promise<void> {
-    return this.#broken.delete(file) ? rename(file, join(this.#folder, `rejected-${basename(file)}`)) : unlink(file);
+    return this.#broken.delete(file) ? rename(file, join(this.#folder, `rejected-${basename(file)}`)) : rm(file, { force: true });
   }
 
   /** Beside the event loop, since a disk takes its time. */

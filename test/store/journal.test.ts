@@ -1,6 +1,6 @@
 /** What a journal before a database promises, whatever fails, crashes or loses power. */
 import fs from 'node:fs';
-import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
@@ -244,6 +244,20 @@ t.test('the database gets only what is left of the rows, and the files go', asyn
   t.strictSame(written, [keyOf(1), 'journal-next']);
   t.equal(Buffer.from(run.base.get(keyOf(1))!).toString(), 'text 2!');
   t.strictSame(journals(run.folder), []);
+});
+
+t.test('a file that has gone by the time its rows are taken is no fault', async (t) => {
+  const run = await opened(t);
+  await run.engine.write(put(1, 'text'));
+  const [file] = journals(run.folder);
+  const write = run.base.write.bind(run.base);
+  run.base.write = (rows) => {
+    rmSync(file!, { force: true });
+    return write(rows);
+  };
+  await run.reopen();
+  t.strictSame(readAll(run.engine), [[keyOf(1), 'text']]);
+  await run.engine.close();
 });
 
 t.test('records after a missing one are not applied', async (t) => {
