@@ -93,7 +93,9 @@ export class Answers {
     if (this.#forgets) return;
     const [, sessionId, turnId] = /^\/sessions\/(\w+)(?:\/turns\/(\w+))?/.exec(path) ?? [];
     const known = (id: string | undefined): boolean => id !== undefined && (this.#knownMs.get(id) ?? Infinity) < sentMs;
-    if ((code === 'session_not_found' && known(sessionId)) || (code === 'turn_not_found' && known(turnId))) this.#fault(asked, 'presence', code);
+    // One whose withdrawal was never confirmed was told to have failed, and is not there.
+    const withdrawn = turnId !== undefined && this.#states.some((state) => state.withdrawn.has(turnId));
+    if ((code === 'session_not_found' && known(sessionId)) || (code === 'turn_not_found' && known(turnId) && !withdrawn)) this.#fault(asked, 'presence', code);
   }
 
   /** The same request made the same thing, and only the first answer does not say that it did. */
