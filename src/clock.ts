@@ -16,6 +16,9 @@ export interface Clock {
   stop(): void;
 }
 
+/** The machine's own durations, for what is measured beside a library that keeps time by itself. */
+export const machineTime: Pick<Clock, 'monotonic'> = { monotonic: () => performance.now() };
+
 /** Calls back once whatever is ready in this turn of the event loop has had its turn. */
 export const atTurnEnd = (callback: () => void): void => void setImmediate(callback);
 

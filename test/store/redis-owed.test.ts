@@ -13,7 +13,7 @@ interface Settle {
 function connection(): { at(ms: number): void; ask(): Promise<string>; reply(failed?: boolean): void; readonly sent: number } {
   let now = 0;
   let sent = 0;
-  const owed = new Owed({ monotonic: () => now, after: (_, refuse) => (setImmediate(refuse), { cancel: () => {} }) });
+  const owed = new Owed({ monotonic: () => now });
   const waiting: Settle[] = [];
   return {
     at: (ms) => (now = ms),

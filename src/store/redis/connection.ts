@@ -1,6 +1,6 @@
 /** node-redis, once for a single Redis and once for a cluster. */
 import { createClient, createCluster, RESP_TYPES } from 'redis';
-import type { Clock } from '../../clock.ts';
+import { machineTime } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { Owed } from './owed.ts';
 import type { Reply } from './reply.ts';
@@ -48,11 +48,12 @@ const ended = (client: { readonly isOpen: boolean; destroy(): void }): void => {
   if (client.isOpen) client.destroy();
 };
 
-export function connectSingle(url: string, clock: Clock): Connection {
+export function connectSingle(url: string): Connection {
   const client = quiet(single(url));
   const waiting = quiet(single(url));
   const listening = quiet(single(url));
-  const [owed, owedWaiting] = [new Owed(clock), new Owed(clock)];
+  // The client closes what is silent by its own timers, so silence is measured by the same.
+  const [owed, owedWaiting] = [new Owed(machineTime), new Owed(machineTime)];
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
     open: async () => void (await opened(client)),
@@ -105,7 +106,7 @@ function clusterOf(url: string) {
 
 type Cluster = ReturnType<typeof clusterOf>;
 
-export function connectCluster(url: string, clock: Clock): Connection {
+export function connectCluster(url: string): Connection {
   const cluster = quiet(clusterOf(url));
   const waiting = quiet(clusterOf(url));
   const opened = (each: Cluster): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
@@ -116,7 +117,7 @@ export function connectCluster(url: string, clock: Clock): Connection {
     const master = masterOf(each, key);
     if (master === undefined) return send();
     let one = owed.get(master);
-    if (one === undefined) owed.set(master, (one = new Owed(clock)));
+    if (one === undefined) owed.set(master, (one = new Owed(machineTime)));
     return one.ask(send);
   };
   const sendTo = (each: Cluster, key: string, args: Arguments): Promise<Reply> =>

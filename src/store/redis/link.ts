@@ -25,7 +25,7 @@ export class Link {
   constructor(url: string, clock: Clock, scripts: Scripts) {
     this.#clock = clock;
     this.#scripts = scripts;
-    this.#connection = isCluster(url) ? connectCluster(url, clock) : connectSingle(url, clock);
+    this.#connection = isCluster(url) ? connectCluster(url) : connectSingle(url);
   }
 
   async open(): Promise<void> {

@@ -4,7 +4,7 @@
  * the client would take the connection for alive, and TCP would try again ever more seldom. One that nothing is written to
  * is closed (`limits.redisSilenceMs`), and the next one works as soon as the network does.
  */
-import type { Clock } from '../../clock.ts';
+import { atTurnEnd, type Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { StoreUnavailable } from '../../store.ts';
 
@@ -23,11 +23,11 @@ interface Debt {
 const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReconnectMsMax;
 
 export class Owed {
-  readonly #clock: Pick<Clock, 'monotonic' | 'after'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
   #debt: Debt;
   #askedAt = 0;
 
-  constructor(clock: Pick<Clock, 'monotonic' | 'after'>) {
+  constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
     this.#debt = this.#none();
   }
@@ -39,7 +39,7 @@ export class Owed {
   ask<T>(send: () => Promise<T>): Promise<T> {
     if (!this.#silent) return this.#send(send);
     return new Promise((resolve, reject) => {
-      this.#clock.after(0, () => (this.#silent ? reject(new StoreUnavailable('Redis has fallen silent.')) : resolve(this.#send(send))));
+      atTurnEnd(() => (this.#silent ? reject(new StoreUnavailable('Redis has fallen silent.')) : resolve(this.#send(send))));
     });
   }
 
