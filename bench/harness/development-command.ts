@@ -24,6 +24,13 @@ export function developmentCommand(line: string, description: string, examples: 
 export const numberOption = (flags: string, description: string, least = 0, most = 999_999_999): Option =>
   new Option(flags, description).argParser(wholeNumber(least, most));
 
+/** Whether somebody has asked the process to stop, from now on: what has begun may go on to its end, and whoever asks a second time waits for nothing. */
+export function stopping(): () => boolean {
+  let stopped = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
+  return () => stopped;
+}
+
 function sentence(command: Command, { code, message }: CommanderError): string {
   const said = [message.replace(/^error: /, ''), allowed(command, code, message)].map((part) => part.replace(/\.$/, ''));
   return `${said.filter(Boolean).join('. ')}; --help tells more.`;

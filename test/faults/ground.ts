@@ -6,13 +6,15 @@ import { temporaryFolder, type Owner } from '../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import type { StoreKind, Trial } from './experiment.ts';
 import { talk } from './listener.ts';
-import type { Network, Wire } from './network.ts';
+import { lackingNetworks, Network, type Wire } from './network.ts';
 import { wayToRedis, type Way } from './way.ts';
 import { begins, openSpeaker, wordsOf, type Speaker } from './words.ts';
 
 export const secret = 'a-secret-of-the-tests-that-is-long-enough';
 
 export const lackingRedis = (store: StoreKind): string | null => (store === 'redis' ? whyNoRedis() : null);
+
+export const lackingNetworkOfRedis = (store: StoreKind): string | null => lackingNetworks() ?? lackingRedis(store);
 
 export interface Member<To = Way> {
   readonly house: House;
@@ -22,6 +24,8 @@ export interface Member<To = Way> {
 export class Ground {
   readonly #t: Owner;
   readonly #folder: string;
+  /** Where Redis is, if it is apart. */
+  #network: Network | null = null;
   readonly store: StoreKind;
   /** Null on the embedded store. */
   readonly redis: RedisServer | null;
@@ -43,10 +47,13 @@ export class Ground {
   }
 
   /** With Redis in a network of its own. */
-  static async apart(t: Owner, network: Network): Promise<Ground> {
+  static async apart(t: Owner): Promise<Ground> {
+    const network = await Network.open(t);
     const redis = await RedisServer.startWithin(network.within, ...appendOnly, '--bind', '0.0.0.0', '--protected-mode', 'no');
     t.teardown(() => redis.stop());
-    return new Ground(t, await temporaryFolder(t), 'redis', redis, await openSpeaker(t));
+    const ground = new Ground(t, await temporaryFolder(t), 'redis', redis, await openSpeaker(t));
+    ground.#network = network;
+    return ground;
   }
 
   /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it. */
@@ -72,14 +79,21 @@ export class Ground {
   }
 
   /** A server with a wire of its own into the network where Redis is. */
-  async wired(network: Network): Promise<Member<Wire>> {
-    const way = await network.wire();
+  async wired(): Promise<Member<Wire>> {
+    const way = await this.#network!.wire();
     return { way, house: await this.server({}, `redis://${way.address}:${this.redis!.port}`) };
   }
 
   async session(house: House, fields: object = {}): Promise<string> {
     return (await house.session(this.assistantId, fields)).id;
   }
+}
+
+/** As many, one after the other. */
+export async function several<T>(count: number, open: () => Promise<T>): Promise<T[]> {
+  const all: T[] = [];
+  while (all.length < count) all.push(await open());
+  return all;
 }
 
 /** A start that a busy machine has cut short says nothing of a promise. */

@@ -1,7 +1,7 @@
 /** `npm run faults`: real faults on real processes, promise by promise (docs/promises.md); `--list` tells which there are. */
 import { randomInt } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
+import { developmentCommand, numberOption, stopping } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
 import { idOf, storeKinds, type Experiment, type StoreKind, type Trial } from './experiment.ts';
 import { experiments } from './experiments.ts';
@@ -78,8 +78,10 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
   const progress = new Progress(asked.length);
   print(`${times} times from seed ${seed}: ${asked.map(({ experiment, store }) => `${idOf(experiment)} on ${store}`).join(', ')}`);
   const outcomes: Outcome[] = [];
+  // What has begun goes into the table.
+  const stopped = stopping();
   for (const { experiment, store } of asked) {
-    if (stopped) break;
+    if (stopped()) break;
     const doing = `${idOf(experiment)} on ${store}`;
     progress.tell(0, times, doing);
     const onTrial = (trial: Trial, done: number): void => {
@@ -89,17 +91,13 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
       }
       progress.tell(done, times, `${doing}: ${done} of ${times}`);
     };
-    outcomes.push(await repeat(experiment, store, { times, seed, strict: true, onTrial, stopped: () => stopped, ...(abreast && { abreast }) }));
+    outcomes.push(await repeat(experiment, store, { times, seed, strict: true, onTrial, stopped, ...(abreast && { abreast }) }));
     progress.next();
   }
   progress.end();
   print(tableOf(outcomes));
   return outcomes.some(({ failed }) => failed.length > 0) ? 1 : 0;
 }
-
-// What has begun goes on to its end and into the table; whoever asks a second time waits for nothing.
-let stopped = false;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
 
 const wanted = readArguments();
 if (wanted === null) print(listed());

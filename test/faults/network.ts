@@ -57,6 +57,12 @@ export class Wire {
       ip('-n', this.#namespace, 'neigh', 'replace', this.#near.address, 'lladdr', lost.includes('back') ? nobody : this.#near.link, 'dev', this.#far.device, 'nud', 'permanent'),
     ]);
   }
+
+  /** Loses them until what it resolves with is called. */
+  async loseFor(lost: readonly Direction[]): Promise<() => Promise<void>> {
+    await this.lose(lost);
+    return () => this.lose([]);
+  }
 }
 
 export class Network {

@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { Ground, lackingRedis, sealed, until, type Member } from './ground.ts';
+import { Ground, lackingNetworkOfRedis, lackingRedis, sealed, several, until, type Member } from './ground.ts';
 import { talk, type Listener } from './listener.ts';
-import { lackingNetworks, Network, type Wire } from './network.ts';
+import type { Wire } from './network.ts';
 import { directions, type Way } from './way.ts';
 import { begins } from './words.ts';
 
@@ -22,8 +22,7 @@ export const oneWriter: Experiment = {
   lacking: lackingRedis,
   async open(t, store) {
     const ground = await Ground.open(t, store);
-    const members: Member[] = [];
-    for (let count = 0; count < 3; count++) members.push(await ground.member());
+    const members = await several(3, () => ground.member());
     return (trial) => away(trial, ground, { members, faults: overProxy });
   },
 };
@@ -35,12 +34,10 @@ export const oneWriterUnheard: Experiment = {
   does: 'packets between a turn’s owner and Redis lost in silence, one way or both, shorter and longer than its lease',
   stores: ['redis'],
   abreast: { lmdb: 1, redis: 4 },
-  lacking: (store) => lackingNetworks() ?? lackingRedis(store),
+  lacking: lackingNetworkOfRedis,
   async open(t) {
-    const network = await Network.open(t);
-    const ground = await Ground.apart(t, network);
-    const members: Member<Wire>[] = [];
-    for (let count = 0; count < 3; count++) members.push(await ground.wired(network));
+    const ground = await Ground.apart(t);
+    const members = await several(3, () => ground.wired());
     return (trial) => away(trial, ground, { members, faults: overWire });
   },
 };
@@ -55,7 +52,7 @@ const slow = { name: 'slow', befall: async ({ way }: Member, { random }: Trial) 
 /** One that is there twice comes twice as often. */
 const overProxy: Faults<Way> = [stopped, stopped, stalled, stalled, cut, slow];
 
-const overWire: Faults<Wire> = [{ name: 'unheard', befall: async ({ way }, { random }) => (await way.lose(random.pick(directions)), () => way.lose([])) }];
+const overWire: Faults<Wire> = [{ name: 'unheard', befall: ({ way }, { random }) => way.loseFor(random.pick(directions)) }];
 
 async function away<To>(trial: Trial, ground: Ground, { members, faults }: { readonly members: readonly Member<To>[]; readonly faults: Faults<To> }): Promise<void> {
   const { random, seed } = trial;

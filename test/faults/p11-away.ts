@@ -4,9 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import { checkRefusal } from './customer.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { checkPartial, checkUsable, Ground, lackingRedis, sealed } from './ground.ts';
+import { checkPartial, checkUsable, Ground, lackingNetworkOfRedis, lackingRedis, sealed } from './ground.ts';
 import { Listener, talk } from './listener.ts';
-import { lackingNetworks, Network } from './network.ts';
 import { directions } from './way.ts';
 
 const refusedMs = 2000;
@@ -44,12 +43,11 @@ export const awayUnheard: Experiment = {
   does: 'packets to or from Redis lost in silence, one way or both, under load',
   stores: ['redis'],
   abreast: { lmdb: 1, redis: 2 },
-  lacking: (store) => lackingNetworks() ?? lackingRedis(store),
+  lacking: lackingNetworkOfRedis,
   async open(t) {
-    const network = await Network.open(t);
-    const ground = await Ground.apart(t, network);
-    const { way, house } = await ground.wired(network);
-    const faults: Faults = { unheard: async ({ random }) => (await way.lose(random.pick(directions)), () => way.lose([])) };
+    const ground = await Ground.apart(t);
+    const { way, house } = await ground.wired();
+    const faults: Faults = { unheard: ({ random }) => way.loseFor(random.pick(directions)) };
     return (trial) => outage(trial, ground, house, faults);
   },
 };

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { Ground, lackingRedis, until, type Member } from './ground.ts';
+import { Ground, lackingRedis, several, until, type Member } from './ground.ts';
 import { directions } from './way.ts';
 
 const promisedMs = 5000;
@@ -16,8 +16,7 @@ export const revoked: Experiment = {
   lacking: lackingRedis,
   async open(t, store) {
     const ground = await Ground.open(t, store);
-    const members: Member[] = [];
-    for (let count = 0; count < 3; count++) members.push(await ground.member());
+    const members = await several(3, () => ground.member());
     return (trial) => revocation(trial, members);
   },
 };

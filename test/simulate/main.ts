@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { InvalidArgumentError, Option } from 'commander';
-import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
+import { developmentCommand, numberOption, stopping } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
 import { bugs } from './bugs.ts';
 import type { RunOptions, Verdict } from './run.ts';
@@ -70,10 +70,9 @@ async function explore(wanted: Wanted): Promise<number> {
   const { from, runs } = wanted;
   const progress = new Progress(1);
   print(`${runs} runs from seed ${from}`);
-  let [done, failed, stopped] = [0, 0, false];
-  // The run that has begun goes on to its end; whoever asks a second time waits for nothing.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
-  for (; done < runs && !stopped; done++) {
+  let [done, failed] = [0, 0];
+  const stopped = stopping();
+  for (; done < runs && !stopped(); done++) {
     progress.tell(done, runs, `simulate: seed ${from + done}, ${failed} failed`);
     const verdict = await go(from + done, wanted);
     await turnOfTheLoop();
