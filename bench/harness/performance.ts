@@ -1,7 +1,7 @@
 /** `docs/performance.md`: the goals with one run's figures, what falls short, and who was measured. */
 import type { Contender } from './contender.ts';
 import type { Result } from './result.ts';
-import { spreadOf } from './statistics.ts';
+import { spreadOf, type Judged } from './statistics.ts';
 import { absencesOf, shown, verdict, type QuestionTold } from './table.ts';
 
 const escaped = (text: string): string => text.replaceAll('|', '\\|');
@@ -19,13 +19,18 @@ function goalsOf(told: readonly QuestionTold[]): string {
 }
 
 function shortfallsOf(told: readonly QuestionTold[]): string {
-  const missed = told.flatMap(({ judged }) => judged.filter(({ met, goal }) => !met && !goal.stretch));
+  const missed = told.flatMap(({ judged }) => judged.filter(({ met }) => !met));
   const unanswered = told.flatMap(({ question, judged }) =>
     question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- not measured: ${goal.text}\n`),
   );
   const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map((line) => `- measured ${line}\n`);
-  const lines = [...missed.map((one) => `- ${one.goal.text}: ${verdict(one).value}\n`), ...unanswered, ...absent];
+  const lines = [...missed.map(shortfall), ...unanswered, ...absent];
   return lines.length === 0 ? 'Nothing.\n' : lines.join('');
+}
+
+function shortfall(one: Judged): string {
+  const { text, stretch, obstacle } = one.goal;
+  return `- ${text}${stretch ? ' (stretch)' : ''}: ${verdict(one).value}${obstacle === undefined ? '' : `. ${obstacle}`}\n`;
 }
 
 /** A table for each question: a line for each case and contender, a column for each figure. */

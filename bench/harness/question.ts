@@ -25,6 +25,8 @@ export interface Goal {
   /** One of the two. */
   readonly most?: number;
   readonly least?: number;
+  /** What stands in the way, where it is missed. */
+  readonly obstacle?: string;
   /** Wanted, but missing it is no failure. */
   readonly stretch?: boolean;
 }

@@ -14,7 +14,7 @@ export class Streams {
   readonly done: Promise<void>;
   #begun = 0;
   #onBegun: () => void = () => {};
-  readonly #connections: Connection[];
+  readonly #connections: Connection[] = [];
   /** What begins each of those that have not begun yet. */
   readonly #waiting: (() => void)[] = [];
 
@@ -22,13 +22,12 @@ export class Streams {
   constructor(instance: Instance, requests: readonly string[], shape: Shape, abreast = Infinity) {
     const intervalMs = shape.rate === 0 ? 0 : 1000 / shape.rate;
     const late = (gapMs: number): void => this.lateness.record(Math.max(1, Math.round((gapMs - intervalMs) * 1e6)));
-    this.#connections = requests.map((_, index) => new Connection(instance.ports[index % instance.ports.length]!));
     const all = requests.map((request, index) => {
       const answer = new AnswerStream(instance.format, shape.tokens, late);
       this.answers.push(answer);
-      const connection = this.#connections[index]!;
+      const port = instance.ports[index % instance.ports.length]!;
       return new Promise<void>((resolve, reject) => {
-        this.#waiting.push(() => this.#run(connection, request, answer).then(resolve, reject));
+        this.#waiting.push(() => this.#run(port, request, answer).then(resolve, reject));
       });
     });
     for (let index = 0; index < Math.min(abreast, requests.length); index++) this.#waiting.shift()!();
@@ -58,7 +57,10 @@ export class Streams {
     return this.answers.reduce((sum, answer) => sum + answer.deltas, 0);
   }
 
-  #run(connection: Connection, request: string, answer: AnswerStream): Promise<void> {
+  /** Connects only now: two thousand at once are more than a slow server has room for in its queue. */
+  #run(port: number, request: string, answer: AnswerStream): Promise<void> {
+    const connection = new Connection(port);
+    this.#connections.push(connection);
     return new Promise((resolve, reject) => {
       let status = 0;
       connection.send(request, {

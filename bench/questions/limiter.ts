@@ -12,6 +12,9 @@ const abreast = 32;
 const requests: Readonly<Record<Size, number>> = { full: 60_000, quick: 30_000, smoke: 50 };
 const [refusal, cpu] = ['a request', 'CPU per request'];
 
+const obstacle =
+  'Before a refusal the key is hashed, found and charged; behind it stand a log line, a metric and the rate headers. No one of them is more than a sixth of it.';
+
 /** The request that a house refuses: its key has one request a minute, and has had it. */
 const refused = (house: House): string => post('/sessions/ses_none/chat', { message }, { authorization: `Bearer ${house.key}` });
 
@@ -69,6 +72,6 @@ export const limiter: Question = {
   ],
   contenders: [edge, limited, limitedRedis, bare],
   cases: () => [refusal],
-  goals: [{ text: 'a refusal ≤ 1.5 × the cheapest answer of the edge', kind: 'ratio', of: pick(limited.name, refusal, cpu), against: pick(edge.name, refusal, cpu), most: 1.5 }],
+  goals: [{ text: 'a refusal ≤ 1.5 × the cheapest answer of the edge', kind: 'ratio', of: pick(limited.name, refusal, cpu), against: pick(edge.name, refusal, cpu), most: 1.5, obstacle }],
   measure,
 };

@@ -28,12 +28,16 @@ async function measure({ instance, size }: Measurement): Promise<Record<string, 
   return { [cpu]: spent / wholeMs.length, 'turns': wholeMs.length / seconds, 'whole turn p50': median(wholeMs), 'whole turn p99': quantile(wholeMs, 0.99) };
 }
 
+const obstacle =
+  'The floor does four system calls and keeps nothing. Beside them a turn here is some ten rows in two durable steps, two events of a machine, a key, a budget, a request to a provider that is built and an answer that is parsed, usage, metrics and a log line; none is a tenth of it, and collecting what they leave behind is a quarter (docs/decisions.md, "Where a turn\'s time goes").';
+
 const goal = (contender: string, most: number, more: Partial<Goal> = {}): Goal => ({
   text: `${contender} ≤ ${most.toFixed(1)} F`,
   kind: 'ratio',
   of: pick(contender, one, cpu),
   against: pick(floor.name, one, cpu),
   most,
+  obstacle,
   ...more,
 });
 

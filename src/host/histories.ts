@@ -56,8 +56,13 @@ export class Histories {
     const weight = kept.reduce((sum, length) => sum + length + messageWeight, messageWeight);
     this.#entries.set(sessionId, { version, mark, messages: messages.slice(first), lengths: kept, weight });
     this.#weight += weight;
-    for (const [id] of this.#entries) {
-      if (this.#weight <= limits.historiesCharactersMax) break;
+    if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();
+  }
+
+  /** For many at a time: a map finds its first entry behind all that were deleted before it. */
+  #makeRoom(): void {
+    for (const id of this.#entries.keys()) {
+      if (this.#weight <= limits.historiesCharactersMax * limits.roomMade) break;
       this.forget(id);
     }
   }

@@ -245,8 +245,13 @@ export class Ledger {
       this.#kept.delete(key);
     }
     for (const [key, record] of draft.kept) this.#kept.set(key, record);
+    if (this.#kept.size > limits.recordsKeptMax) this.#makeRoom();
+  }
+
+  /** For many at a time: a map finds its first entry behind all that were deleted before it. */
+  #makeRoom(): void {
     for (const key of this.#kept.keys()) {
-      if (this.#kept.size <= limits.recordsKeptMax) break;
+      if (this.#kept.size <= limits.recordsKeptMax * limits.roomMade) break;
       this.#kept.delete(key);
     }
   }
