@@ -258,11 +258,16 @@ export interface CreateSession {
   readonly nowMs: number;
 }
 
-export interface BeginTurn {
+/** The move of a session that a decision was made on. Both parts must match, or somebody else has moved it: after a failover a version alone can repeat. */
+export interface Basis {
+  readonly version: number;
+  /** Where the session had none (see `Session`), its version says it alone. */
+  readonly mark?: string;
+}
+
+export interface BeginTurn extends Basis {
   /** The session as it will be; its `messageCount` counts both messages already. */
   readonly session: Session;
-  /** The version that the decision was made on. */
-  readonly version: number;
   readonly turn: Turn;
   readonly userMessage: Message;
   /** Status `streaming`, content empty. */
@@ -311,10 +316,9 @@ export type Notice =
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
   | { readonly type: 'missed' };
 
-export interface FinishTurn {
+export interface FinishTurn extends Basis {
   /** The session as it will be. */
   readonly session: Session;
-  readonly version: number;
   readonly turn: Turn;
   /** The assistant's message as it will stand; the store fills `content` with the turn's whole output. */
   readonly message: Message;
@@ -326,10 +330,9 @@ export interface FinishTurn {
 
 export type Finished = { outcome: 'finished'; version: number } | { outcome: 'lost' } | { outcome: 'fenced' };
 
-export interface WithdrawTurn {
+export interface WithdrawTurn extends Basis {
   /** The session as it was before the turn began. */
   readonly session: Session;
-  readonly version: number;
   readonly turn: Turn;
   readonly fence: Fence;
 }
@@ -383,8 +386,8 @@ export interface Store {
   session(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
   /** Newest first by default; the cursor is a session's id. */
   sessions(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;
-  /** Replaces a session that has no output to store: the new version, or null if somebody else moved. */
-  saveSession(session: Session, version: number): Promise<number | null>;
+  /** Replaces a session that has no output to store: the new version, or null if somebody else moved. For `version` and `mark` see `Basis`. */
+  saveSession(session: Session, version: number, mark?: string): Promise<number | null>;
 
   /** Session, turn, both messages, the workspace's slot and the memory of the request, at once or not at all. */
   beginTurn(step: BeginTurn): Promise<BegunTurn>;

@@ -48,6 +48,7 @@ export async function sealOrphan(options: SessionsOptions, found: Versioned<Sess
   const finished = await store.finishTurn({
     session,
     version: found.version,
+    mark: found.record.mark,
     turn: sealed,
     message: {
       id: turn.messageId,

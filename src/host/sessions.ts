@@ -217,7 +217,7 @@ export class Sessions {
       // Retention counts from the end itself, not from when somebody noticed.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.version));
+      const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.version, actor.record.mark));
       if (!committed) return false;
     }
     for (const outcome of outcomes) {

@@ -3,7 +3,7 @@ import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
-import { StoreUnavailable, type Appended, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Appended, type Basis, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn, type Versioned } from '../store.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
@@ -161,6 +161,7 @@ export class Turns {
         answer = await store.beginTurn({
           session,
           version: actor.version,
+          mark: before.mark,
           turn,
           userMessage,
           assistantMessage: { ...message(turn.messageId, turn, 'assistant', ''), status: 'streaming' },
@@ -257,8 +258,8 @@ export class Turns {
       stopReason: turn.stopReason,
       errorCode: turn.errorCode,
     };
-    return this.#close(actor, turn.id, (session, version) =>
-      this.#options.store.finishTurn({ session, version, turn: ended, message: sealed, tail: tail ?? noTail, fence, nowMs }),
+    return this.#close(actor, turn.id, (session, basis) =>
+      this.#options.store.finishTurn({ session, ...basis, turn: ended, message: sealed, tail: tail ?? noTail, fence, nowMs }),
     ).then((answer) => (answer === 'fenced' ? answer : { session: answer, message: sealed }));
   }
 
@@ -266,7 +267,7 @@ export class Turns {
     await this.#close(
       actor,
       turn.id,
-      (session, version) => this.#options.store.withdrawTurn({ session, version, turn, fence }),
+      (session, basis) => this.#options.store.withdrawTurn({ session, ...basis, turn, fence }),
       { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt },
     );
   }
@@ -275,7 +276,7 @@ export class Turns {
   #close(
     actor: SessionActor,
     turnId: string,
-    step: (session: Session, version: number) => Promise<Finished>,
+    step: (session: Session, basis: Basis) => Promise<Finished>,
     changes: Partial<Session> = {},
   ): Promise<Versioned<Session> | 'fenced'> {
     return actor.mailbox.post(async () => {
@@ -285,7 +286,7 @@ export class Turns {
         const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: this.#options.mark(), machine: actor.machine.snapshot() };
         let fenced = false;
         const held = this.#sessions.commit(actor, session, async () => {
-          const answer = await step(session, actor.version);
+          const answer = await step(session, { version: actor.version, mark: actor.record.mark });
           fenced = answer.outcome === 'fenced';
           return answer.outcome === 'finished' ? answer.version : null;
         });

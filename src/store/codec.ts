@@ -18,6 +18,9 @@ const named = new Packr({ useRecords: false, copyBuffers: true, mapsAsObjects: f
 /** `odd`: the record has a name that msgpackr would read as another, or take for a method. */
 export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [rowFormat, mapsOf(record), true] : [rowFormat, record]);
 
+/** A field of a record as it lies in the record's row. */
+export const packField = (name: string, value: string): Uint8Array => Buffer.concat([packr.pack(name), packr.pack(value)]);
+
 /** Whether a client has given a session a name that means something to JavaScript. */
 export const isOdd = ({ metadata, visitor }: Session): boolean => oddNames.some((name) => Object.hasOwn(metadata, name) || Object.hasOwn(visitor, name));
 

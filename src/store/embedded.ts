@@ -87,8 +87,8 @@ export class EmbeddedStore implements Store {
     return this.#sessions.list(workspaceId, filter, page);
   }
 
-  saveSession(session: Session, version: number) {
-    return this.#sessions.save(session, version);
+  saveSession(session: Session, version: number, mark?: string) {
+    return this.#sessions.save(session, { version, mark });
   }
 
   beginTurn(step: BeginTurn) {

@@ -1,4 +1,5 @@
 /** A shared store that fails over and has forgotten the newest: less may be there, but nothing may mix (promise P4). */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
@@ -58,6 +59,28 @@ t.test('a version that came to be twice is not taken for the one that was known'
   t.same(history.map(({ content }) => content), ['Hello', 'one ', 'Hello'], 'the model is told what is stored');
   void runner.stop('aborted');
   await runner.over;
+});
+
+t.test('a session does not go on from a move that was forgotten, also where another has made the same version', async (t) => {
+  const { one, two, snapshot, failover } = await open();
+  const { workspaceId } = one;
+  const { id } = await one.session();
+  const before = await snapshot();
+  const forgotten = await one.streaming(id, 'one ');
+  const actor = await one.actor(id);
+  await failover(before);
+  const { runner } = await two.streaming(id, 'two ');
+  t.equal((await two.store.session(workspaceId, id))!.version, actor.version);
+  let ended = false;
+  void one.host.sessions.end(actor).then(() => (ended = true));
+  for (let ms = 0; ms < 2 * limits.leaseMs && !ended; ms += 50) {
+    one.clock.advance(50);
+    await turnOfTheLoop();
+  }
+  t.match(forgotten.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
+  t.match(await one.store.session(workspaceId, id), { record: { machine: { state: 'ended', context: { activeTurnId: null } } } });
+  t.match(await one.store.turn(workspaceId, id, runner.turnId), { status: 'aborted' }, 'the turn that is stored is the one that ends with it');
+  t.match((await one.transcript(id)).at(-1), { content: 'two ', status: 'partial', stopReason: 'aborted' });
 });
 
 t.test('what the console changed is not taken for a change that was forgotten', async (t) => {

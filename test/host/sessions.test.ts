@@ -47,7 +47,7 @@ t.test('a lost comparison is no failure', async (t) => {
       beginTurn: (step) => lost<Awaited<ReturnType<Store['beginTurn']>>>({ outcome: 'lost' }, () => store.beginTurn(step)),
       finishTurn: (step) => lost<Awaited<ReturnType<Store['finishTurn']>>>({ outcome: 'lost' }, () => store.finishTurn(step)),
       withdrawTurn: (step) => lost<Awaited<ReturnType<Store['withdrawTurn']>>>({ outcome: 'lost' }, () => store.withdrawTurn(step)),
-      saveSession: (session, version) => lost<number | null>(null, () => store.saveSession(session, version)),
+      saveSession: (...given) => lost<number | null>(null, () => store.saveSession(...given)),
     }),
   );
   const { id } = await unlucky.session();
@@ -94,7 +94,7 @@ t.test('a store that is away changes nothing', async (t) => {
   t.equal((await scene.transcript(id)).length, 5);
 
   let broken = true;
-  const host = scene.beside(withSteps(scene.store, { saveSession: (session, version) => (broken ? away() : scene.store.saveSession(session, version)) }));
+  const host = scene.beside(withSteps(scene.store, { saveSession: (...given) => (broken ? away() : scene.store.saveSession(...given)) }));
   const talk = await host.streaming(id);
   await t.rejects(host.host.sessions.end(await host.actor(id)), unavailable);
   t.same([await host.state(id), talk.cancelled(), talk.runner.log.terminal], ['streaming', false, null], 'the turn runs on');

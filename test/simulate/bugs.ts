@@ -108,7 +108,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     const versions = new Map<string, number>();
     const moved = async (next: Perform, verb: string, [first, ...rest]: readonly any[], id: string): Promise<any> => {
       const version = versions.get(id);
-      const over = verb === 'saveSession' ? [first, version ?? rest[0]] : [{ ...first, version: version ?? first.version }];
+      const over = verb === 'saveSession' ? [first, version ?? rest[0]] : [{ ...first, version: version ?? first.version, mark: undefined }];
       const answer = await next(verb, over);
       const now = typeof answer === 'number' ? answer : answer?.version;
       if (now !== undefined) versions.set(id, now);

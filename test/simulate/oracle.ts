@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
-  AppendOutput, BeginTurn, CreateSession, Fence, FinishTurn, Key, Remembered, Seized, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, Key, Remembered, Seized, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
 } from '../../src/store.ts';
 import { codePoints, indexAfter } from '../../src/text.ts';
 import type { Entry, StepEntry } from './history.ts';
@@ -102,7 +102,7 @@ export class Oracle {
   #step({ verb, args, answer, atMs }: StepEntry): void {
     const steps: Readonly<Record<string, () => void>> = {
       createSession: () => this.#create(args[0], answer),
-      saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
+      saveSession: () => answer !== null && this.#move(args[0], { version: args[1], mark: args[2] }, answer, `saved`),
       beginTurn: () => answer.outcome === 'begun' && this.#begin(args[0], answer),
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
@@ -139,13 +139,15 @@ export class Oracle {
   }
 
   /** A session in its next version: made of the one before and by a way that the machine has. */
-  #move(session: Session, before: number, version: number, how: string): SessionState | null {
+  #move(session: Session, basis: Basis, version: number, how: string): SessionState | null {
     const known = this.state.sessions.get(session.id);
     if (known === undefined) {
       this.#fault('presence', `${session.id} was ${how} and never made`);
       return null;
     }
-    if (known.version !== before || version !== before + 1) this.#fault('one order', `${session.id} was ${how} as version ${version} of ${before}, and it had ${known.version}`);
+    if (known.version !== basis.version || version !== basis.version + 1) this.#fault('one order', `${session.id} was ${how} as version ${version} of ${basis.version}, and it had ${known.version}`);
+    // A failover makes a version come to be twice.
+    if (known.session.mark !== basis.mark) this.#fault('one order', `${session.id} was ${how} from the move ${basis.mark}, and it was at ${known.session.mark}`);
     const way = `${known.session.machine.state} → ${session.machine.state}`;
     if (!ways.has(way)) this.#fault('states', `${session.id} went ${way}`);
     if ((session.machine.state === 'streaming') !== (activeTurnOf(session) !== null) && session.machine.state !== 'ended' && session.machine.state !== 'expired') {
@@ -170,7 +172,7 @@ export class Oracle {
     if (taken >= step.turnsInFlightMax) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${step.turnsInFlightMax}`);
     // By the clock of the process that began it; what is known of the session's time is what it was made with.
     if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds) this.#fault('states', `${turn.id} began after the time of ${session.id}`);
-    const moved = this.#move(session, step.version, answer.version, 'begun');
+    const moved = this.#move(session, step, answer.version, 'begun');
     if (moved === null) return;
     if (remember) this.#remember(session.workspaceId, remember);
     this.state.turns.set(turn.id, {
@@ -233,7 +235,8 @@ export class Oracle {
     this.state.turns.set(turnId, { ...known, fence, leaseUntilMs: untilMs, slotUntilMs: 0, stopSeized: known.stop });
   }
 
-  #finish({ session, version, turn, fence, tail }: FinishTurn, moved: number): void {
+  #finish(step: FinishTurn, moved: number): void {
+    const { session, turn, fence, tail } = step;
     const finished = this.state.turns.get(turn.id)?.finished;
     if (finished) {
       if (!isDeepStrictEqual(finished, { version: moved, fence })) this.#fault('once', `${turn.id} was finished twice`);
@@ -245,18 +248,19 @@ export class Oracle {
     this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
     // Whoever seals a dead process's turn says what became of it; its owner may have been told otherwise by its own clock.
     if (known.stopSeized !== null && fence.epoch > 1 && turn.stopReason !== known.stopSeized) this.#fault('stops', `${turn.id} was to be ${known.stopSeized} and is ${turn.stopReason}`);
-    this.#move(session, version, moved, 'finished');
+    this.#move(session, step, moved, 'finished');
     if (activeTurnOf(session) !== null) this.#fault('states', `${session.id} has a turn that is finished`);
   }
 
-  #withdraw({ session, version, turn, fence }: WithdrawTurn, moved: number): void {
+  #withdraw(step: WithdrawTurn, moved: number): void {
+    const { session, turn, fence } = step;
     if (this.state.withdrawn.has(turn.id)) return;
     const known = this.#owned(turn.id, fence, 'withdrew');
     if (known === null) return;
     this.state.turns.delete(turn.id);
     this.state.withdrawn.set(turn.id, known);
     for (const [key, { resultId }] of this.state.memories) if (resultId === turn.id) this.state.memories.delete(key);
-    const state = this.#move(session, version, moved, 'withdrawn');
+    const state = this.#move(session, step, moved, 'withdrawn');
     if (state !== null) this.state.sessions.set(session.id, { ...state, turnIds: state.turnIds.filter((id) => id !== turn.id) });
   }
 

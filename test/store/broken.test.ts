@@ -45,6 +45,12 @@ const broken: Record<string, (store: Store) => Verbs> = {
   'a lost update: a save that does not compare': (store) => ({
     saveSession: async (session) => store.saveSession(session, (await store.session(session.workspaceId, session.id))?.version ?? 0),
   }),
+  'a session known by its version alone': (store) => ({
+    saveSession: (session, version) => store.saveSession(session, version),
+    beginTurn: ({ mark: _, ...step }) => store.beginTurn(step),
+    finishTurn: ({ mark: _, ...step }) => store.finishTurn(step),
+    withdrawTurn: ({ mark: _, ...step }) => store.withdrawTurn(step),
+  }),
   'a write after the fence': (store) => {
     const known = fences(store);
     return { ...known, appendOutput: (step) => store.appendOutput({ ...step, fence: known.of(step) ?? step.fence }) };

@@ -1,6 +1,6 @@
 /** Sessions: their rows, their places in the indexes, and their listing. */
 import { limits } from '../../limits.ts';
-import type { CreateSession, Fence, Page, PageRequest, Remembered, Session, SessionFilter, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, Fence, Page, PageRequest, Remembered, Session, SessionFilter, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
@@ -14,6 +14,10 @@ export interface SessionRow {
   /** The turn last withdrawn and the version that this made: the turn itself left no trace to answer a second sending from. */
   readonly withdrawn: { readonly turnId: string; readonly fence: Fence; readonly version: number } | null;
 }
+
+/** Whether the session is still where a decision found it. */
+export const stands = (row: SessionRow | undefined, { version, mark }: Basis): row is SessionRow =>
+  row?.version === version && (mark === undefined || row.session.mark === mark);
 
 /** Writes a session in place of what is stored of it. */
 export function putSession(draft: Draft, before: SessionRow | null, row: SessionRow): void {
@@ -59,12 +63,13 @@ export class Sessions {
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
-  save(session: Session, version: number): Promise<number | null> {
+  save(session: Session, basis: Basis): Promise<number | null> {
     return this.#ledger.step((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
-      if (before?.version !== version) return null;
-      putSession(draft, before, { ...before, session, version: version + 1 });
-      return version + 1;
+      if (!stands(before, basis)) return null;
+      const version = basis.version + 1;
+      putSession(draft, before, { ...before, session, version });
+      return version;
     });
   }
 

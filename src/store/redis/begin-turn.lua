@@ -1,15 +1,15 @@
 -- Session, turn, both messages, the workspace's slot and the memory of the request, at once or not at all. A lease shorter
 -- than usual comes with the workspace's id: who looks for leases that ran out must hear of it.
-local session, turn, owner, version, lease, slots_max = unpack(ARGV, 1, 6)
-local record, active, expires, state, turn_record, index = unpack(ARGV, 7, 12)
-local user, content, points, assistant, memory, memory_record, result, lasts, short = unpack(ARGV, 13, 21)
+local session, turn, owner, version, mark, lease, slots_max = unpack(ARGV, 1, 7)
+local record, active, expires, state, turn_record, index = unpack(ARGV, 8, 13)
+local user, content, points, assistant, memory, memory_record, result, lasts, short = unpack(ARGV, 14, 22)
 local begun = redis.call('HGET', at('turns', session), turn .. '/begun')
 if begun then
   local epoch, first, moved = begun:match('^(%d+) (%S+) (%d+)$')
   if first ~= owner then return { 'lost' } end
   return { 'begun', tonumber(moved), tonumber(epoch) }
 end
-if redis.call('HGET', at('session', session), 'version') ~= version then return { 'lost' } end
+if not stands(session, version, mark) then return { 'lost' } end
 local time = now()
 if slots_max ~= '' and full(slots_max, time) then return { 'full' } end
 

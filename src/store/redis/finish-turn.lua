@@ -1,18 +1,18 @@
 -- The output sealed into the transcript, the slot freed, the usage counted and the session moved.
-local session, turn, version, epoch, owner = unpack(ARGV, 1, 5)
-local record, active, expires, state, turn_record, message = unpack(ARGV, 6, 11)
-local position, count, text, assistant, ended, failed, input, output = unpack(ARGV, 12, 19)
+local session, turn, version, mark, epoch, owner = unpack(ARGV, 1, 6)
+local record, active, expires, state, turn_record, message = unpack(ARGV, 7, 12)
+local position, count, text, assistant, ended, failed, input, output = unpack(ARGV, 13, 20)
 local turns = at('turns', session)
-local stands = redis.call('HMGET', turns, turn .. '/index', turn .. '/finished')
-if not stands[1] then return { 'fenced' } end
-if stands[2] then
-  local moved = stands[2]:match(' (%d+)$')
-  if stands[2] ~= epoch .. ' ' .. owner .. ' ' .. moved then return { 'fenced' } end
+local index, earlier = unpack(redis.call('HMGET', turns, turn .. '/index', turn .. '/finished'))
+if not index then return { 'fenced' } end
+if earlier then
+  local moved = earlier:match(' (%d+)$')
+  if earlier ~= epoch .. ' ' .. owner .. ' ' .. moved then return { 'fenced' } end
   return { 'finished', tonumber(moved) }
 end
 local flight = at('flight', session, turn)
 if not held(flight, epoch, owner) then return { 'fenced' } end
-if redis.call('HGET', at('session', session), 'version') ~= version then return { 'lost' } end
+if not stands(session, version, mark) then return { 'lost' } end
 local stored = tonumber(redis.call('HGET', flight, 'position'))
 if tonumber(position) > stored then return { 'hole', stored } end
 
@@ -20,7 +20,7 @@ local rest, points = unstored(text, tonumber(count), stored - position)
 local content = (redis.call('GET', at('output', session, turn)) or '') .. rest
 put_session(session, version + 1, record, active, expires, state)
 redis.call('HSET', turns, turn, turn_record, turn .. '/finished', epoch .. ' ' .. owner .. ' ' .. (version + 1))
-put_message(session, stands[1], int(stored + points), '', message, content)
+put_message(session, index, int(stored + points), '', message, content)
 landed(session, turn)
 if ended == '' then ended = math.floor(now() / 1000) end
 count_usage(assistant, ended, 0, 1, failed, input, output, 0, 0)

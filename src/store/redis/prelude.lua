@@ -106,6 +106,13 @@ local function whole(session, member)
   return member .. (redis.call('GET', at('output', session, turn)) or '')
 end
 
+-- Whether the session is still where a decision found it: its version, and its mark as the record holds it (empty where it had
+-- none). Both parts must match: after a failover a version alone can repeat.
+local function stands(session, version, mark)
+  local stored = redis.call('HMGET', at('session', session), 'version', 'record')
+  return stored[1] == version and stored[2]:find(mark, 1, true) ~= nil
+end
+
 -- A session as it will be. Beside the record stand the fields that lists and sweeps look at.
 local function put_session(session, version, record, active, expires, state)
   redis.call('HSET', at('session', session), 'version', version, 'record', record, 'active', active, 'expires', expires, 'state', state)

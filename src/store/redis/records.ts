@@ -1,12 +1,18 @@
 /** Records as they travel: packed beside the fields that a script looks at. */
-import type { Message, Remembered, Session } from '../../store.ts';
+import type { Basis, Message, Remembered, Session } from '../../store.ts';
 import { codePoints } from '../../text.ts';
-import { isOdd, packRow, unpackRow } from '../codec.ts';
+import { isOdd, packField, packRow, unpackRow } from '../codec.ts';
 import { memoryOf } from './keys.ts';
 import type { Argument, Reply } from './reply.ts';
 
 /** Record, last activity, expiry and state, as every script takes a session. */
 export const sessionFields = (session: Session): Argument[] => [packRow(session, isOdd(session)), session.lastActivityAt, session.expiresAt, session.machine.state];
+
+/**
+ * Version and mark, as every script takes what a decision was made on: the mark with its name, as the record holds them. No client
+ * is told of a mark, so that none can give its session a field that passes for one.
+ */
+export const basisFields = ({ version, mark }: Basis): Argument[] => [version, mark === undefined ? '' : packField('mark', mark)];
 
 /** A message without its text, which lies behind it as it is: a script may then append to it. */
 export const messageRecord = (message: Message): Uint8Array => packRow({ ...message, content: '' });

@@ -1,12 +1,12 @@
 /** Sessions and remembered requests. */
 import { limits } from '../../limits.ts';
 import type { Ids } from '../../ids.ts';
-import type { CreateSession, Page, PageRequest, Remembered, Session, SessionFilter, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, Page, PageRequest, Remembered, Session, SessionFilter, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
-import { memoryFields, messageFields, sessionFields } from './records.ts';
+import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 import type { Runner } from './runner.ts';
@@ -47,9 +47,10 @@ export class RedisSessions {
     return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOf(version)) };
   }
 
-  async save(session: Session, version: number): Promise<number | null> {
+  async save(session: Session, basis: Basis): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
-    return (await this.#link.run('save-session', root, part(session.id), version, ...sessionFields(session), this.#ids.secret())) as number | null;
+    const given = [part(session.id), ...basisFields(basis), ...sessionFields(session), this.#ids.secret()];
+    return (await this.#link.run('save-session', root, ...given)) as number | null;
   }
 
   async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {

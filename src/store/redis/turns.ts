@@ -9,7 +9,7 @@ import { packRow, unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
-import { memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
+import { basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
 import { textOf } from './reply.ts';
@@ -45,7 +45,7 @@ export class RedisTurns {
     const [outcome, version, epoch] = (await this.#durable(
       'begin-turn',
       this.#roots.workspace(session.workspaceId),
-      ...[part(session.id), part(turn.id), owner, step.version, step.leaseUntilMs - nowMs, slotsMax],
+      ...[part(session.id), part(turn.id), owner, ...basisFields(step), step.leaseUntilMs - nowMs, slotsMax],
       ...sessionFields(session),
       ...[packRow(turn), turn.messageIndex],
       ...messageFields(step.userMessage),
@@ -86,7 +86,7 @@ export class RedisTurns {
       this.#durable(
         'finish-turn',
         this.#roots.workspace(session.workspaceId),
-        ...[part(session.id), part(turn.id), step.version, step.fence.epoch, step.fence.owner],
+        ...[part(session.id), part(turn.id), ...basisFields(step), step.fence.epoch, step.fence.owner],
         ...sessionFields(session),
         ...[packRow(turn), messageRecord(step.message), tail.position, codePoints(tail.text), tail.text],
         ...[part(session.assistantId), turn.endedAt ?? '', turn.status === 'failed' ? 1 : 0, turn.inputTokens, turn.outputTokens],
@@ -95,12 +95,13 @@ export class RedisTurns {
     return finished(outcome, version);
   }
 
-  async withdraw({ session, version, turn, fence }: WithdrawTurn): Promise<Finished> {
+  async withdraw(step: WithdrawTurn): Promise<Finished> {
+    const { session, turn, fence } = step;
     const place = [part(session.id), part(turn.id)];
     const [outcome, moved] = (await this.#link.run(
       'withdraw-turn',
       this.#roots.workspace(session.workspaceId),
-      ...[...place, version, fence.epoch, fence.owner, ...sessionFields(session), turn.messageIndex, turn.id],
+      ...[...place, ...basisFields(step), fence.epoch, fence.owner, ...sessionFields(session), turn.messageIndex, turn.id],
     )) as Reply[];
     return finished(outcome, moved);
   }

@@ -1,5 +1,6 @@
 /** A turn's steps: atomic, once only, by their owner alone. */
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
+import type { Session } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
 import { page, remembered, snapshot, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
@@ -197,6 +198,33 @@ export const turnCases: readonly Case[] = [
       deepEqual(await store.finishTurn({ ...other.finishStep(), turn: { ...other.step.turn, id: 'turn_never' } }), { outcome: 'fenced' });
       await store.finishTurn(turn.finishStep({ tail }));
       deepEqual(await store.finishTurn(turn.finishStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+    },
+  },
+  {
+    name: 'of two moves that made the same version, a step that was decided on the one does not follow the other',
+    async run(scene) {
+      const { store } = scene;
+      const named: Session['metadata'][] = [{ mark: 'one of its own' }, { toJSON: 'a name that is packed in another way' }];
+      for (const metadata of named) {
+        const session = await scene.created({ mark: 'first1', metadata });
+        for (const mark of ['another', 'first', 'irst1', 'first11']) {
+          equal(await store.saveSession({ ...session, mark: 'saved' }, 1, mark), null);
+          deepEqual(await store.beginTurn(scene.beginStep(session, 1, { mark })), { outcome: 'lost' });
+        }
+        equal(await store.saveSession({ ...session, mark: 'second' }, 1, 'first1'), 2);
+        const turn = await scene.begun({ ...session, mark: 'third' }, 2, { mark: 'second' });
+        await turn.append(0, 'abc');
+        const before = await seen(turn);
+        deepEqual(await store.finishTurn(turn.finishStep({ mark: 'second' })), { outcome: 'lost' });
+        deepEqual(await store.withdrawTurn(turn.withdrawStep({ mark: 'second' })), { outcome: 'lost' });
+        deepEqual(await seen(turn), before);
+        deepEqual(await store.finishTurn(turn.finishStep({ mark: 'third' })), { outcome: 'finished', version: 4 });
+        const other = await scene.begun({ ...session, mark: 'fifth', messageCount: 2 }, 4, { mark: 'third' });
+        deepEqual(await store.withdrawTurn(other.withdrawStep({ mark: 'fifth' })), { outcome: 'finished', version: 6 });
+      }
+      const unmarked = await scene.created();
+      equal(await store.saveSession({ ...unmarked, mark: 'first' }, 1), 2, 'one that had no mark goes by its version');
+      equal(await store.saveSession({ ...unmarked, mark: 'second' }, 1), null);
     },
   },
   {
