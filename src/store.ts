@@ -346,7 +346,8 @@ export interface TurnPlace {
 /** A turn and what of its text lies behind a position, both of the same moment. */
 export interface OutputAfter {
   readonly turn: Turn;
-  readonly text: string;
+  /** Null if the stored text does not reach the position: a failover has forgotten what did. */
+  readonly text: string | null;
 }
 
 export interface SessionFilter {

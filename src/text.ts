@@ -21,5 +21,11 @@ export function indexAfter(text: string, count: number): number {
   return at;
 }
 
+/** What lies behind the first `count` code points; null if there are fewer. */
+export function textBehind(text: string, count: number): string | null {
+  const at = indexAfter(text, count);
+  return at === text.length && codePoints(text) < count ? null : text.slice(at);
+}
+
 /** Whether the text ends with the first half of a surrogate pair. */
 export const endsInHalf = (text: string): boolean => text !== '' && isHigh(text.charCodeAt(text.length - 1));

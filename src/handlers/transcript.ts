@@ -39,8 +39,9 @@ async function* longMessage(store: Store, place: TurnPlace, emptied: Message, le
 /** So many code points of a turn's text, as they stand within a string of JSON. */
 async function slice(store: Store, place: TurnPlace, position: number, count: number): Promise<string> {
   const found = await store.outputAfter(place, position);
-  const end = found === null ? 0 : indexAfter(found.text, count);
+  const text = found?.text ?? '';
+  const end = indexAfter(text, count);
   // Deleted meanwhile, or forgotten by a failover.
-  if (end === 0 || codePoints(found!.text.slice(0, end)) < count) throw new StoreUnavailable('a message has gone while it was read');
-  return JSON.stringify(found!.text.slice(0, end)).slice(1, -1);
+  if (codePoints(text.slice(0, end)) < count) throw new StoreUnavailable('a message has gone while it was read');
+  return JSON.stringify(text.slice(0, end)).slice(1, -1);
 }

@@ -28,7 +28,7 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   const stored = await store.outputAfter(place, 0);
   if (stored === null) return null;
   const terminal = terminalOf(stored.turn);
-  return terminal === null ? followed() : { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text, terminal) };
+  return terminal === null ? followed() : { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal) };
 }
 
 async function reachActor(request: Request<KeyCaller>): Promise<SessionActor> {

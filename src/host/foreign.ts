@@ -90,18 +90,22 @@ export class ForeignTurns {
   async #look(place: TurnPlace, log: TurnLog): Promise<boolean> {
     const from = log.length;
     const found = await this.#store.outputAfter(place, from);
-    const fresh = found === null ? '' : found.text.slice(indexAfter(found.text, log.length - from));
+    const text = found?.text ?? '';
+    const fresh = text.slice(indexAfter(text, log.length - from));
     if (fresh !== '') {
       log.append(fresh);
       log.take();
       log.commit(log.pieces.length);
     }
     log.withdrawn = found === null;
-    const terminal = found === null ? gone(log) : terminalOf(found.turn);
+    const terminal = found === null ? gone(log) : found.text === null ? forgotten : terminalOf(found.turn);
     if (terminal !== null) log.close(terminal);
     return fresh !== '';
   }
 }
 
-/** A turn that is gone was withdrawn; if it had output already, a failover forgot it, and that is no verdict on the assistant. */
-const gone = (log: TurnLog): Terminal => ({ type: 'failed', errorCode: log.length === 0 ? 'assistant_unavailable' : 'api_error' });
+/** Of a turn that a failover forgot, or the end of whose text: no verdict on the assistant, and no end of what was read. */
+const forgotten: Terminal = { type: 'failed', errorCode: 'api_error' };
+
+/** A turn that is gone was withdrawn; if it had output already, it was forgotten. */
+const gone = (log: TurnLog): Terminal => (log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten);

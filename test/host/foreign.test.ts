@@ -15,12 +15,13 @@ async function open(t: Test) {
   await store.open(0);
   const clock = new ManualClock();
   const looks: number[] = [];
-  const state = { away: false, deaf: false };
+  const state = { away: false, deaf: false, forgotten: 0 };
   const seen = withSteps(store, {
     outputAfter: async (place, position) => {
       looks.push(position);
       if (state.away) throw new StoreUnavailable('away');
-      return store.outputAfter(place, position);
+      // What a store says that has forgotten so much is what one says that is asked for so much more.
+      return store.outputAfter(place, position + state.forgotten);
     },
   });
   const foreign = new ForeignTurns(seen, clock);
@@ -108,6 +109,20 @@ t.test('readers who come at once share one log, in which each piece stands once'
   await pass(1000);
   t.equal(clock.timers, 0, 'nobody reads: nobody looks');
   t.ok(looks.length < 10);
+});
+
+t.test('readers of more than a failover has left hear that it was us, however the turn ends', async (t) => {
+  for (const ends of [false, true]) {
+    const { foreign, state, turn, pass, clock } = await open(t);
+    await turn.append(0, '👋one');
+    const log = await foreign.follow(turn.place);
+    log.follow(() => {});
+    if (ends) await turn.scene.store.finishTurn(turn.finishStep());
+    state.forgotten = 1;
+    await pass(limits.foreignSilentMs);
+    t.same([log.pieces.join(''), log.terminal], ['👋one', { type: 'failed', errorCode: 'api_error' }]);
+    t.equal(clock.timers, 0);
+  }
 });
 
 t.test('readers hear of a store that goes away', async (t) => {

@@ -117,7 +117,13 @@ const broken: Record<string, (store: Store) => Verbs> = {
   'text read from a position counted in UTF-16 units': (store) => ({
     async outputAfter(place, position) {
       const found = await store.outputAfter(place, 0);
-      return found && { ...found, text: found.text.slice(position) };
+      return found && { ...found, text: found.text!.length < position ? null : found.text!.slice(position) };
+    },
+  }),
+  'text that ends before the position, told as if it ended there': (store) => ({
+    async outputAfter(place, position) {
+      const found = await store.outputAfter(place, position);
+      return found && { ...found, text: found.text ?? '' };
     },
   }),
   'a turn read as it was, with the text as it is': (store) => {

@@ -1,7 +1,7 @@
 /** Reading what was said. */
 import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
-import { codePoints, indexAfter } from '../../text.ts';
+import { codePoints, textBehind } from '../../text.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
 import type { TurnRow } from './turns.ts';
@@ -64,7 +64,7 @@ export class Transcript {
     if (row === undefined) return null;
     if (row.finished === null) return { turn: row.turn, text: this.#streamedAfter(place, position) };
     const content = this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
-    return { turn: row.turn, text: content.slice(indexAfter(content, position)) };
+    return { turn: row.turn, text: textBehind(content, position) };
   }
 
   #withOutput(workspaceId: string, sessionId: string, message: Message): Message {
@@ -73,7 +73,7 @@ export class Transcript {
   }
 
   /** Begins with the piece that holds the position. */
-  #streamedAfter(place: TurnPlace, position: number): string {
+  #streamedAfter(place: TurnPlace, position: number): string | null {
     const prefix = keys.output(place);
     let from = prefix;
     for (const [key] of this.#ledger.scan<string>(prefix, keys.justAfter(keys.outputAt(place, position)), true)) {
@@ -82,7 +82,7 @@ export class Transcript {
     }
     let text = '';
     for (const [, piece] of this.#ledger.scan<string>(from, keys.endOf(prefix))) text += piece;
-    return text.slice(indexAfter(text, position - (from === prefix ? 0 : Number(keys.lastPart(from)))));
+    return textBehind(text, position - (from === prefix ? 0 : Number(keys.lastPart(from))));
   }
 
   #streamed(place: TurnPlace): string {

@@ -44,7 +44,7 @@ export class RedisTranscript {
     const found = (await this.#link.run('output-after', this.#roots.workspace(workspaceId), ...given)) as Reply[] | null;
     if (found === null) return null;
     const [turn, points, bytes] = found as [Buffer, number, Buffer];
-    return { turn: unpackRow<Turn>(turn), text: lastCodePoints(bytes, points) };
+    return { turn: unpackRow<Turn>(turn), text: points < 0 ? null : lastCodePoints(bytes, points) };
   }
 }
 
