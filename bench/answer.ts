@@ -12,6 +12,7 @@ export interface Wanted {
   readonly size: Size;
   readonly rounds: number;
   readonly peers: boolean;
+  readonly profile: string | null;
 }
 
 /** Who is told how far it has come. */
@@ -22,13 +23,13 @@ export interface Watcher {
   end(): void;
 }
 
-export async function answer({ asked, size, rounds, peers }: Wanted, watcher: Watcher): Promise<Result> {
+export async function answer({ asked, size, rounds, peers, profile }: Wanted, watcher: Watcher): Promise<Result> {
   const upstream = await startUpstream();
   const loadMicroseconds = (): number => {
     const { user, system } = process.cpuUsage();
     return user + system + cpuMicroseconds([upstream.process]);
   };
-  const surroundings = { upstream: upstream.port, size, loadMicroseconds };
+  const surroundings = { upstream: upstream.port, size, profile, loadMicroseconds };
   const shared = size === 'smoke' ? new Map<Contender, Instance>() : null;
   const startedAt = new Date().toISOString();
   const answers: Answer[] = [];

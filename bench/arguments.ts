@@ -1,5 +1,6 @@
 /** What a run of the benchmarks is to ask. */
-import { InvalidArgumentError } from 'commander';
+import { resolve } from 'node:path';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Wanted } from './answer.ts';
 import { developmentCommand, numberOption } from './harness/development-command.ts';
 import type { Question, Size } from './harness/question.ts';
@@ -12,6 +13,7 @@ interface Given {
   readonly smoke?: true;
   readonly rounds: number | null;
   readonly peers?: true;
+  readonly profile: string | null;
   readonly write?: true;
 }
 
@@ -36,10 +38,11 @@ export function readArguments(words: readonly string[]): Wanted & { readonly wri
     .option('--smoke', 'only show that it runs')
     .addOption(numberOption('--rounds <number>', 'rounds, whose median counts', 1).default(null, `${roundsOf.full}; ${roundsOf.quick} with --quick, ${roundsOf.smoke} with --smoke`))
     .option('--peers', "measure other people's frameworks too, which installs bench/peers")
+    .addOption(new Option('--profile <folder>', "leave a CPU profile of each of parley's servers there, for the developer tools of a browser").default(null, 'none'))
     .option('--write', 'write docs/performance.md')
     .parse(words, { from: 'user' });
-  const { quick, smoke, rounds, peers = false, write = false } = command.opts<Given>();
+  const { quick, smoke, rounds, peers = false, profile, write = false } = command.opts<Given>();
   const named: readonly Question[] = command.processedArgs[0];
   const size: Size = smoke ? 'smoke' : quick ? 'quick' : 'full';
-  return { asked: questions.filter((one) => named.length === 0 || named.includes(one)), size, rounds: rounds ?? roundsOf[size], peers, write };
+  return { asked: questions.filter((one) => named.length === 0 || named.includes(one)), size, rounds: rounds ?? roundsOf[size], peers, profile: profile && resolve(profile), write };
 }

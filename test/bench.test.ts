@@ -1,4 +1,5 @@
 /** The benchmarks run, at a smoke size: every question is answered, and every character that a server streams comes once. */
+import { readdir } from 'node:fs/promises';
 import t from 'tap';
 import { answer } from '../bench/answer.ts';
 import { readArguments } from '../bench/arguments.ts';
@@ -15,11 +16,13 @@ import { AnswerStream, parleyFormat } from '../bench/load/stream.ts';
 import { questions } from '../bench/questions.ts';
 import { tokenAt } from '../bench/text.ts';
 
+const watcher = { tell: () => {}, next: () => {}, end: () => {} };
+
 // Some twenty servers are started.
 t.setTimeout(120_000);
 
 t.test('what is asked: every question, or those named, in their order', async (t) => {
-  t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, write: false });
+  t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, profile: null, write: false });
   t.match(readArguments(['turn', 'relay', '--quick', '--peers']), { asked: [{ name: 'relay' }, { name: 'turn' }], size: 'quick', rounds: 3, peers: true });
 });
 
@@ -39,10 +42,18 @@ t.test('failovers', { skip: whyNoRedis() ?? false }, async (t) => {
   t.ok(reported[0]!.acknowledged > 0 && reported[0]!.firstMs > 0 && reported[0]!.failed + reported[0]!.refused > 0);
 });
 
+t.test('a server leaves a profile where it is asked to', { skip: whyNoMeasure() ?? false }, async (t) => {
+  build();
+  const profile = t.testdir();
+  const { answers } = await answer({ asked: questions.filter(({ name }) => name === 'start'), size: 'smoke', rounds: 1, peers: false, profile }, watcher);
+  t.same(answers.flatMap(({ failures }) => failures), []);
+  const profiled = 1 + Number(whyNoRedis() === null);
+  t.match(await readdir(profile), Array<RegExp>(profiled).fill(/\.cpuprofile$/));
+});
+
 t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
   build();
-  const watcher = { tell: () => {}, next: () => {}, end: () => {} };
-  const result = await answer({ asked: questions, size: 'smoke', rounds: 1, peers: false }, watcher);
+  const result = await answer({ asked: questions, size: 'smoke', rounds: 1, peers: false, profile: null }, watcher);
   const told = toldOf(result, questions);
   for (const { question, answer } of told) {
     t.same(answer.failures, [], question.name);

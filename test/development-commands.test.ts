@@ -20,9 +20,9 @@ const promises = 'It must be all, one of P1, P2, P3, P4, P5, P6, P7, P9, P10, P1
 
 const commands: Readonly<Record<string, Example>> = {
   'npm run bench': {
-    help: ['[question...] ', 'question relay, turn, ', '(default: all)', '--quick ', '--smoke ', '--rounds <number> ', '(default: 5; 3 with --quick, 1 with --smoke)', '--peers ', '--write '],
+    help: ['[question...] ', 'question relay, turn, ', '(default: all)', '--quick ', '--smoke ', '--rounds <number> ', '(default: 5; 3 with --quick, 1 with --smoke)', '--peers ', '--profile <folder> ', '--write '],
     wrong: {
-      '--nonsense': `${unknown} --quick, --smoke, --rounds, --peers, --write`,
+      '--nonsense': `${unknown} --quick, --smoke, --rounds, --peers, --profile, --write`,
       'relay --rounds 0': `option '--rounds <number>' argument '0' ${wholeNumber(1)}`,
     },
   },

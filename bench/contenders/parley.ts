@@ -47,8 +47,14 @@ export interface HouseOptions {
   readonly requests?: number;
 }
 
+export interface Server {
+  readonly server: Process;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
 /** Starts the server process alone and resolves when it answers. */
-export async function startServer(store: string): Promise<{ server: Process; port: number }> {
+export async function startServer(store: string, { profile }: Pick<Surroundings, 'profile'>): Promise<Server> {
   const port = await freePort();
   const env = {
     PORT: String(port),
@@ -58,9 +64,10 @@ export async function startServer(store: string): Promise<{ server: Process; por
     PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
     PARLEY_LOG: 'info',
   };
-  const server = new Process({ place: 'server', program: process.execPath, args: [...nodeFlags, bundle, 'serve'], env, cwd: tmpdir(), node: true });
+  const server = new Process({ place: 'server', program: process.execPath, args: [...nodeFlags, ...(profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]), bundle, 'serve'], env, cwd: tmpdir(), node: true });
   await untilReady(port, '/readyz', server);
-  return { server, port };
+  // A profile is written by a process that ends of itself.
+  return { server, port, stop: () => server.stop(profile === null ? 'SIGKILL' : 'SIGTERM') };
 }
 
 const json = async (response: Response): Promise<any> => {
@@ -69,7 +76,7 @@ const json = async (response: Response): Promise<any> => {
 };
 
 export async function startHouse({ store, surroundings, requests = 1_000_000 }: HouseOptions): Promise<House> {
-  const { server, port } = await startServer(store);
+  const { server, port, stop } = await startServer(store, surroundings);
   const url = `http://127.0.0.1:${port}`;
   const console = (method: string, path: string, body?: object) =>
     fetch(`${url}/console/api${path}`, {
@@ -108,7 +115,7 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
     while (opened.length < count) opened.push(...(await Promise.all(Array.from({ length: Math.min(openedAbreast, count - opened.length) }, () => open(id)))));
     return opened;
   };
-  return { server, url, key, workspace, processes: [server], ports: [port], format: parleyFormat, console, assistant, conversations, stop: () => server.stop() };
+  return { server, url, key, workspace, processes: [server], ports: [port], format: parleyFormat, console, assistant, conversations, stop };
 }
 
 /** A folder for an embedded store, and what removes it. */

@@ -19,6 +19,8 @@ export interface Surroundings {
   /** The provider's port. */
   readonly upstream: number;
   readonly size: Size;
+  /** The folder where each server of parley's leaves a CPU profile of its life, or null. */
+  readonly profile: string | null;
   /** CPU time so far of what stands around the server, in microseconds: this process and the provider. */
   loadMicroseconds(): number;
 }

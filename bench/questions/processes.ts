@@ -18,10 +18,10 @@ const processesOn = (name: string, count: number): Contender => ({
   async start(surroundings) {
     const redis = await startRedis();
     const house = await startHouse({ store: redis.url, surroundings });
-    const others = await Promise.all(Array.from({ length: count - 1 }, () => startServer(redis.url)));
+    const others = await Promise.all(Array.from({ length: count - 1 }, () => startServer(redis.url, surroundings)));
     const servers = [house.server, ...others.map(({ server }) => server)];
     const stop = async (): Promise<void> => {
-      for (const server of servers) await server.stop();
+      for (const one of [house, ...others]) await one.stop();
       await redis.stop();
     };
     return { ...house, processes: servers, ports: [...house.ports, ...others.map(({ port }) => port)], stop };

@@ -1,9 +1,8 @@
 /** How long a server takes from its start to its first answer. */
-import { startServer, storeFolder } from '../contenders/parley.ts';
+import { startServer, storeFolder, type Server } from '../contenders/parley.ts';
 import { startRedis, whyNoRedis } from '../contenders/redis.ts';
 import { floor } from '../contenders/simple.ts';
 import type { Contender, Instance } from '../harness/contender.ts';
-import type { Process } from '../harness/process.ts';
 import { pick, type Question } from '../harness/question.ts';
 import { parleyFormat } from '../load/stream.ts';
 
@@ -23,18 +22,17 @@ function timed(contender: Contender, start: Contender['start']): Contender {
   };
 }
 
-const instanceOf = (server: Process, port: number, remove: () => Promise<void>): Instance => ({
+const instanceOf = ({ server, port, stop }: Server, remove: () => Promise<void>): Instance => ({
   processes: [server],
   ports: [port],
   format: parleyFormat,
   conversations: async () => [],
-  stop: () => server.stop().then(remove),
+  stop: () => stop().then(remove),
 });
 
-const parley = timed({ name: 'parley', note: 'An empty embedded store, which is given its first workspace, assistant and key.', standing: 'always', start: floor.start }, async () => {
+const parley = timed({ name: 'parley', note: 'An empty embedded store, which is given its first workspace, assistant and key.', standing: 'always', start: floor.start }, async (surroundings) => {
   const { folder, remove } = await storeFolder();
-  const { server, port } = await startServer(`lmdb:${folder}`);
-  return instanceOf(server, port, remove);
+  return instanceOf(await startServer(`lmdb:${folder}`, surroundings), remove);
 });
 
 const parleyRedis: Contender = {
@@ -42,11 +40,10 @@ const parleyRedis: Contender = {
   note: 'An empty Redis that runs already.',
   standing: 'always',
   absent: whyNoRedis,
-  async start() {
+  async start(surroundings) {
     const redis = await startRedis();
     const startedAt = performance.now();
-    const { server, port } = await startServer(redis.url);
-    const instance = instanceOf(server, port, redis.stop);
+    const instance = instanceOf(await startServer(redis.url, surroundings), redis.stop);
     startedIn.set(instance, performance.now() - startedAt);
     return instance;
   },
