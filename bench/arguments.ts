@@ -38,8 +38,8 @@ export function readArguments(words: readonly string[]): Wanted & { readonly wri
     .option('--smoke', 'only show that it runs')
     .addOption(numberOption('--rounds <number>', 'rounds, whose median counts', 1).default(null, `${roundsOf.full}; ${roundsOf.quick} with --quick, ${roundsOf.smoke} with --smoke`))
     .option('--peers', "measure other people's frameworks too, which installs bench/peers")
-    .addOption(new Option('--profile <folder>', "leave a CPU profile of each of parley's servers there, for the developer tools of a browser").default(null, 'none'))
-    .option('--write', 'write docs/performance.md')
+    .addOption(new Option('--profile <folder>', "leave a CPU profile of each of parley's servers there, for the developer tools of a browser; it costs them a little").default(null, 'none'))
+    .addOption(new Option('--write', 'write docs/performance.md').conflicts('profile'))
     .parse(words, { from: 'user' });
   const { quick, smoke, rounds, peers = false, profile, write = false } = command.opts<Given>();
   const named: readonly Question[] = command.processedArgs[0];

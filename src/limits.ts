@@ -107,7 +107,7 @@ export const limits = {
 
   // The store
   scanRowsMax: 256, // rows read before other work gets a turn
-  roomMade: 7 / 8, // what a full cache is brought down to
+  cacheShareKept: 7 / 8, // of a cache that every turn fills, whenever it is full
   recordsKeptMax: 8192, // rows kept as they were written, so that a later step need not unpack them
   recordKeptBytesMax: 4096, // of such a row; a visitor's fields may be a whole body
   outputRowCharactersMax: 4096, // output of a turn in flight that is kept in one row

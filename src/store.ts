@@ -262,7 +262,7 @@ export interface CreateSession {
 export interface Basis {
   readonly version: number;
   /** Where the session had none (see `Session`), its version says it alone. */
-  readonly mark?: string;
+  readonly mark: string | undefined;
 }
 
 export interface BeginTurn extends Basis {
@@ -387,8 +387,8 @@ export interface Store {
   session(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
   /** Newest first by default; the cursor is a session's id. */
   sessions(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;
-  /** Replaces a session that has no output to store: the new version, or null if somebody else moved. For `version` and `mark` see `Basis`. */
-  saveSession(session: Session, version: number, mark?: string): Promise<number | null>;
+  /** Replaces a session that has no output to store: the new version, or null if somebody else moved. */
+  saveSession(session: Session, basis: Basis): Promise<number | null>;
 
   /** Session, turn, both messages, the workspace's slot and the memory of the request, at once or not at all. */
   beginTurn(step: BeginTurn): Promise<BegunTurn>;

@@ -6,7 +6,9 @@ import { readArguments } from '../bench/arguments.ts';
 import { build } from '../bench/contenders/parley.ts';
 import { whyNoRedis } from '../bench/contenders/redis.ts';
 import { whyNoMeasure } from '../bench/harness/process.ts';
+import { machineFacts } from '../bench/harness/machine.ts';
 import { performanceOf } from '../bench/harness/performance.ts';
+import type { Goal } from '../bench/harness/question.ts';
 import { reportOf } from '../bench/harness/report.ts';
 import { judge } from '../bench/harness/statistics.ts';
 import { tableOf, toldOf } from '../bench/harness/table.ts';
@@ -97,6 +99,20 @@ t.test('a goal is judged by the median of what the rounds say', async (t) => {
   t.equal(judged?.met, true);
   t.equal(judge(goal, [row('a', 13, null, 13), row('b', 10, 1, 10)])?.met, false, 'a round without a sample does not count');
   t.equal(judge(goal, [row('a', 1)]), null, 'what was not measured is not judged');
+});
+
+t.test('why a goal is missed is said beside it', async (t) => {
+  const goals: Goal[] = [
+    { text: 'small', kind: 'value', of: { contender: 'a', case: 'c', figure: 'f' }, obstacle: 'It is large.' },
+    { text: 'smaller', kind: 'value', of: { contender: 'a', case: 'c', figure: 'f' }, stretch: true },
+  ];
+  const told = goals.map((goal) => ({
+    question: { ...questions[0]!, goals: [goal] },
+    answer: { question: 'relay', rows: [], absent: [], failures: [] },
+    judged: [{ goal, spread: { median: 2, least: 1, most: 3 }, met: false }],
+  }));
+  const written = performanceOf({ size: 'quick', rounds: 1, startedAt: '2026-01-01', machine: machineFacts(), answers: [] }, told);
+  t.ok(written.includes('\n- small: 2.00. It is large.\n- smaller (stretch): 2.00\n'), written);
 });
 
 t.test('the load sees what is lost, doubled or left open', async (t) => {

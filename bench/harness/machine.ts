@@ -1,7 +1,7 @@
 /** What the figures were measured on. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem, type as systemName } from 'node:os';
+import { availableParallelism, cpus, loadavg, release, totalmem, type as systemName } from 'node:os';
 import { placement } from './process.ts';
 
 export interface MachineFacts {
@@ -16,21 +16,22 @@ export interface MachineFacts {
   readonly versions: Readonly<Record<string, string>>;
 }
 
+/** As many as this process had before it took its place on one of them. */
+const cores = availableParallelism();
+
 const packages = ['uWebSockets.js', 'lmdb', 'xstate', 'redis'];
 
 export function machineFacts(): MachineFacts {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string; dependencies: Record<string, string> };
   const versions: Record<string, string> = { parley: manifest.version };
   for (const name of packages) versions[name] = manifest.dependencies[name]!.replace(/^npm:/, '');
-  const processors = cpus();
   const nginx = /nginx\/([\d.]+)/.exec(spawnSync('nginx', ['-v'], { encoding: 'utf8' }).stderr ?? '')?.[1];
   const redis = /v=([\d.]+)/.exec(spawnSync('redis-server', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];
   if (nginx !== undefined) versions['nginx'] = nginx;
   if (redis !== undefined) versions['redis-server'] = redis;
   return {
-    processor: processors[0]?.model.trim() ?? 'unknown',
-    // Not what is available to this process: it has pinned itself to one of them.
-    cores: processors.length,
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores,
     memoryGigabytes: Math.round(totalmem() / 2 ** 30),
     kernel: `${systemName()} ${release()}`,
     node: process.version,

@@ -57,7 +57,7 @@ export class Streams {
     return this.answers.reduce((sum, answer) => sum + answer.deltas, 0);
   }
 
-  /** Connects only now: two thousand at once are more than a slow server has room for in its queue. */
+  /** Connects only now: where streams are opened some at a time, a slow server has no room in its queue for all connections at once. */
   #run(port: number, request: string, answer: AnswerStream): Promise<void> {
     const connection = new Connection(port);
     this.#connections.push(connection);

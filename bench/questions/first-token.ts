@@ -35,7 +35,7 @@ async function beside({ instance, size }: Measurement, requests: readonly string
 }
 
 const obstacle =
-  'One turn in fifty meets a collection of the young generation, or rows on their way from the journal to the database: two milliseconds each on this core, and longer where other streams want it too.';
+  'Some turns meet a collection of garbage, or rows on their way from the journal to the database, on the same core; and longer where other streams want it too.';
 
 const goal = (name: string, figure: string, most: number): Goal => ({
   text: `${figure} added over F, ${name} ≤ ${most} ms`,

@@ -13,7 +13,7 @@ const requests: Readonly<Record<Size, number>> = { full: 60_000, quick: 30_000, 
 const [refusal, cpu] = ['a request', 'CPU per request'];
 
 const obstacle =
-  'Before a refusal the key is hashed, found and charged; behind it stand a log line, a metric and the rate headers. No one of them is more than a sixth of it.';
+  'The key is hashed, found and charged; then come a log line, a metric and the rate headers. The log is the dearest, then the hash.';
 
 /** The request that a house refuses: its key has one request a minute, and has had it. */
 const refused = (house: House): string => post('/sessions/ses_none/chat', { message }, { authorization: `Bearer ${house.key}` });

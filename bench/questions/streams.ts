@@ -17,7 +17,7 @@ const settleMs: Readonly<Record<Size, number>> = { full: 5000, quick: 3000, smok
 const tokens: Readonly<Record<Size, number>> = { full: 24, quick: 16, smoke: 1 };
 
 const obstacle =
-  'About half of it is there before the first stream: Node, the libraries and the code. A stream then holds, beyond what the floor does, its session, its turn, the rows that wait for the database, and what the collector has not taken back yet.';
+  'What is there before the first stream, Node, the libraries and the code, leaves little of it. A stream then holds, beyond what the floor does, its session, its turn, the rows that wait for the database, and what the collector has not taken back yet.';
 
 async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
   const before = residentBytes(instance.processes);

@@ -1,8 +1,8 @@
 /** Turns that another process runs: reading them as they grow, and waiting for one to be over. */
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
-import type { Store, TurnPlace } from '../store.ts';
-import { indexAfter } from '../text.ts';
+import type { OutputAfter, Store, TurnPlace } from '../store.ts';
+import { codePoints, indexAfter } from '../text.ts';
 import { terminalOf, TurnLog, type Terminal } from '../turn.ts';
 
 /** One log for all readers of a turn in this process. */
@@ -27,9 +27,15 @@ export class ForeignTurns {
 
   /** A log that grows as the store has more, for as long as anybody follows it. */
   async follow(place: TurnPlace): Promise<TurnLog> {
-    const log = this.#followed.get(place.turnId)?.log ?? new TurnLog();
+    const known = this.#followed.get(place.turnId);
+    const log = known?.log ?? new TurnLog();
     // A reader may come with a cursor that another process gave it, from beyond what was read here last.
     await this.#look(place, log);
+    if (known !== undefined && log.terminal === forgotten) {
+      // Who comes now must not be shown what stands in no transcript.
+      this.#leave(known);
+      return this.follow(place);
+    }
     const other = this.#followed.get(place.turnId);
     if (other !== undefined) return other.log;
     if (log.terminal === null) {
@@ -65,8 +71,14 @@ export class ForeignTurns {
   #rest(followed: Followed, waitMs: number): void {
     followed.timer = this.#clock.after(waitMs, () => {
       if (followed.log.followed) void this.#visit(followed);
-      else this.#followed.delete(followed.place.turnId);
+      else this.#leave(followed);
     });
+  }
+
+  #leave(followed: Followed): void {
+    followed.timer?.cancel();
+    const { turnId } = followed.place;
+    if (this.#followed.get(turnId) === followed) this.#followed.delete(turnId);
   }
 
   async #visit(followed: Followed): Promise<void> {
@@ -83,7 +95,7 @@ export class ForeignTurns {
       log.close({ type: 'failed', errorCode: 'api_error' });
     }
     if (log.terminal === null) this.#rest(followed, grown ? limits.foreignPollMs : limits.foreignSilentMs);
-    else this.#followed.delete(place.turnId);
+    else this.#leave(followed);
   }
 
   /** Takes over what is new: whether anything was. Several looks at a time take over each piece once. */
@@ -91,21 +103,30 @@ export class ForeignTurns {
     const from = log.length;
     const found = await this.#store.outputAfter(place, from);
     const text = found?.text ?? '';
-    const fresh = text.slice(indexAfter(text, log.length - from));
+    // What other looks took over while this one was under way.
+    const known = log.length - from;
+    const fresh = text.slice(indexAfter(text, known));
     if (fresh !== '') {
       log.append(fresh);
       log.take();
       log.commit(log.pieces.length);
     }
     log.withdrawn = found === null;
-    const terminal = found === null ? gone(log) : found.text === null ? forgotten : terminalOf(found.turn);
+    const terminal = found === null ? gone(log) : endOf(found, known);
     if (terminal !== null) log.close(terminal);
     return fresh !== '';
   }
 }
 
-/** Of a turn that a failover forgot, or the end of whose text: no verdict on the assistant, and no end of what was read. */
+/** For a turn that a failover forgot, wholly or in its last text: no verdict on the assistant, and no end of what was read. */
 const forgotten: Terminal = { type: 'failed', errorCode: 'api_error' };
 
 /** A turn that is gone was withdrawn; if it had output already, it was forgotten. */
 const gone = (log: TurnLog): Terminal => (log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten);
+
+/** How the turn ended; null while it streams. Its end is that of what was read if its text holds the `known` code points that it was read on by meanwhile. */
+function endOf({ turn, text }: OutputAfter, known: number): Terminal | null {
+  if (text === null) return forgotten;
+  const terminal = terminalOf(turn);
+  return terminal !== null && codePoints(text) < known ? forgotten : terminal;
+}

@@ -62,7 +62,7 @@ export class Histories {
   /** For many at a time: a map finds its first entry behind all that were deleted before it. */
   #makeRoom(): void {
     for (const id of this.#entries.keys()) {
-      if (this.#weight <= limits.historiesCharactersMax * limits.roomMade) break;
+      if (this.#weight <= limits.historiesCharactersMax * limits.cacheShareKept) break;
       this.forget(id);
     }
   }

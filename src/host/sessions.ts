@@ -4,7 +4,7 @@ import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Message, type Remembered, type Session, type StopRequest, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Basis, type Message, type Remembered, type Session, type StopRequest, type Versioned } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { openActor, type Stateful } from './actor.ts';
 import type { ActorIdentity, Inspector } from './inspector.ts';
@@ -48,6 +48,11 @@ export class SessionActor implements Resident {
 
   get busy(): boolean {
     return this.runner !== null || this.mailbox.busy;
+  }
+
+  /** What a decision that is made now is made on. */
+  get basis(): Basis {
+    return { version: this.version, mark: this.record.mark };
   }
 
   get context(): SessionContext {
@@ -217,7 +222,7 @@ export class Sessions {
       // Retention counts from the end itself, not from when somebody noticed.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.version, actor.record.mark));
+      const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.basis));
       if (!committed) return false;
     }
     for (const outcome of outcomes) {

@@ -160,8 +160,7 @@ export class Turns {
       held = await this.#sessions.commit(actor, session, async () => {
         answer = await store.beginTurn({
           session,
-          version: actor.version,
-          mark: before.mark,
+          ...actor.basis,
           turn,
           userMessage,
           assistantMessage: { ...message(turn.messageId, turn, 'assistant', ''), status: 'streaming' },
@@ -286,7 +285,7 @@ export class Turns {
         const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: this.#options.mark(), machine: actor.machine.snapshot() };
         let fenced = false;
         const held = this.#sessions.commit(actor, session, async () => {
-          const answer = await step(session, { version: actor.version, mark: actor.record.mark });
+          const answer = await step(session, actor.basis);
           fenced = answer.outcome === 'fenced';
           return answer.outcome === 'finished' ? answer.version : null;
         });

@@ -1,6 +1,6 @@
 /** A store within the one process that uses it: the verbs, over an ordered key-value engine. */
 import type {
-  AppendOutput, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
+  AppendOutput, Basis, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
   UsageQuery, WithdrawTurn,
 } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -87,8 +87,8 @@ export class EmbeddedStore implements Store {
     return this.#sessions.list(workspaceId, filter, page);
   }
 
-  saveSession(session: Session, version: number, mark?: string) {
-    return this.#sessions.save(session, { version, mark });
+  saveSession(session: Session, basis: Basis) {
+    return this.#sessions.save(session, basis);
   }
 
   beginTurn(step: BeginTurn) {

@@ -251,7 +251,7 @@ export class Ledger {
   /** For many at a time: a map finds its first entry behind all that were deleted before it. */
   #makeRoom(): void {
     for (const key of this.#kept.keys()) {
-      if (this.#kept.size <= limits.recordsKeptMax * limits.roomMade) break;
+      if (this.#kept.size <= limits.recordsKeptMax * limits.cacheShareKept) break;
       this.#kept.delete(key);
     }
   }

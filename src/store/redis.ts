@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type {
-  AppendOutput, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
+  AppendOutput, Basis, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
   UsageQuery, WithdrawTurn,
 } from '../store.ts';
 import { RedisBudgets } from './redis/budgets.ts';
@@ -107,8 +107,8 @@ export class RedisStore implements Store {
     return this.#sessions.list(workspaceId, filter, page);
   }
 
-  saveSession(session: Session, version: number, mark?: string) {
-    return this.#sessions.save(session, { version, mark });
+  saveSession(session: Session, basis: Basis) {
+    return this.#sessions.save(session, basis);
   }
 
   beginTurn(step: BeginTurn) {

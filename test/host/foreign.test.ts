@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { ForeignTurns } from '../../src/host/foreign.ts';
 import { limits } from '../../src/limits.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { StoreUnavailable, type Notice } from '../../src/store.ts';
+import { StoreUnavailable, type Notice, type OutputAfter, type Turn } from '../../src/store.ts';
 import { ManualClock } from '../model/provider.ts';
 import { Scene, type Begun } from '../store/fixtures.ts';
 import { withSteps } from './scene.ts';
@@ -15,13 +15,15 @@ async function open(t: Test) {
   await store.open(0);
   const clock = new ManualClock();
   const looks: number[] = [];
-  const state = { away: false, deaf: false, forgotten: 0 };
+  const state = { away: false, deaf: false, forgotten: 0, onLook: () => {} };
   const seen = withSteps(store, {
     outputAfter: async (place, position) => {
       looks.push(position);
       if (state.away) throw new StoreUnavailable('away');
       // What a store says that has forgotten so much is what one says that is asked for so much more.
-      return store.outputAfter(place, position + state.forgotten);
+      const answer = store.outputAfter(place, position + state.forgotten);
+      state.onLook();
+      return answer;
     },
   });
   const foreign = new ForeignTurns(seen, clock);
@@ -122,6 +124,42 @@ t.test('readers of more than a failover has left hear that it was us, however th
     await pass(limits.foreignSilentMs);
     t.same([log.pieces.join(''), log.terminal], ['👋one', { type: 'failed', errorCode: 'api_error' }]);
     t.equal(clock.timers, 0);
+  }
+});
+
+t.test('who comes after a failover is not shown what it forgot', async (t) => {
+  const { foreign, state, turn } = await open(t);
+  await turn.append(0, 'one two');
+  const log = await foreign.follow(turn.place);
+  log.follow(() => {});
+  state.forgotten = 1;
+  state.onLook = () => (state.forgotten = 0);
+  const later = await foreign.follow(turn.place);
+  t.match(log.terminal, { errorCode: 'api_error' });
+  t.not(later, log);
+  t.equal(await foreign.follow(turn.place), later, 'and whoever comes then shares what is new');
+});
+
+t.test('of two looks at a time, one tells an end only of what the other has read too', async (t) => {
+  for (const [status, behind, end] of [
+    ['aborted', 'two', { type: 'failed', errorCode: 'api_error' }],
+    ['aborted', 'two three', { type: 'aborted' }],
+    ['streaming', 'two', null],
+  ] as const) {
+    const { turn, clock } = await open(t);
+    const answers: Promise<OutputAfter>[] = [];
+    const told = (text: string, over: Partial<Turn> = {}): OutputAfter => ({ turn: { ...turn.step.turn, ...over }, text });
+    const foreign = new ForeignTurns(withSteps(turn.scene.store, { outputAfter: () => answers.shift()! }), clock);
+    answers.push(Promise.resolve(told('one ')));
+    const log = await foreign.follow(turn.place);
+    log.follow(() => {});
+    let tellLate!: (found: OutputAfter) => void;
+    answers.push(new Promise((resolve) => (tellLate = resolve)), Promise.resolve(told('two three')));
+    foreign.wake(turn.place.turnId);
+    await foreign.follow(turn.place);
+    tellLate(told(behind, { status }));
+    await turnOfTheLoop();
+    t.same([log.pieces.join(''), log.terminal], ['one two three', end], `${status} behind ${behind}`);
   }
 });
 

@@ -84,9 +84,10 @@ t.test('what is held is bounded, and the session used longest ago gives way', as
   const fitting = Math.floor(limits.historiesCharactersMax / (large.length + 512));
   for (let index = 0; index <= fitting; index++) histories.keep({ record: { ...session, id: `ses_${index}` }, version: 1 }, [], said(large));
   const of = (index: number) => histories.of({ ...session, id: `ses_${index}`, messageCount: 1 }, 1);
-  t.equal((await of(fitting - 1)).length, 1);
+  const kept = Math.floor((limits.historiesCharactersMax * limits.cacheShareKept) / (large.length + 512));
   t.equal((await of(fitting)).length, 1);
+  t.equal((await of(fitting + 1 - kept)).length, 1);
   t.equal(asked(), 0);
-  await of(0);
+  await of(fitting - kept);
   t.equal(asked(), 1);
 });

@@ -1,6 +1,6 @@
 /** A store that has lived: everything it can hold, by the verbs that a server uses, and everything that can be asked of it. */
 import type { Fence, FinishTurn, Key, Session, Store, TurnPlace, WithdrawTurn } from '../../src/store.ts';
-import { assistant, credential, ids, key, message, page, remembered, Scene, snapshot, usageQuery, workspace } from '../store/fixtures.ts';
+import { assistant, at, credential, ids, key, message, page, remembered, Scene, snapshot, usageQuery, workspace } from '../store/fixtures.ts';
 
 export interface Life {
   readonly scene: Scene;
@@ -29,7 +29,7 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
   const ended = await scene.created({ createdAt: now - 7200, machine: snapshot('ended', { endedAt: now }) });
   const odd = await scene.created({ metadata: JSON.parse('{"__proto__":"p","constructor":"c"}') });
   const expired = await scene.created({ expiresAt: now - 1, machine: snapshot('expired') });
-  await store.saveSession({ ...expired, lastActivityAt: now - 5 }, 1);
+  await store.saveSession({ ...expired, lastActivityAt: now - 5 }, at(1));
 
   const endings = [['completed', 'end', null], ['aborted', 'aborted', null], ['failed', 'error', 'api_error'], ['failed', 'expired', 'session_expired']] as const;
   for (const [index, [status, stopReason, errorCode]] of endings.entries()) {

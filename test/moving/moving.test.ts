@@ -73,7 +73,7 @@ async function goesOn(t: Test, store: Parameters<typeof live>[0], { scene, keys,
     const message = { id: turn.messageId, turnId: turn.id, role: 'assistant', content: '', status: 'partial', stopReason: 'error', errorCode: 'api_error', createdAt: 1 } as const;
     const tail = { position: [...output].length, text: '!' };
     const sealed = { ...turn, status: 'failed', stopReason: 'error', errorCode: 'api_error', endedAt: scene.now } as const;
-    t.match(await store.finishTurn({ session: session.record, version: session.version, turn: sealed, message, tail, fence, nowMs }), { outcome: 'finished' });
+    t.match(await store.finishTurn({ session: session.record, version: session.version, mark: session.record.mark, turn: sealed, message, tail, fence, nowMs }), { outcome: 'finished' });
     t.equal((await scene.transcript.call({ ...scene, store, workspaceId }, place.sessionId)).at(-1)!.content, `${output}!`);
   }
   t.same((await store.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId), []);

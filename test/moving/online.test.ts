@@ -9,7 +9,7 @@ import type { DumpRow } from '../../src/store/dump.ts';
 import { nextKey } from '../../src/store/journal/replay.ts';
 import { LmdbSnapshot } from '../../src/store/lmdb/snapshot.ts';
 import { temporaryFolder } from '../folders.ts';
-import { message, Scene, snapshot, workspace } from '../store/fixtures.ts';
+import { at, message, Scene, snapshot, workspace } from '../store/fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { inFolder, onRedis, opened, type Place } from './places.ts';
 
@@ -107,7 +107,7 @@ async function change({ store, workspaceId, ...scene }: Scene): Promise<void> {
   const filter = { assistantIds: null, status: null, activeSince: 0, now: scene.now };
   for (const { id } of (await store.sessions(workspaceId, filter, { limit: 300, after: null, order: 'asc' })).items) {
     const { record, version } = (await store.session(workspaceId, id))!;
-    await store.saveSession({ ...record, machine: snapshot('ended') }, version);
+    await store.saveSession({ ...record, machine: snapshot('ended') }, at(version));
   }
   await store.catalog.create('workspace', workspace());
 }

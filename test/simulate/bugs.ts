@@ -87,7 +87,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'an end is answered and never stored': () => ({
     mode: 'shared',
     breaks: ['presence', 'one order'],
-    steps: inSteps({ saveSession: async (_, [, version]) => version + 1 }),
+    steps: inSteps({ saveSession: async (_, [, basis]) => basis.version + 1 }),
   }),
   'a piece that is sent again is stored again': () => {
     const lengths = new Map<string, number>();
@@ -108,7 +108,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     const versions = new Map<string, number>();
     const moved = async (next: Perform, verb: string, [first, ...rest]: readonly any[], id: string): Promise<any> => {
       const version = versions.get(id);
-      const over = verb === 'saveSession' ? [first, version ?? rest[0]] : [{ ...first, version: version ?? first.version, mark: undefined }];
+      const over = verb === 'saveSession' ? [first, { version: version ?? rest[0].version }] : [{ ...first, version: version ?? first.version, mark: undefined }];
       const answer = await next(verb, over);
       const now = typeof answer === 'number' ? answer : answer?.version;
       if (now !== undefined) versions.set(id, now);
@@ -204,7 +204,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'an ended session is stored as open': () => ({
     mode: 'embedded',
     breaks: ['states', 'liveness'],
-    steps: inSteps({ saveSession: (next, [session, version]) => next('saveSession', [{ ...session, machine: { ...session.machine, state: 'open' } }, version]) }),
+    steps: inSteps({ saveSession: (next, [session, basis]) => next('saveSession', [{ ...session, machine: { ...session.machine, state: 'open' } }, basis]) }),
   }),
   'a revoked key is never heard of': () => {
     const known = new Map<string, any>();

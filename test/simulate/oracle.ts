@@ -102,7 +102,7 @@ export class Oracle {
   #step({ verb, args, answer, atMs }: StepEntry): void {
     const steps: Readonly<Record<string, () => void>> = {
       createSession: () => this.#create(args[0], answer),
-      saveSession: () => answer !== null && this.#move(args[0], { version: args[1], mark: args[2] }, answer, `saved`),
+      saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
       beginTurn: () => answer.outcome === 'begun' && this.#begin(args[0], answer),
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),

@@ -4,6 +4,7 @@ import { memoryStore } from '../../src/store/memory.ts';
 import type { Fence, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store.ts';
 import { verdict } from './contract.ts';
 import type { Factory } from './contract.ts';
+import { at } from './fixtures.ts';
 
 type Verbs = Partial<Omit<Store, 'name' | 'catalog'>>;
 
@@ -43,13 +44,13 @@ function fences(store: Store): Verbs & { of(place: TurnPlace): Fence | undefined
 
 const broken: Record<string, (store: Store) => Verbs> = {
   'a lost update: a save that does not compare': (store) => ({
-    saveSession: async (session) => store.saveSession(session, (await store.session(session.workspaceId, session.id))?.version ?? 0),
+    saveSession: async (session) => store.saveSession(session, at((await store.session(session.workspaceId, session.id))?.version ?? 0)),
   }),
   'a session known by its version alone': (store) => ({
-    saveSession: (session, version) => store.saveSession(session, version),
-    beginTurn: ({ mark: _, ...step }) => store.beginTurn(step),
-    finishTurn: ({ mark: _, ...step }) => store.finishTurn(step),
-    withdrawTurn: ({ mark: _, ...step }) => store.withdrawTurn(step),
+    saveSession: (session, { version }) => store.saveSession(session, at(version)),
+    beginTurn: (step) => store.beginTurn({ ...step, mark: undefined }),
+    finishTurn: (step) => store.finishTurn({ ...step, mark: undefined }),
+    withdrawTurn: (step) => store.withdrawTurn({ ...step, mark: undefined }),
   }),
   'a write after the fence': (store) => {
     const known = fences(store);
@@ -68,7 +69,7 @@ const broken: Record<string, (store: Store) => Verbs> = {
   'half a commit: a refused turn has moved the session': (store) => ({
     async beginTurn(step) {
       const answer = await store.beginTurn(step);
-      if (answer.outcome === 'full') await store.saveSession(step.session, step.version);
+      if (answer.outcome === 'full') await store.saveSession(step.session, step);
       return answer;
     },
   }),

@@ -2,13 +2,16 @@
 import { WheelClock } from '../../src/clock.ts';
 import { randomIds } from '../../src/ids.ts';
 import type {
-  Appended, Assistant, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, Remembered, Session, SessionFilter, Snapshot,
+  Appended, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, Remembered, Session, SessionFilter, Snapshot,
   Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
 } from '../../src/store.ts';
 
 export const ids = randomIds(new WheelClock());
 
 export const snapshot = (state: string, context: unknown = {}): Snapshot => ({ version: 1, state, context });
+
+/** A session's version, and its mark where it has one. */
+export const at = (version: number, mark?: string): Basis => ({ version, mark });
 
 export const page = (over: Partial<PageRequest> = {}): PageRequest => ({ limit: 100, after: null, order: 'asc', ...over });
 
@@ -96,7 +99,7 @@ export class Scene {
     };
     return {
       session: { ...before, messageCount: before.messageCount + 2, machine: snapshot('streaming', { turn: turn.id }) },
-      version,
+      ...at(version, before.mark),
       turn,
       userMessage: message({ turnId: turn.id, role: 'user', content: 'What is it?', stopReason: null }),
       assistantMessage: message({ id: messageId, turnId: turn.id, content: '', status: 'streaming', stopReason: null }),
@@ -160,7 +163,7 @@ export class Begun {
   finishStep(over: Partial<FinishTurn> = {}, turn: Partial<Turn> = {}): FinishTurn {
     return {
       session: { ...this.step.session, machine: snapshot('open') },
-      version: this.version,
+      ...at(this.version, this.step.session.mark),
       turn: { ...this.step.turn, status: 'completed', stopReason: 'end', inputTokens: 3, outputTokens: 5, endedAt: this.scene.now, ...turn },
       message: { ...this.step.assistantMessage, status: 'completed', stopReason: 'end' },
       tail: { position: 0, text: '' },
@@ -171,6 +174,6 @@ export class Begun {
   }
 
   withdrawStep(over: Partial<WithdrawTurn> = {}): WithdrawTurn {
-    return { session: this.before, version: this.version, turn: this.step.turn, fence: this.fence, ...over };
+    return { session: this.before, ...at(this.version, this.step.session.mark), turn: this.step.turn, fence: this.fence, ...over };
   }
 }

@@ -6,7 +6,7 @@ import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { HeldEngine } from './engines.ts';
-import { page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
+import { at, page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
 
 const nowMs = Date.now();
 
@@ -74,7 +74,7 @@ t.test('nobody sees what is not committed', async (t) => {
   const turn = await made.streaming();
   engine.held = true;
   const append = outcome(turn.append(0, 'text'));
-  const save = outcome(store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, turn.version));
+  const save = outcome(store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, at(turn.version)));
   await settled();
   t.equal(await store.output(turn.place), '');
   t.equal((await made.transcript(turn.before.id))[1]!.content, '');
@@ -111,7 +111,7 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
   ].map((step) => outcome(step));
   await settled();
   const onTop = [
-    store.saveSession(session, 1), // answers null, because of the turn that is still on its way
+    store.saveSession(session, at(1)), // answers null, because of the turn that is still on its way
     store.createSession(made.createStep()),
     store.turnsInFlight(workspaceId),
     store.ping(),
@@ -331,8 +331,11 @@ t.test('a record that is kept is what the row says, to decisions at once and to 
     for (let number = 0; number <= limits.recordsKeptMax; number++) draft.keep(`row-${number}`, number);
   });
   reads = 0;
-  t.same([ledger.get('row-0'), ledger.get(`row-${limits.recordsKeptMax}`)], [0, limits.recordsKeptMax]);
-  t.equal(reads, 1, 'the one kept longest is read');
+  const room = limits.recordsKeptMax * (1 - limits.cacheShareKept);
+  t.same([ledger.get('row-0'), ledger.get(`row-${room}`)], [0, room]);
+  t.equal(reads, 2, 'those kept longest are read');
+  t.equal(ledger.get(`row-${room + 1}`), room + 1);
+  t.equal(reads, 2, 'and no others');
   for (const length of [limits.recordKeptBytesMax - 100, limits.recordKeptBytesMax + 1]) {
     await ledger.step((draft) => draft.keep('long', 'a'.repeat(length)));
     reads = 0;

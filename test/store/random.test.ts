@@ -8,7 +8,7 @@ import { LmdbEngine } from '../../src/store/lmdb.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { Fence, Message, Session, Store, Turn } from '../../src/store.ts';
-import { message, page, snapshot, usageQuery } from './fixtures.ts';
+import { at, message, page, snapshot, usageQuery } from './fixtures.ts';
 
 const nowMs = 1_700_000_000_000;
 const now = nowMs / 1000;
@@ -57,18 +57,18 @@ function run(store: Store, each: Command): Promise<unknown> {
     case 'create':
       return store.createSession({ session: session(each), greeting: null, remember: null, nowMs });
     case 'save':
-      return store.saveSession(session(each), each.version);
+      return store.saveSession(session(each), at(each.version));
     case 'begin':
       return store.beginTurn({
-        session: session(each), version: each.version, turn: turn(each), userMessage: said, assistantMessage: { ...said, content: '', status: 'streaming' },
+        session: session(each), ...at(each.version), turn: turn(each), userMessage: said, assistantMessage: { ...said, content: '', status: 'streaming' },
         turnsInFlightMax: 2, owner: 'first', leaseUntilMs: nowMs + (each.lapsed ? -1 : 1000), remember: null, nowMs,
       });
     case 'append':
       return store.appendOutput({ ...place, fence: fence(each), ...tail });
     case 'finish':
-      return store.finishTurn({ session: session(each), version: each.version, turn: { ...turn(each), status: 'failed' }, message: said, tail, fence: fence(each), nowMs });
+      return store.finishTurn({ session: session(each), ...at(each.version), turn: { ...turn(each), status: 'failed' }, message: said, tail, fence: fence(each), nowMs });
     case 'withdraw':
-      return store.withdrawTurn({ session: session(each), version: each.version, turn: turn(each), fence: fence(each) });
+      return store.withdrawTurn({ session: session(each), ...at(each.version), turn: turn(each), fence: fence(each) });
     case 'seize':
       return store.seizeTurn(place, 'second', nowMs + 1000, nowMs);
     case 'sweep':

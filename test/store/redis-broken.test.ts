@@ -20,7 +20,7 @@ const broken: Readonly<Record<string, Break>> = {
     put: [["redis.call('ZCOUNT', at('slots'), '(' .. int(time), '+inf')", "redis.call('ZCARD', at('slots'))"]],
   },
   'a slot that is kept when its turn ends': { of: null, put: [["  redis.call('ZREM', at('slots'), member)\n", '']] },
-  'a lost update: a save that does not compare': { of: 'save-session', put: [['if not stands(session, version, mark) then return false end', '']] },
+  'a lost update: a save that does not compare': { of: 'save-session', put: [['if not unmoved(session, version, mark) then return false end', '']] },
   'a session known by its version alone': { of: null, put: [['stored[2]:find(mark, 1, true) ~= nil', 'stored[2] ~= false']] },
   'a session known by the beginning of its mark': { of: null, put: [['stored[2]:find(mark, 1, true)', 'stored[2]:find(mark:sub(7), 1, true)']] },
   'half a commit: a refused turn has moved the session': {

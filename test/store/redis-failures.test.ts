@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import type { Store } from '../../src/store.ts';
 import { StoreUnavailable } from '../../src/store.ts';
-import { assistant, ids, remembered, Scene, snapshot } from './fixtures.ts';
+import { assistant, at, ids, remembered, Scene, snapshot } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 
@@ -105,7 +105,7 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   const memory = remembered(session.id, nowMs + 60_000);
   await scene.created();
   t.same(await lost(() => store.createSession(scene.createStep({ session, remember: memory }))), { outcome: 'created', version: 1 });
-  t.equal(await lost(() => store.saveSession({ ...session, machine: snapshot('open', { turns: 1 }) }, 1)), 2);
+  t.equal(await lost(() => store.saveSession({ ...session, machine: snapshot('open', { turns: 1 }) }, at(1))), 2);
   const step = scene.beginStep(session, 2);
   const begun = await lost(() => store.beginTurn(step));
   t.match(begun, { outcome: 'begun', version: 3 });
@@ -114,7 +114,7 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   t.equal(await lost(() => store.appendOutput({ ...place, fence: begun.fence, position: 0, text: 'abc' })), 'stored');
   t.equal(await store.turnsInFlight(workspaceId), 1);
   const finish = {
-    session: { ...step.session, machine: snapshot('open') }, version: 3, turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
+    session: { ...step.session, machine: snapshot('open') }, ...at(3), turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
     message: { ...step.assistantMessage, status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
   };
   t.same(await lost(() => store.finishTurn(finish)), { outcome: 'finished', version: 4 });

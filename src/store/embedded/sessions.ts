@@ -16,7 +16,7 @@ export interface SessionRow {
 }
 
 /** Whether the session is still where a decision found it. */
-export const stands = (row: SessionRow | undefined, { version, mark }: Basis): row is SessionRow =>
+export const unmoved = (row: SessionRow | undefined, { version, mark }: Basis): row is SessionRow =>
   row?.version === version && (mark === undefined || row.session.mark === mark);
 
 /** Writes a session in place of what is stored of it. */
@@ -66,7 +66,7 @@ export class Sessions {
   save(session: Session, basis: Basis): Promise<number | null> {
     return this.#ledger.step((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
-      if (!stands(before, basis)) return null;
+      if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
       putSession(draft, before, { ...before, session, version });
       return version;

@@ -11,7 +11,7 @@ import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
 import type { SessionRow } from './sessions.ts';
-import { putSession, stands } from './sessions.ts';
+import { putSession, unmoved } from './sessions.ts';
 import type { UsageBook } from './usage.ts';
 
 export interface TurnRow {
@@ -51,7 +51,7 @@ export class Turns {
       this.#passed(step.nowMs);
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       // A step that was taken before has moved its session.
-      if (!stands(before, step)) return this.#begunBefore(place, step.owner);
+      if (!unmoved(before, step)) return this.#begunBefore(place, step.owner);
       // The link's and the widget's turns have limits of their own (contract 12).
       const takesSlot = session.channel === 'api';
       if (takesSlot && this.#flights.full(session.workspaceId, step.turnsInFlightMax, step.nowMs)) return { outcome: 'full' };
@@ -137,7 +137,7 @@ export class Turns {
       const flight = this.#flights.get(place);
       if (flight === undefined || !same(flight.row.fence, step.fence)) return fenced;
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
-      if (!stands(before, step)) return lost;
+      if (!unmoved(before, step)) return lost;
 
       const content = this.#takeOutput(draft, flight) + unstored(flight, step.tail);
       const version = step.version + 1;
@@ -166,7 +166,7 @@ export class Turns {
       if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
       const flight = this.#flights.get(place);
       if (flight === undefined || !same(flight.row.fence, fence)) return fenced;
-      if (!stands(before, step)) return lost;
+      if (!unmoved(before, step)) return lost;
 
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });

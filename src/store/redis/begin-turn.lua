@@ -9,7 +9,7 @@ if begun then
   if first ~= owner then return { 'lost' } end
   return { 'begun', tonumber(moved), tonumber(epoch) }
 end
-if not stands(session, version, mark) then return { 'lost' } end
+if not unmoved(session, version, mark) then return { 'lost' } end
 local time = now()
 if slots_max ~= '' and full(slots_max, time) then return { 'full' } end
 

@@ -12,7 +12,7 @@ if earlier then
 end
 local flight = at('flight', session, turn)
 if not held(flight, epoch, owner) then return { 'fenced' } end
-if not stands(session, version, mark) then return { 'lost' } end
+if not unmoved(session, version, mark) then return { 'lost' } end
 local stored = tonumber(redis.call('HGET', flight, 'position'))
 if tonumber(position) > stored then return { 'hole', stored } end
 

@@ -108,7 +108,7 @@ end
 
 -- Whether the session is still where a decision found it: its version, and its mark as the record holds it (empty where it had
 -- none). Both parts must match: after a failover a version alone can repeat.
-local function stands(session, version, mark)
+local function unmoved(session, version, mark)
   local stored = redis.call('HMGET', at('session', session), 'version', 'record')
   return stored[1] == version and stored[2]:find(mark, 1, true) ~= nil
 end

@@ -10,7 +10,7 @@ if withdrawn then
 end
 local flight = at('flight', session, turn)
 if not held(flight, epoch, owner) then return { 'fenced' } end
-if not stands(session, version, mark) then return { 'lost' } end
+if not unmoved(session, version, mark) then return { 'lost' } end
 
 put_session(session, version + 1, record, active, expires, state)
 redis.call('HSET', at('session', session), 'withdrawn', turn .. ' ' .. epoch .. ' ' .. owner .. ' ' .. (version + 1))

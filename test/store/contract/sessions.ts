@@ -1,7 +1,7 @@
 /** Sessions: created, saved, listed; and requests remembered. */
 import { deepEqual, equal } from 'node:assert/strict';
 import type { Case } from '../contract.ts';
-import { ids, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
+import { at, ids, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
 
 export const sessionCases: readonly Case[] = [
   {
@@ -89,13 +89,13 @@ export const sessionCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const session = await scene.created();
       const saves = [1, 2, 3].map((turns) => ({ ...session, machine: snapshot('open', { turns }) }));
-      const versions = await Promise.all(saves.map((each) => store.saveSession(each, 1)));
+      const versions = await Promise.all(saves.map((each) => store.saveSession(each, at(1))));
       equal(versions.filter((version) => version === 2).length, 1);
       equal(versions.filter((version) => version === null).length, 2);
       deepEqual(await store.session(workspaceId, session.id), { record: saves[versions.indexOf(2)], version: 2 });
-      equal(await store.saveSession(session, 1), null, 'an old version');
-      equal(await store.saveSession(session, 3), null, 'a version that never was');
-      equal(await store.saveSession(scene.session(), 1), null, 'a session that never was');
+      equal(await store.saveSession(session, at(1)), null, 'an old version');
+      equal(await store.saveSession(session, at(3)), null, 'a version that never was');
+      equal(await store.saveSession(scene.session(), at(1)), null, 'a session that never was');
     },
   },
   {
@@ -106,7 +106,7 @@ export const sessionCases: readonly Case[] = [
       for (let version = 1; version < 4; version++) {
         deepEqual(await store.session(workspaceId, session.id), { record: session, version });
         session = { ...session, lastActivityAt: session.lastActivityAt + 1, machine: snapshot('open', { version }) };
-        equal(await store.saveSession(session, version), version + 1);
+        equal(await store.saveSession(session, at(version)), version + 1);
         deepEqual(await store.session(workspaceId, session.id), { record: session, version: version + 1 });
         deepEqual((await store.sessions(workspaceId, scene.filter(), page())).items, [session]);
       }

@@ -1,7 +1,7 @@
 /** Retention. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { Case } from '../contract.ts';
-import { message, page, workspace } from '../fixtures.ts';
+import { at, message, page, workspace } from '../fixtures.ts';
 
 const daySeconds = 86_400;
 
@@ -18,7 +18,7 @@ export const sweepCases: readonly Case[] = [
       await store.finishTurn(turned.finishStep({ tail: { position: 0, text: 'text' } }));
       const young = await scene.created({ lastActivityAt: now - 2 * daySeconds + 60 });
       const revived = await scene.created({ lastActivityAt: aged });
-      equal(await store.saveSession({ ...revived, lastActivityAt: now }, 1), 2);
+      equal(await store.saveSession({ ...revived, lastActivityAt: now }, at(1)), 2);
       const flying = await scene.streaming({}, { lastActivityAt: aged });
 
       while ((await store.sweep(nowMs, 1)) > 0);

@@ -2,7 +2,7 @@
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
 import type { Session } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
-import { page, remembered, snapshot, usageQuery } from '../fixtures.ts';
+import { at, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
 
 /** Everything of a turn that a reader can see. */
@@ -204,14 +204,14 @@ export const turnCases: readonly Case[] = [
     name: 'of two moves that made the same version, a step that was decided on the one does not follow the other',
     async run(scene) {
       const { store } = scene;
-      const named: Session['metadata'][] = [{ mark: 'one of its own' }, { toJSON: 'a name that is packed in another way' }];
-      for (const metadata of named) {
+      const packed: Session['metadata'][] = [{}, { toJSON: 'a name for which it is packed in another way' }];
+      for (const metadata of packed) {
         const session = await scene.created({ mark: 'first1', metadata });
         for (const mark of ['another', 'first', 'irst1', 'first11']) {
-          equal(await store.saveSession({ ...session, mark: 'saved' }, 1, mark), null);
+          equal(await store.saveSession({ ...session, mark: 'saved' }, at(1, mark)), null);
           deepEqual(await store.beginTurn(scene.beginStep(session, 1, { mark })), { outcome: 'lost' });
         }
-        equal(await store.saveSession({ ...session, mark: 'second' }, 1, 'first1'), 2);
+        equal(await store.saveSession({ ...session, mark: 'second' }, at(1, 'first1')), 2);
         const turn = await scene.begun({ ...session, mark: 'third' }, 2, { mark: 'second' });
         await turn.append(0, 'abc');
         const before = await seen(turn);
@@ -223,8 +223,8 @@ export const turnCases: readonly Case[] = [
         deepEqual(await store.withdrawTurn(other.withdrawStep({ mark: 'fifth' })), { outcome: 'finished', version: 6 });
       }
       const unmarked = await scene.created();
-      equal(await store.saveSession({ ...unmarked, mark: 'first' }, 1), 2, 'one that had no mark goes by its version');
-      equal(await store.saveSession({ ...unmarked, mark: 'second' }, 1), null);
+      equal(await store.saveSession({ ...unmarked, mark: 'first' }, at(1)), 2, 'one that had no mark goes by its version');
+      equal(await store.saveSession({ ...unmarked, mark: 'second' }, at(1)), null);
     },
   },
   {
@@ -301,7 +301,7 @@ export const turnCases: readonly Case[] = [
     async run(scene) {
       const { store } = scene;
       const turn = await scene.streaming();
-      equal(await store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, turn.version), 3);
+      equal(await store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, at(turn.version)), 3);
       deepEqual(await store.finishTurn(turn.finishStep()), { outcome: 'lost' });
       deepEqual(await store.finishTurn(turn.finishStep({ version: 3 })), { outcome: 'finished', version: 4 });
     },
