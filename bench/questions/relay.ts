@@ -62,6 +62,8 @@ async function measure({ instance, case: name, size, surroundings }: Measurement
   return figures;
 }
 
+const obstacle = 'The core is full, and so is the one of the load and the provider, which send and check as many: another machine would have to ask.';
+
 const against = (contender: string, name: string, most: number, more: Partial<Goal> = {}): Goal => ({
   text: `${contender} at ${name} ≤ ${most.toFixed(2)} F`,
   kind: 'ratio',
@@ -95,7 +97,7 @@ export const relay: Question = {
     against('parley, Redis', loaded, 1.3),
     against('parley, Redis', full, 1.3),
     { text: 'one core relays 51,200 events/s', kind: 'value', of: pick('parley', full, 'events delivered'), least: 0.99 * 51_200 },
-    { text: 'one core relays 100,000 events/s', kind: 'value', of: pick('parley', stretch, 'events delivered'), least: 100_000, stretch: true },
+    { text: 'one core relays 100,000 events/s', kind: 'value', of: pick('parley', stretch, 'events delivered'), least: 100_000, stretch: true, obstacle },
     { text: 'at most 30 ms added between tokens at 100,000 events/s', kind: 'value', of: pick('parley', stretch, 'late p99'), most: 30, stretch: true },
   ],
   measure,

@@ -53,6 +53,6 @@ export const turn: Question = {
   contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
   cases: () => [one],
   warmUps: 2,
-  goals: [goal('parley', 2, { obstacle }), goal('parley', 1.6, { stretch: true }), goal('parley, Redis', 3)],
+  goals: [goal('parley', 2, { obstacle }), goal('parley', 1.6, { stretch: true }), goal('parley, Redis', 3, { obstacle: 'As on the embedded store, and each step is a command that is packed, sent and answered.' })],
   measure,
 };
