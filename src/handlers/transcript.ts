@@ -3,7 +3,7 @@ import { limits } from '../limits.ts';
 import type { KeyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import { StoreUnavailable, type Message, type Store, type TurnPlace } from '../store.ts';
-import { codePoints, indexAfter } from '../text.ts';
+import { codePoints, textBehind } from '../text.ts';
 import { messageView } from '../views.ts';
 import { reachSession } from './common.ts';
 import { flowing } from './flowing.ts';
@@ -40,8 +40,8 @@ async function* longMessage(store: Store, place: TurnPlace, emptied: Message, le
 async function slice(store: Store, place: TurnPlace, position: number, count: number): Promise<string> {
   const found = await store.outputAfter(place, position);
   const text = found?.text ?? '';
-  const end = indexAfter(text, count);
+  const behind = textBehind(text, count);
   // Deleted meanwhile, or forgotten by a failover.
-  if (codePoints(text.slice(0, end)) < count) throw new StoreUnavailable('a message has gone while it was read');
-  return JSON.stringify(text.slice(0, end)).slice(1, -1);
+  if (behind === null) throw new StoreUnavailable('a message has gone while it was read');
+  return JSON.stringify(text.slice(0, text.length - behind.length)).slice(1, -1);
 }

@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { OutputAfter, Store, TurnPlace } from '../store.ts';
-import { codePoints, indexAfter } from '../text.ts';
+import { textBehind } from '../text.ts';
 import { terminalOf, TurnLog, type Terminal } from '../turn.ts';
 
 /** One log for all readers of a turn in this process. */
@@ -102,19 +102,17 @@ export class ForeignTurns {
   async #look(place: TurnPlace, log: TurnLog): Promise<boolean> {
     const from = log.length;
     const found = await this.#store.outputAfter(place, from);
-    const text = found?.text ?? '';
-    // What other looks took over while this one was under way.
-    const known = log.length - from;
-    const fresh = text.slice(indexAfter(text, known));
-    if (fresh !== '') {
+    // Behind what other looks took over while this one was under way; null where it saw less than that.
+    const fresh = textBehind(found?.text ?? '', log.length - from);
+    if (fresh) {
       log.append(fresh);
       log.take();
       log.commit(log.pieces.length);
     }
     log.withdrawn = found === null;
-    const terminal = found === null ? gone(log) : endOf(found, known);
+    const terminal = found === null ? gone(log) : endOf(found, fresh !== null);
     if (terminal !== null) log.close(terminal);
-    return fresh !== '';
+    return Boolean(fresh);
   }
 }
 
@@ -124,9 +122,9 @@ const forgotten: Terminal = { type: 'failed', errorCode: 'api_error' };
 /** A turn that is gone was withdrawn; if it had output already, it was forgotten. */
 const gone = (log: TurnLog): Terminal => (log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten);
 
-/** How the turn ended; null while it streams. Its end is that of what was read if its text holds the `known` code points that it was read on by meanwhile. */
-function endOf({ turn, text }: OutputAfter, known: number): Terminal | null {
+/** How the turn ended; null while it streams. Its end is that of what was read only if its text `reaches` so far. */
+function endOf({ turn, text }: OutputAfter, reaches: boolean): Terminal | null {
   if (text === null) return forgotten;
   const terminal = terminalOf(turn);
-  return terminal !== null && codePoints(text) < known ? forgotten : terminal;
+  return terminal !== null && !reaches ? forgotten : terminal;
 }
