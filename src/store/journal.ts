@@ -13,7 +13,7 @@ import { limits } from '../limits.ts';
 import { StoreUnavailable } from '../store.ts';
 import { Appended, type Engine, type Row, type Write } from './engine.ts';
 import { filesIn, nameEntry, nameKey, nextKey, pathOf, replay, standingOf } from './journal/replay.ts';
-import { Segment, type Entry } from './journal/segment.ts';
+import { readSegment, Segment, type Entry } from './journal/segment.ts';
 import { Waiting } from './journal/waiting.ts';
 
 /** The database beneath: when `flushed` resolves, all that it has taken is on the disk. */
@@ -266,7 +266,7 @@ export class JournaledEngine implements Engine {
     const standing = standingOf((key) => this.#base.get(key));
     this.#name = standing.name;
     this.#files = filesIn(this.#folder);
-    const { next, broken } = replay(this.#files, standing, (entry) => this.#apply(entry));
+    const { next, broken } = replay(this.#files.map(readSegment), standing, (entry) => this.#apply(entry));
     this.#next = next;
     this.#broken = new Set(broken);
   }

@@ -3,10 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { open } from 'lmdb';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { unpackRow } from '../../src/store/codec.ts';
 import type { DumpRow } from '../../src/store/dump.ts';
 import { nextKey } from '../../src/store/journal/replay.ts';
+import { readSegment, Segment } from '../../src/store/journal/segment.ts';
 import { LmdbSnapshot } from '../../src/store/lmdb/snapshot.ts';
 import { temporaryFolder } from '../folders.ts';
 import { at, message, Scene, snapshot, workspace } from '../store/fixtures.ts';
@@ -132,27 +133,56 @@ t.test('a look at a folder finds one state, whatever its journal and its databas
   t.ok(seen.size > 10, 'it was written to meanwhile');
 });
 
-t.test('a journal that goes into the database between the looks at both is looked at again', async (t) => {
+/** A folder whose database the test moves under the eyes of whoever looks at it. */
+async function movable(t: Test): Promise<{ folder: string; taken: (next: number, rows?: readonly [string, string][]) => void }> {
   const folder = await temporaryFolder(t);
   const database = open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary', overlappingSync: true });
+  t.teardown(() => database.close());
   await database.put('row', Buffer.from('old'));
-  let looks = 0;
-  const taken = (): string[] => {
-    if (++looks > 1) return [];
-    database.transactionSync(() => {
-      database.putSync('row', Buffer.from('new'));
-      database.putSync(nextKey, Buffer.from('7'));
+  const taken = (next: number, rows: readonly [string, string][] = []): void =>
+    void database.transactionSync(() => {
+      for (const [key, value] of [...rows, [nextKey, String(next)] as const]) database.putSync(key, Buffer.from(value));
     });
-    return [`${folder}/journal-000000000000000`];
-  };
-  const snapshot = new LmdbSnapshot(folder, taken);
+  return { folder, taken };
+}
+
+t.test('a journal that goes into the database between the looks at both is looked at again', async (t) => {
+  const { folder, taken } = await movable(t);
+  let looks = 0;
+  const snapshot = new LmdbSnapshot(folder, () => {
+    if (++looks > 1) return [];
+    taken(7, [['row', 'new']]);
+    return [readSegment(`${folder}/journal-000000000000000`)];
+  });
   await snapshot.open();
   t.same([String(snapshot.get('row')), snapshot.mark(), looks], ['new', '7', 2]);
   await snapshot.close();
   const hurried = new LmdbSnapshot(folder, () => {
-    database.putSync(nextKey, Buffer.from(String(++looks)));
+    taken(++looks);
     return [];
   });
   await t.rejects(hurried.open(), { message: /written to faster than it can be read/ });
-  await database.close();
+});
+
+t.test('what the database takes while the journal is taken apart costs no second look', async (t) => {
+  const { folder, taken } = await movable(t);
+  const segment = new Segment(`${folder}/journal-000000000000000`, 0);
+  segment.append(0, [{ key: 'row', offset: 0, pieces: [Buffer.from('journal')] }]);
+  segment.close();
+  const { path, bytes } = readSegment(segment.path);
+  let looks = 0;
+  const slow = {
+    path,
+    get bytes() {
+      taken(looks, [['row', 'later']]);
+      return bytes;
+    },
+  };
+  const snapshot = new LmdbSnapshot(folder, () => {
+    looks++;
+    return [slow];
+  });
+  await snapshot.open();
+  t.same([String(snapshot.get('row')), snapshot.mark(), looks], ['journal', '1', 1]);
+  await snapshot.close();
 });

@@ -1,8 +1,8 @@
 /** What a folder's journal says beyond what its database has: for whoever opens the folder, and for whoever only looks at it. */
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { goesOn, readSegment } from './segment.ts';
-import type { Entry, Found } from './segment.ts';
+import { goesOn, recordsIn } from './segment.ts';
+import type { Entry, Found, SegmentFile } from './segment.ts';
 
 /** Where the database keeps the number of the first record that it may not have. */
 export const nextKey = 'journal-next';
@@ -54,27 +54,27 @@ function refuseForeign(file: string, { records }: Found, { name }: Standing): vo
 }
 
 /** Applies the records from a number on, as far as they follow each other. */
-export function replay(files: readonly string[], standing: Standing, apply: (entry: Entry) => void): Replayed {
-  const found = files.map(readSegment);
-  for (const [index, file] of files.entries()) refuseForeign(file, found[index]!, standing);
+export function replay(files: readonly SegmentFile[], standing: Standing, apply: (entry: Entry) => void): Replayed {
+  const found = files.map(recordsIn);
+  for (const [index, { path }] of files.entries()) refuseForeign(path, found[index]!, standing);
   const broken: string[] = [];
   let { next } = standing;
-  for (const [index, file] of files.entries()) {
+  for (const [index, { path }] of files.entries()) {
     const segment = found[index]!;
-    const end = refusedFrom(files[index + 1], found[index + 1]);
+    const end = refusedFrom(files[index + 1]?.path, found[index + 1]);
     const kept = segment.records.filter(({ number }) => number < end);
     for (const { number, entries } of kept) {
       if (number !== next) continue;
       next++;
       for (const entry of entries) if (entry.key !== nameKey) apply(entry);
     }
-    if (kept.some(({ number }) => number > next) || goesOn(segment, next)) broken.push(file);
+    if (kept.some(({ number }) => number > next) || goesOn(segment, next)) broken.push(path);
   }
   return { next, broken };
 }
 
 /** A file that holds its first record shows that those from there on in the file before were refused when they were written. */
-function refusedFrom(file: string | undefined, found: Found | undefined): number {
-  const first = Number(file?.slice(-15));
+function refusedFrom(path: string | undefined, found: Found | undefined): number {
+  const first = Number(path?.slice(-15));
   return found?.records[0]?.number === first ? first : Infinity;
 }

@@ -85,14 +85,21 @@ export class Segment {
   }
 }
 
-/** A file as it was found: its records up to the first that is not whole, and the bytes from there on. */
+/** A file as it is now, not yet taken apart. */
+export interface SegmentFile {
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+export const readSegment = (path: string): SegmentFile => ({ path, bytes: readFileSync(path) });
+
+/** What a file holds: its records up to the first that is not whole, and the bytes from there on. */
 export interface Found {
   readonly records: readonly Record[];
   readonly rest: Buffer;
 }
 
-export function readSegment(path: string): Found {
-  const bytes = readFileSync(path);
+export function recordsIn({ bytes }: SegmentFile): Found {
   const records: Record[] = [];
   let at = 0;
   for (let end = endOf(bytes, at); end !== null; end = endOf(bytes, at)) {

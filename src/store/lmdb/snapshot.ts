@@ -11,6 +11,8 @@ import { StoreUnavailable } from '../../store.ts';
 import type { Readable } from '../embedded/dump.ts';
 import type { Engine, Row } from '../engine.ts';
 import { filesIn, nextKey, nextOf, replay, standingOf } from '../journal/replay.ts';
+import { readSegment } from '../journal/segment.ts';
+import type { SegmentFile } from '../journal/segment.ts';
 import { Waiting } from '../journal/waiting.ts';
 import { rowsOf } from './rows.ts';
 
@@ -27,12 +29,12 @@ const looksMax = 50;
 export class LmdbSnapshot implements Readable, Engine {
   readonly name = 'lmdb';
   readonly #folder: string;
-  readonly #files: typeof filesIn;
+  readonly #files: typeof segmentsIn;
   #database: RootDatabase<Buffer, string> | null = null;
   #state: State | null = null;
 
-  /** `files` lists the journal's files, where they are not found in the usual way. */
-  constructor(folder: string, files: typeof filesIn = filesIn) {
+  /** `files` reads the journal's files, where that is not done in the usual way. */
+  constructor(folder: string, files = segmentsIn) {
     this.#folder = folder;
     this.#files = files;
   }
@@ -85,25 +87,31 @@ export class LmdbSnapshot implements Readable, Engine {
 
 /**
  * The journal's files go once the database has their rows, so they are read behind the database's own state; and if by
- * then it has taken more, a file may have gone in between, and both are read again.
+ * then it has taken more, a file may have gone in between, and both are read again. What the files say is taken apart
+ * only then: that can take longer than their writer needs for the next ones.
  */
-function look(database: RootDatabase<Buffer, string>, files: () => string[]): State {
+function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[]): State {
   for (let looks = 1; ; looks++) {
     database.resetReadTxn();
     const transaction = database.useReadTransaction();
-    const waiting = new Waiting();
     const beneath = (key: string): Uint8Array | undefined => database.get(key, { transaction });
     const from = standingOf(beneath);
-    const next = readable(() => replay(files(), from, (entry) => waiting.apply(entry, beneath)).next);
+    const files = unlessGone(read);
     database.resetReadTxn();
-    if (next !== null && nextOf(database.get(nextKey)) === from.next) return { transaction, waiting, next };
+    if (files !== null && nextOf(database.get(nextKey)) === from.next) {
+      const waiting = new Waiting();
+      const { next } = replay(files, from, (entry) => waiting.apply(entry, beneath));
+      return { transaction, waiting, next };
+    }
     transaction.done();
     if (looks === looksMax) throw new Error('it is written to faster than it can be read');
   }
 }
 
+const segmentsIn = (folder: string): SegmentFile[] => filesIn(folder).map(readSegment);
+
 /** Null if a file has gone. */
-function readable(read: () => number): number | null {
+function unlessGone<T>(read: () => T): T | null {
   try {
     return read();
   } catch (error) {
