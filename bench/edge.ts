@@ -17,6 +17,7 @@ const body = JSON.stringify({ error, request_id: headers['x-request-id'] });
 const listener = {
   exchange: (exchange: { respond(status: number, headers: Readonly<Record<string, string>>, body: string): void }): void => exchange.respond(200, headers, body),
   upgrade: (): void => {},
+  refuse: (): void => {},
 };
 const edge = await openUwsEdge(listener, limits, new WheelClock());
 process.send?.({ port: await edge.listen('127.0.0.1', 0) });

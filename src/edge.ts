@@ -20,19 +20,23 @@ export interface RequestHead {
   headers(name: string): readonly string[];
 }
 
-/** One request and its answer. Exactly one of `respond` and `stream` is called, once; after the client has gone both do nothing. */
-export interface Exchange extends RequestHead {
+/** A request that can be answered whole: once, and once the client has gone it does nothing. */
+export interface Answerable extends RequestHead {
   /** True once the client went away before the answer was complete. */
   readonly gone: boolean;
   /** Calls back when the client goes away before the answer is complete: once, at once if it already has. */
   onGone(callback: () => void): void;
+  /** Answers whole. `content-length` is set by the engine; to HEAD the head alone is sent. */
+  respond(status: number, headers: ResponseHeaders, body?: string | Uint8Array): void;
+}
+
+/** One request and its answer. Exactly one of `respond` and `stream` is called, once. */
+export interface Exchange extends Answerable {
   /**
    * The whole body, bounded by `bodyBytesMax` and `bodyMsMax`. Whatever exceeds the bound is discarded as it
    * arrives. After `too_large` and `timeout` the answer closes the connection.
    */
   body(): Promise<Body>;
-  /** Answers whole. `content-length` is set by the engine; to HEAD the head alone is sent. */
-  respond(status: number, headers: ResponseHeaders, body?: string | Uint8Array): void;
   /** Answers in pieces. The head leaves together with the first piece. */
   stream(status: number, headers: ResponseHeaders): Outlet;
 }
@@ -50,10 +54,7 @@ export interface Outlet {
 }
 
 /** A request to become a WebSocket: accepted, or answered like any other request. */
-export interface Upgrade extends RequestHead {
-  readonly gone: boolean;
-  onGone(callback: () => void): void;
-  respond(status: number, headers: ResponseHeaders, body?: string | Uint8Array): void;
+export interface Upgrade extends Answerable {
   /** Opens the socket; `protocol` is the subprotocol chosen of those that the client offered. */
   accept(listener: SocketListener, headers?: ResponseHeaders, protocol?: string): void;
 }
@@ -75,10 +76,15 @@ export interface Socket {
   readonly bufferedBytes: number;
 }
 
+/** Why a head is not to run: a header that two readers could understand differently, or too many or too long lines. */
+export type HeadFault = 'Content-Length' | 'Transfer-Encoding' | 'Host' | 'size';
+
 /** What an engine calls. A rejected promise or a throw is the house's fault and ends the connection. */
 export interface EdgeListener {
   exchange(exchange: Exchange): void;
   upgrade(upgrade: Upgrade): void;
+  /** A request that is not to run, whatever it asks for. Its answer closes the connection. */
+  refuse(request: Answerable, fault: HeadFault): void;
 }
 
 export interface EdgeBounds {

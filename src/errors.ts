@@ -41,6 +41,7 @@ export const errors = {
   voice_disabled: row('voice_disabled', 409, 'conflict', 'Voice is off on this assistant.'),
 
   unreadable_header: row('invalid_request', 400, 'invalid_request', 'The header `{field}` could not be read.'),
+  headers_too_large: row('invalid_request', 400, 'invalid_request', 'The headers are more than {limit} lines, or too long.'),
   different_keys: row('invalid_request', 400, 'invalid_request', 'The headers `Authorization` and `X-Api-Key` hold different keys.'),
   malformed_json: row('invalid_request', 400, 'invalid_request', 'The body is not valid JSON.'),
   body_too_large: row('invalid_request', 400, 'invalid_request', 'The body is larger than {limit} bytes.'),

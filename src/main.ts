@@ -23,6 +23,7 @@ import { syntheticModel } from './model/synthetic.ts';
 import type { Models } from './model.ts';
 import { openapiDocument } from './openapi.ts';
 import { openPipeline } from './pipeline.ts';
+import { openRefuser } from './pipeline/head.ts';
 import { resealCredentials } from './resealing.ts';
 import { documented } from './routes.ts';
 import { readSecrets } from './secrets.ts';
@@ -73,9 +74,7 @@ export async function serve(config: Config): Promise<void> {
     draining: false,
   };
 
-  const pipeline = openPipeline(services);
-  const upgrader = openUpgrader(services);
-  const edge = await openEdge(config, { exchange: (exchange) => pipeline(exchange), upgrade: (upgrade) => upgrader(upgrade) }, clock, log);
+  const edge = await openEdge(config, { exchange: openPipeline(services), upgrade: openUpgrader(services), refuse: openRefuser(services) }, clock, log);
   const port = await listen(edge, config, supervisor);
   void host.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;

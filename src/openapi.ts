@@ -116,7 +116,7 @@ function success(route: Route, components: Components): Json {
 /** What the pipeline itself refuses with, by what the route takes. */
 function refusals(route: Route): Set<ErrorName> {
   const names: ErrorName[] = [];
-  if (route.caller !== 'anyone') names.push('missing_api_key', 'invalid_api_key', 'unreadable_header');
+  if (route.caller !== 'anyone') names.push('missing_api_key', 'invalid_api_key', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys', 'rate_limited');
   if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
   if (route.body !== null) names.push('missing_field');
@@ -169,6 +169,7 @@ const headerSamples: Record<string, string> = { ...samples, field: 'Authorizatio
 
 /** The bounds that the sentences tell of. */
 const bounds: Partial<Record<ErrorName, number>> = {
+  headers_too_large: limits.headersCountMax,
   body_too_large: limits.bodyBytesMax,
   message_too_long: limits.messageCharactersMax,
   text_too_long: limits.speechCharactersMax,

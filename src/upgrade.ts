@@ -2,7 +2,7 @@
 import { Failure } from './errors.ts';
 import type { Upgrade } from './edge.ts';
 import { authenticate } from './pipeline/authenticate.ts';
-import { refuseUpgrade } from './pipeline/reply.ts';
+import { refuse } from './pipeline/reply.ts';
 import { socketRoutes } from './routes/sockets.ts';
 import type { Services } from './services.ts';
 
@@ -19,6 +19,6 @@ export const openUpgrader =
       if (socket.route.newWork && services.draining) throw new Failure('service_unavailable', { seconds: 5 });
       socket.open(upgrade, requestId, services);
     } catch (error) {
-      refuseUpgrade(upgrade, error, requestId, services);
+      refuse(upgrade, error, requestId, services);
     }
   };

@@ -4,14 +4,14 @@ import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { Clock } from '../clock.ts';
-import type { Edge, EdgeBounds, EdgeListener } from '../edge.ts';
+import type { Answerable, Edge, EdgeBounds, EdgeListener, HeadFault } from '../edge.ts';
 import { guarded } from './guard.ts';
 import { NodeExchange } from './node/exchange.ts';
-import { headerLines } from './node/request.ts';
+import { headerLines, NodeRefusal } from './node/request.ts';
 import type { Handshakes, NodeShared, NodeRequest } from './node/request.ts';
 import { NodeUpgrade } from './node/socket.ts';
-import { Running } from './running.ts';
-import { isHandshake, refused, valuesOf } from './screen.ts';
+import { Running, type Cuttable } from './running.ts';
+import { faultOf, isHandshake, valuesOf } from './screen.ts';
 import type { HeaderLines } from './screen.ts';
 
 /** The edge on `node:http` and `ws`; it works wherever Node does. */
@@ -23,6 +23,8 @@ class NodeEdge implements Edge {
   #listener: EdgeListener;
   #shared: NodeShared;
   #server: Server;
+  /** Connections that end with an answer under way: the parser goes on with its buffer, and what follows in it is not to run. */
+  #ending = new WeakSet<NetSocket>();
   /** Resolves when it listens no more and its last connection has ended. */
   #deafness: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
@@ -95,25 +97,30 @@ class NodeEdge implements Edge {
 
   #exchange(request: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const lines = headerLines(request);
-    if (this.#refuses(request, lines)) return;
+    if (this.#refuses(request, lines, () => new NodeRefusal(this.#shared, request, response, lines))) return;
     if (awaitsContinue) response.writeContinue();
     const exchange = new NodeExchange(this.#shared, request, response, lines);
     guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
   }
 
-  /** Ends the connection of a head that is not to run. The parser goes on with its buffer, so what follows is ignored here. */
-  #refuses(request: IncomingMessage, lines: HeaderLines): boolean {
-    if (request.socket.destroyed) return true;
-    const { httpVersion } = request;
-    const versioned = httpVersion === '1.0' || (httpVersion === '1.1' && valuesOf(lines, 'host').length > 0);
-    if (versioned && !refused(lines, this.#shared.bounds)) return false;
-    request.socket.destroy();
+  /** Whether the head is not to run: it is refused here, with the connection, or its connection ends already. */
+  #refuses({ socket, httpVersion }: IncomingMessage, lines: HeaderLines, refusal: () => Answerable & Cuttable): boolean {
+    if (socket.destroyed || this.#ending.has(socket)) return true;
+    const fault = httpVersion === '1.1' && valuesOf(lines, 'host').length === 0 ? 'Host' : faultOf(lines, this.#shared.bounds);
+    if (fault === null && (httpVersion === '1.0' || httpVersion === '1.1')) return false;
+    this.#ending.add(socket);
+    if (fault === null) socket.destroy();
+    else this.#refuse(refusal(), fault);
     return true;
+  }
+
+  #refuse(refusal: Answerable & Cuttable, fault: HeadFault): void {
+    guarded(() => this.#listener.refuse(refusal, fault), () => refusal.cut());
   }
 
   #upgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
     const lines = headerLines(request);
-    if (this.#refuses(request, lines)) return;
+    if (this.#refuses(request, lines, () => new NodeUpgrade(this.#shared, request, lines, head))) return;
     if (isHandshake(request.method ?? '', lines)) {
       const upgrade = new NodeUpgrade(this.#shared, request, lines, head);
       guarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());

@@ -1,5 +1,5 @@
 /** The first look at a request's header lines, before anything else of ours or of an engine believes them. */
-import type { EdgeBounds } from '../edge.ts';
+import type { EdgeBounds, HeadFault } from '../edge.ts';
 
 /** Header lines in order of arrival: name, value, name, value …; the names in lower case, the values as Latin-1. */
 export type HeaderLines = readonly string[];
@@ -14,12 +14,11 @@ export function valuesOf(lines: HeaderLines, name: string): string[] {
 const digits = /^[0-9]{1,15}$/;
 
 /**
- * Whether a head must end its connection without an answer: it is too large, or two readers could disagree about
- * where its body ends or whom it is for (contract 12, "Framing"). The request behind such a body must never run, so there is no
- * answer that would keep the connection alive for it.
+ * Why a head must not run, or null: it is too large, or two readers could disagree about where its body ends or whom it is for
+ * (contract 12, "Framing"). What comes behind such a body must never run either, so the answer ends the connection.
  */
-export function refused(lines: HeaderLines, bounds: EdgeBounds): boolean {
-  if (lines.length > 2 * bounds.headersCountMax) return true;
+export function faultOf(lines: HeaderLines, bounds: EdgeBounds): HeadFault | null {
+  if (lines.length > 2 * bounds.headersCountMax) return 'size';
   let bytes = 0;
   let lengths = 0;
   let encodings = 0;
@@ -31,13 +30,15 @@ export function refused(lines: HeaderLines, bounds: EdgeBounds): boolean {
     bytes += name.length + value.length + 4;
     if (name === 'content-length') {
       lengths++;
-      if (!digits.test(value)) return true;
+      if (!digits.test(value)) return 'Content-Length';
     } else if (name === 'transfer-encoding') {
       encodings++;
-      if (value !== 'chunked') return true;
+      if (value !== 'chunked') return 'Transfer-Encoding';
     } else if (name === 'host') hosts++;
   }
-  return bytes > bounds.headerBytesMax || lengths + encodings > 1 || hosts > 1;
+  if (bytes > bounds.headerBytesMax) return 'size';
+  if (lengths + encodings > 1) return encodings > 0 ? 'Transfer-Encoding' : 'Content-Length';
+  return hosts > 1 ? 'Host' : null;
 }
 
 /** The body's length as the head declares it: 0 for none, null for a chunked body. For heads that were not refused. */

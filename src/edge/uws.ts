@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import type { Clock } from '../clock.ts';
-import type { Edge, EdgeBounds, EdgeListener } from '../edge.ts';
+import { atTurnEnd, type Clock } from '../clock.ts';
+import type { Edge, EdgeBounds, EdgeListener, HeadFault } from '../edge.ts';
 import { guarded } from './guard.ts';
 import { Running } from './running.ts';
-import { declaredLength, isHandshake, refused } from './screen.ts';
+import { declaredLength, faultOf, isHandshake } from './screen.ts';
 import { UwsExchange } from './uws/exchange.ts';
-import { headerLines } from './uws/request.ts';
+import { headerLines, UwsRefusal } from './uws/request.ts';
 import { socketBehavior, UwsUpgrade } from './uws/socket.ts';
 
 type Engine = typeof import('uWebSockets.js');
@@ -71,7 +71,8 @@ class UwsEdge implements Edge {
       ...socketBehavior(bounds),
       upgrade: (response, request, context) => {
         const lines = headerLines(request);
-        if (refused(lines, bounds)) response.close();
+        const fault = faultOf(lines, bounds);
+        if (fault !== null) this.#refuse(response, request, lines, fault);
         else if (isHandshake('GET', lines)) {
           const upgrade = new UwsUpgrade(this.#shared, response, request, lines, context);
           guarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());
@@ -80,8 +81,8 @@ class UwsEdge implements Edge {
     });
     this.#app.any('/*', (response, request) => {
       const lines = headerLines(request);
-      // Closing here and now is the only thing that keeps the engine from running what follows in its buffer.
-      if (refused(lines, bounds)) response.close();
+      const fault = faultOf(lines, bounds);
+      if (fault !== null) this.#refuse(response, request, lines, fault);
       else this.#exchange(response, request, lines);
     });
   }
@@ -112,6 +113,17 @@ class UwsEdge implements Edge {
     // An answer given within the engine's own call leaves when that call returns, which no promise waits for.
     await new Promise<void>((resolve) => this.#shared.clock.after(0, resolve));
     this.#app.close();
+  }
+
+  /**
+   * Answered only once the engine is through with its buffer: until then a request that follows comes before its turn, which
+   * ends the connection, while one behind an answer would run.
+   */
+  #refuse(response: HttpResponse, request: HttpRequest, lines: readonly string[], fault: HeadFault): void {
+    const refusal = new UwsRefusal(this.#shared, response, request, lines);
+    atTurnEnd(() => {
+      if (!refusal.gone) guarded(() => this.#listener.refuse(refusal, fault), () => refusal.cut());
+    });
   }
 
   #exchange(response: HttpResponse, request: HttpRequest, lines: readonly string[]): void {

@@ -1,6 +1,6 @@
 /** The end of a request's way: its headers, its failure body, its log line, its place in the metrics. */
 import { Failure, failureText, type Refusal } from '../errors.ts';
-import type { Exchange, Outlet, RequestHead, ResponseHeaders, Upgrade } from '../edge.ts';
+import type { Answerable, Exchange, Outlet, ResponseHeaders } from '../edge.ts';
 import { jsonType, type Caller, type Reply, type Route } from '../request.ts';
 import type { Services } from '../services.ts';
 import { StoreUnavailable, type Taken } from '../store.ts';
@@ -40,12 +40,12 @@ function failureOf(error: unknown): Failure {
   return new Failure('api_error', { cause: error });
 }
 
-/** Answers a request to become a WebSocket with the failure. */
-export function refuseUpgrade(upgrade: Upgrade, error: unknown, requestId: string, services: Services): void {
+/** Answers with the failure what never comes to a route: a request to become a WebSocket, or a head that is not to run. */
+export function refuse(request: Answerable, error: unknown, requestId: string, services: Services): void {
   const course = { requestId, startedAt: services.clock.monotonic(), route: null, caller: null, rate: null };
   const { status, headers, text } = whole(failed(error, course, services), course);
-  upgrade.respond(status, headers, text);
-  record(upgrade, status, course, services);
+  request.respond(status, headers, text);
+  record(request, status, course, services);
 }
 
 export function send(exchange: Exchange, reply: Reply, course: Course, services: Services): void {
@@ -103,7 +103,7 @@ function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, 
   });
 }
 
-function record(exchange: RequestHead & { readonly gone: boolean }, status: number, course: Course, services: Services): void {
+function record(exchange: Answerable, status: number, course: Course, services: Services): void {
   const { route, caller } = course;
   services.metrics.requests.inc(route?.path ?? 'unknown', status);
   services.log.info({

@@ -132,6 +132,7 @@ const cases: Record<ErrorName, Case | string> = {
     refusal: unrated(unreadableHeader('Authorization')),
     ask: ({ house }) => house.ask('/assistants', { key: null, headers: { authorization: 'Basic eDp5' } }),
   },
+  headers_too_large: 'uWebSockets.js answers it itself; heads.test.ts covers it on the other edge',
   different_keys: { refusal: refusals.differentKeys, ask: ({ house }) => house.ask('/assistants', { headers: { 'x-api-key': 'another' } }) },
   malformed_json: { refusal: refusals.malformedJson, ask: ({ house }) => house.ask('/sessions', { body: '{"assistant_id":' }) },
   body_too_large: { refusal: refusals.tooLarge, ask: ({ house }) => house.ask('/sessions', { body: `"${'x'.repeat(256 * 1024)}"` }) },

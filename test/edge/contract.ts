@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { Exchange, Outlet } from '../../src/edge.ts';
 import { WheelClock } from '../../src/clock.ts';
 import { bodies } from './bodies.ts';
-import { ask, bounds, gate, RawClient, serve } from './harness.ts';
+import { ask, bounds, deaf, gate, RawClient, serve } from './harness.ts';
 import type { OpenEdge } from './harness.ts';
 import { slowReaders } from './slow-readers.ts';
 import { streams } from './streams.ts';
@@ -200,15 +200,15 @@ async function closing(t: Test, open: OpenEdge): Promise<void> {
   await t.test('a port in use is an error that says so', async (t) => {
     const { port } = await serve(t, open, {});
     const clock = new WheelClock();
-    const second = await open({ exchange: () => {}, upgrade: () => {} }, bounds, clock);
+    const second = await open(deaf, bounds, clock);
     await t.rejects(second.listen('127.0.0.1', port), { code: 'EADDRINUSE' });
     await t.rejects(second.listen('203.0.113.1', 0), { code: 'EADDRNOTAVAIL' });
     await second.close(0);
     clock.stop();
     const freed = await serve(t, open, {});
     await freed.edge.close(0);
-    const third = await open({ exchange: () => {}, upgrade: () => {} }, bounds, clock);
-    const fourth = await open({ exchange: () => {}, upgrade: () => {} }, bounds, clock);
+    const third = await open(deaf, bounds, clock);
+    const fourth = await open(deaf, bounds, clock);
     t.equal(await third.listen('127.0.0.1', freed.port), freed.port, 'a port of our choice');
     await t.rejects(fourth.listen('127.0.0.1', freed.port), { code: 'EADDRINUSE' }, 'is not shared');
     await Promise.all([third.close(0), fourth.close(0)]);

@@ -18,6 +18,9 @@ export const bounds: EdgeBounds = {
   slowReaderBytesMax: 256 * 1024,
 };
 
+/** One that answers nothing. */
+export const deaf: EdgeListener = { exchange: () => {}, upgrade: () => {}, refuse: () => {} };
+
 export interface Served {
   port: number;
   edge: Edge;
@@ -31,7 +34,7 @@ interface Teardown {
 export async function serve(
   t: Teardown,
   open: OpenEdge,
-  listener: { exchange?: (exchange: Exchange) => unknown; upgrade?: (upgrade: Upgrade) => unknown },
+  listener: { exchange?: (exchange: Exchange) => unknown; upgrade?: (upgrade: Upgrade) => unknown; refuse?: EdgeListener['refuse'] },
   changed: Partial<EdgeBounds> = {},
 ): Promise<Served> {
   const clock = new WheelClock();
@@ -39,7 +42,7 @@ export async function serve(
     throw new Error('not expected here');
   };
   const edge = await open(
-    { exchange: unexpected, upgrade: unexpected, ...listener } as EdgeListener,
+    { exchange: unexpected, upgrade: unexpected, refuse: unexpected, ...listener } as EdgeListener,
     { ...bounds, ...changed },
     clock,
   );

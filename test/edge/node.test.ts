@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import type { Clock } from '../../src/clock.ts';
 import { openNodeEdge } from '../../src/edge/node.ts';
 import type { Outlet } from '../../src/edge.ts';
-import { bounds, gate, RawClient, serve } from './harness.ts';
+import { bounds, deaf, gate, RawClient, serve } from './harness.ts';
 
 /** A clock that stands still until told; `set` is emitted for each timer that is set. */
 class StillClock extends EventEmitter implements Clock {
@@ -31,7 +31,7 @@ t.test('a socket of the node engine that does not answer pings is cut', async (t
   const code = gate<number>();
   const edge = await openNodeEdge(
     {
-      exchange: () => {},
+      ...deaf,
       upgrade: (upgrade) => upgrade.accept({ opened: () => {}, message: () => {}, closed: code.open }),
     },
     bounds,

@@ -33,12 +33,13 @@ for (const [name, open] of [['node', openNodeEdge], ['uws', openUwsEdge]] as con
     await t.test('unreadable heads', async (t) => {
       for (const [label, text] of Object.entries(unreadable)) await t.test(label, (t) => refuse(t, label, text));
     });
+    await t.test('refused ones', (t) => refused(t, port, ran));
     await t.test('readable ones', (t) => readable(t, port, ran));
     await t.test('pieces and halves', (t) => pieces(t, port, ran));
   });
 }
 
-/** An edge that answers with the body and notes the paths that ran. */
+/** An edge that answers with the body and notes the paths that ran. Of heads that are not to run it tells the fault. */
 async function record(t: Test, open: OpenEdge): Promise<{ port: number; ran: string[] }> {
   const ran: string[] = [];
   const { port } = await serve(t, open, {
@@ -51,6 +52,7 @@ async function record(t: Test, open: OpenEdge): Promise<{ port: number; ran: str
       ran.push(upgrade.path);
       upgrade.respond(404, {});
     },
+    refuse: (request, fault) => request.respond(400, {}, `${request.method} ${request.path} ${fault};`),
   });
   return { port, ran };
 }
@@ -61,6 +63,46 @@ async function healthy(t: Test, port: number): Promise<void> {
   await client.until(/healthy=;$/);
   client.destroy();
   t.match(client.text, /^HTTP\/1.1 200/);
+}
+
+/** The answer to a head that is not to run is the connection's last, and what comes behind it runs neither before nor after it. */
+async function refused(t: Test, port: number, ran: string[]): Promise<void> {
+  const socket = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
+  const heads: readonly [text: string, fault: string][] = [
+    [post('Transfer-Encoding: gzip, chunked', '0\r\n\r\n'), 'POST /outer Transfer-Encoding'],
+    [post('Transfer-Encoding: gzip, chunked', ''), 'POST /outer Transfer-Encoding'],
+    ['GET /outer HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 'GET /outer Host'],
+    ['HEAD /outer HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', ''],
+    [`GET /outer HTTP/1.1\r\nHost: x\r\nHost: y\r\n${socket}\r\n`, 'GET /outer Host'],
+  ];
+  for (const [text, fault] of heads) {
+    for (const behind of ['', smuggled]) {
+      const client = new RawClient(port);
+      await client.send(text + behind);
+      await client.closed;
+      // Over what follows a parser may end the connection by itself.
+      if (behind === '') {
+        t.match(client.text, /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i);
+        t.ok(client.text.endsWith(fault === '' ? '\r\n\r\n' : `\r\n\r\n${fault};`), client.text);
+      } else t.match(client.text, /^(HTTP\/1\.1 400 |$)/);
+      t.same(ran.splice(0), [], 'nothing ran');
+    }
+    await t.test(`nothing comes later: ${fault}`, async (t) => {
+      const client = new RawClient(port);
+      await client.send(text);
+      await client.until(/^HTTP/);
+      client.socket.write(smuggled);
+      await client.closed;
+      t.same(ran.splice(0), []);
+    });
+  }
+  await t.test('behind one that is still answered', async (t) => {
+    const client = new RawClient(port);
+    await client.send(`${post('Content-Length: 3', 'abc')}${heads[2]![0]}${smuggled}`);
+    await client.closed;
+    t.notOk(ran.splice(0).includes('/smuggled'));
+    t.notMatch(client.text, /smuggled/);
+  });
 }
 
 async function readable(t: Test, port: number, ran: string[]): Promise<void> {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { WheelClock } from '../../src/clock.ts';
 import { probePort } from '../../src/supervisor/port.ts';
-import { ask, bounds } from './harness.ts';
+import { ask, bounds, deaf } from './harness.ts';
 import type { OpenEdge } from './harness.ts';
 
 /** What every engine must do with a port that several processes share. */
@@ -18,7 +18,7 @@ export async function sharingContract(t: Test, open: OpenEdge, engine: 'uws' | '
     for (let i = 0; i < 10; i++) t.ok(both.has((await ask(port)).text));
 
     const clock = new WheelClock();
-    const stranger = await open({ exchange: () => {}, upgrade: () => {} }, bounds, clock);
+    const stranger = await open(deaf, bounds, clock);
     await t.rejects(stranger.listen('127.0.0.1', port), { code: 'EADDRINUSE' }, 'it is not shared with who does not ask for it');
     await stranger.close(0);
     clock.stop();

@@ -1,13 +1,13 @@
 import t from 'tap';
 import { WheelClock } from '../../src/clock.ts';
 import { openUwsEdge } from '../../src/edge/uws.ts';
-import { bounds } from './harness.ts';
+import { bounds, deaf } from './harness.ts';
 
 t.test('where the native part does not load, the reason is told', async (t) => {
   // A Node version that there is no binary for.
   Object.defineProperty(process.versions, 'modules', { value: '1' });
   const clock = new WheelClock();
-  await t.rejects(openUwsEdge({ exchange: () => {}, upgrade: () => {} }, bounds, clock), {
+  await t.rejects(openUwsEdge(deaf, bounds, clock), {
     message: `uWebSockets.js does not load on ${process.platform} ${process.arch} with Node ${process.version}.`,
   });
   clock.stop();

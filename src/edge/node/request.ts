@@ -144,3 +144,10 @@ export class NodeRequest implements RequestHead, Cuttable {
     else if (this.shared.running.draining) this.socket.end();
   }
 }
+
+/** A request that is not to run. */
+export class NodeRefusal extends NodeRequest {
+  protected override get closes(): boolean {
+    return true;
+  }
+}
