@@ -59,7 +59,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset, required with Redis'),
   setting('PARLEY_SECRET_PREVIOUS', '--secret-previous', 'string', '', 'the secret before, while it is changed: what it encrypted still opens, and is encrypted anew at the start'),
   setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API; generated into the data folder if unset, required with Redis"),
-  setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws where it loads, else node'),
+  setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws (HTTP/1.1 alone, so no ApacheBench) where it loads, else node'),
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed'),
   setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses'),
   setting('PARLEY_DURABILITY', '--durability', 'committed|flushed|replicated', 'committed', 'what a step waits for: survives the process (committed), a power cut (flushed, lmdb) or a primary (replicated, Redis)'),
