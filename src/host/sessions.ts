@@ -172,27 +172,31 @@ export class Sessions {
 
   /** Ends the session, and with it the turn in flight; answers once that turn is sealed, or the store would not have it. */
   async end(actor: SessionActor): Promise<void> {
-    await this.#stopped(actor, await this.tell(actor, (at) => ({ type: 'end', at })));
+    await this.tell(actor, (at) => ({ type: 'end', at }));
+    await this.#stopped(actor, actor.context.activeTurnId);
     await actor.runner?.settled;
   }
 
   /** Aborts the turn if it is the one in flight; answers once it is sealed, by whichever process. */
   async abort(actor: SessionActor, turnId: string): Promise<void> {
     const { runner } = actor;
-    await this.#stopped(actor, await this.tell(actor, (at) => ({ type: 'abort', at, turnId })));
+    await this.tell(actor, (at) => ({ type: 'abort', at, turnId }));
+    if (actor.context.activeTurnId === turnId) await this.#stopped(actor, turnId);
     const sealed = runner?.turnId === turnId ? await runner.settled : actor.context.activeTurnId !== turnId;
     if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
   }
 
-  /** Waits for a turn among the outcomes that another process was asked to stop; if that one has died, until its lease, cut by that, has run out, and seals it. */
-  async #stopped(actor: SessionActor, outcomes: readonly SessionOutcome[]): Promise<void> {
-    const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
-    if (!this.#shared || stop === undefined || actor.runner?.turnId === stop.turnId) return;
+  /**
+   * Waits for a turn that another process runs and was asked to stop, whoever asked; if that one has died, until its lease, cut
+   * by that, has run out, and seals it.
+   */
+  async #stopped(actor: SessionActor, turnId: string | null): Promise<void> {
+    if (!this.#shared || turnId === null || actor.runner?.turnId === turnId) return;
     const { workspaceId, id: sessionId } = actor.record;
     for (const withinMs of [limits.stopMs + limits.foreignPollMs, limits.foreignStopMs]) {
-      await this.options.foreign.stopped({ workspaceId, sessionId, turnId: stop.turnId }, withinMs);
+      await this.options.foreign.stopped({ workspaceId, sessionId, turnId }, withinMs);
       await this.#refreshed(actor);
-      if (actor.context.activeTurnId !== stop.turnId) return;
+      if (actor.context.activeTurnId !== turnId) return;
     }
   }
 

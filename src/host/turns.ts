@@ -112,7 +112,11 @@ export class Turns {
     const outcomes = actor.machine.send({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
     if (!(await this.#sessions.settle(actor, outcomes, at))) return null;
     const refusal = refusalOf(outcomes);
-    if (refusal !== null) throw new Failure(refusal);
+    if (refusal !== null) {
+      // The turn in progress may be the one that was remembered under the key, withdrawn between the looks at both.
+      if (wanted.remember !== null && refusal === 'turn_in_progress' && (await this.#movedElsewhere(actor))) return null;
+      throw new Failure(refusal);
+    }
 
     const before = actor.record;
     let history: readonly Message[];
@@ -124,6 +128,7 @@ export class Turns {
       if (!(await this.#workspaces.acquired(workspace))) throw workspaceFull();
     } catch (error) {
       actor.machine.restore(before.machine);
+      if (isFull(error) && (await this.#movedElsewhere(actor))) return null;
       throw error;
     }
     const turn: Turn = {
@@ -145,6 +150,17 @@ export class Turns {
       return null;
     }
     return this.#run({ actor, before, turn: begun.turn, fence: begun.fence, history, said: begun.userMessage, begunAt }, wanted);
+  }
+
+  /**
+   * Whether another process has moved the session since it was looked at; what that means is then decided anew. A turn that it began
+   * meanwhile makes this one a conflict, even where it took the workspace's last slot (contract 3).
+   */
+  async #movedElsewhere(actor: SessionActor): Promise<boolean> {
+    if (this.#options.store.leaseMs === null) return false;
+    const { version, mark } = actor.basis;
+    await this.#sessions.reload(actor);
+    return actor.version !== version || actor.record.mark !== mark;
   }
 
   async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
@@ -306,6 +322,8 @@ export class Turns {
 const noTail = { position: 0, text: '' };
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });
+
+const isFull = (error: unknown): boolean => error instanceof Failure && error.code === 'rate_limited';
 
 const message = (id: string, turn: Turn, role: Message['role'], content: string): Message => ({
   id,
