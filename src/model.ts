@@ -44,7 +44,7 @@ export type ModelFailure =
 export interface ModelSink {
   /** A piece of the answer, never empty; a surrogate pair may be split between two pieces. */
   text(piece: string): void;
-  /** Token counts, where the provider gives them; null where it does not. Called before `end`, if at all. */
+  /** Token counts so far, where the provider gives them: any number of times, of which the last counts. */
   usage(usage: ModelUsage): void;
   end(): void;
   failed(reason: ModelFailure): void;

@@ -1,7 +1,7 @@
 /** The conversation API (contract 6 and 7) for one session's talk: patient requests and turns whose stream survives a cut. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Clock } from '../clock.ts';
-import { errors } from '../errors.ts';
+import { errors, type Retry } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { ApiFailure, CommandFailure, ConnectionFailure } from './failure.ts';
 import { exchange, send, type Answer, type Call } from './http.ts';
@@ -158,7 +158,7 @@ export class Conversation {
       } catch (error) {
         if (error instanceof ApiFailure && error.status === 429 && waits++ < limits.commandWaitsMax) {
           await this.#wait(Math.max(1, error.retryAfterSeconds ?? 1), error, call.signal);
-        } else if (attempts < attemptsMax && repeatable(call.method, error)) {
+        } else if (attempts < Math.min(attemptsMax, attemptsFor(error)) && repeatable(call, error)) {
           await this.#backOff(attempts++, error as Error, call.signal);
         } else {
           throw error;
@@ -204,13 +204,18 @@ export class Conversation {
 
 const turnPath = (sessionId: string, turnId: string): string => `/sessions/${encodeURIComponent(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 
-/** A POST is sent again only if it never arrived: a second one would do its work twice. */
-function repeatable(method: string, error: unknown): boolean {
-  if (error instanceof ConnectionFailure) return !error.sent || method === 'GET';
-  if (!(error instanceof ApiFailure) || method !== 'GET') return false;
-  const row = Object.values(errors).find((one) => one.code === error.code && one.status === error.status);
-  return row?.retry === 'backoff' || row?.retry === 'backoff_thrice';
+/** What begins a session or a turn is sent again only if it never arrived: a second one would do its work twice. Nothing else would. */
+function repeatable({ method, url }: Call, error: unknown): boolean {
+  const once = method === 'POST' && /\/(?:sessions|chat)$/.test(url);
+  if (error instanceof ConnectionFailure) return !error.sent || !once;
+  return error instanceof ApiFailure && !once && retryOf(error).startsWith('backoff');
 }
+
+/** How often a request is sent at most that fails so. */
+const attemptsFor = (error: unknown): number => (error instanceof ApiFailure && retryOf(error) === 'backoff_thrice' ? limits.commandAttemptsMax : Infinity);
+
+/** As the error table has it; what it does not have is left at that. */
+const retryOf = ({ code, status }: ApiFailure): Retry => Object.values(errors).find((row) => row.code === code && row.status === status)?.retry ?? 'never';
 
 function streamEvent({ event = 'message', id, data }: EventSourceMessage): StreamEvent {
   try {

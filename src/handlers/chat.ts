@@ -32,7 +32,7 @@ export async function chat(request: Request<KeyCaller, unknown, { message: strin
 
   const { runner } = started;
   await begun({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log });
-  metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
+  if (runner.log.stored > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
   return streamReply(runner, null, services);
 }
 
@@ -54,6 +54,7 @@ async function begun({ runner, log }: FoundTurn): Promise<void> {
   else {
     const { kind } = await runner.begun;
     if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
+    if (kind === 'late') throw new Failure('api_error');
     if (kind === 'unavailable') throw new Failure('service_unavailable');
   }
   if (log.stored === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');

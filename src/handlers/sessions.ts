@@ -5,18 +5,18 @@ import type { Services } from '../services.ts';
 import type { Session, SessionFilter, VisitorField } from '../store.ts';
 import { sessionView } from '../views.ts';
 import type { CreateSessionBody } from '../wire.ts';
-import { listedAssistants, reachAssistant, reachSession, retainedSince } from './common.ts';
+import { listedAssistants, mayUse, reachAssistant, reachSession, retainedSince } from './common.ts';
 import { idempotencyOf } from './idempotency.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function createSession(request: Request<KeyCaller, unknown, CreateSessionBody>): Promise<Reply> {
   const { caller, body, services } = request;
   const remember = idempotencyOf(request, '/sessions');
-  // Another body under the key is a fault of its fields, so it comes before what the body names.
+  // Another body under the key is a fault of its fields, so it comes before what the body names. And what was made is there, whatever became of the assistant.
   const earlier = remember && (await services.host.sessions.remembered(caller.workspaceId, remember));
+  if (earlier && mayUse(caller, earlier.assistantId)) return created(earlier, services.clock.now(), true);
   const assistant = await reachAssistant(caller, body.assistant_id, services);
   const visitor = visitorOf(body.visitor ?? {}, assistant.visitorFields);
-  if (earlier) return created(earlier, services.clock.now(), true);
 
   const actor = await services.host.assistants.of(caller.workspaceId, assistant.id);
   const refusal = actor === null ? 'assistant_not_found' : services.host.assistants.refusal(actor);

@@ -2,7 +2,7 @@
 import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { estimateInputTokens, estimateTokens, type ModelFailure } from '../model.ts';
+import { estimateInputTokens, estimateTokens, type ModelFailure, type ModelUsage } from '../model.ts';
 import { StoreUnavailable, type Appended, type Basis, type BegunTurn, type Fence, type Finished, type Message, type Remembered, type Session, type Turn, type Versioned } from '../store.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner, type TurnOutcome } from '../turn/runner.ts';
@@ -214,7 +214,7 @@ export class Turns {
       {
         append: (position, text) => (lease === null ? store.appendOutput({ ...place, fence, position, text }).then(heard) : lease.append(position, text)),
         finish: (outcome, tail, usage, length) => {
-          const counted = usage ?? { inputTokens: estimateInputTokens(conversation), outputTokens: estimateTokens(length) };
+          const counted = tokensOf(outcome, usage, conversation, length);
           return this.#finish(actor, { ...turn, ...outcome, ...counted }, fence, tail).then((answer) => {
             if (answer === 'fenced') return answer;
             const { session, message } = answer;
@@ -316,6 +316,12 @@ export class Turns {
       throw new StoreUnavailable('a session would not hold still');
     });
   }
+}
+
+/** As the provider counted. Of a turn that was cut it had perhaps not counted all that it said, so there the estimate stands in where that is more. */
+function tokensOf({ status }: TurnOutcome, usage: ModelUsage | null, conversation: readonly Message[], length: number): ModelUsage {
+  if (usage === null) return { inputTokens: estimateInputTokens(conversation), outputTokens: estimateTokens(length) };
+  return status === 'completed' ? usage : { ...usage, outputTokens: Math.max(usage.outputTokens, estimateTokens(length)) };
 }
 
 /** Fits whatever is stored. */

@@ -32,7 +32,6 @@ class Answer implements ProviderListener, ModelCall, Teller {
   #attempt = -1;
   #stream: StreamReader | null = null;
   #whole = '';
-  #usage: ModelUsage | null = null;
   #settled = false;
   #complete = false;
 
@@ -51,7 +50,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
   }
 
   usage(usage: ModelUsage): void {
-    this.#usage = usage;
+    if (!this.#settled) this.#sink.usage(usage);
   }
 
   complete(): void {
@@ -62,7 +61,6 @@ class Answer implements ProviderListener, ModelCall, Teller {
     if (this.#settled) return;
     this.#settled = true;
     this.#call?.release();
-    if (this.#usage !== null) this.#sink.usage(this.#usage);
     this.#sink.end();
   }
 

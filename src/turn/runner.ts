@@ -21,6 +21,7 @@ const outcomes = {
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   provider: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' },
+  late: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
   ours: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
 } as const satisfies Record<string, TurnOutcome>;
 
@@ -40,14 +41,14 @@ export interface TurnEffects {
   over(status: TurnOutcome['status'] | 'withdrawn'): void;
 }
 
-/** Why a turn is stopped. `ours`: its time limit, a drain or a fault of our own; the client hears `api_error`. */
-export type Stop = 'aborted' | 'expired' | 'ours';
+/** Why a turn is stopped. `late`: its time limit; `ours`: a drain or a fault of our own. Of both the client hears `api_error`. */
+export type Stop = 'aborted' | 'expired' | 'late' | 'ours';
 
 /**
  * What a waiting request hears: its turn began (text is stored, or the turn is sealed), it failed before its first
- * output, or we could not serve it.
+ * output, it ran out of its time before that, or we could not serve it.
  */
-export type Begun = { kind: 'begun' } | { kind: 'withdrawn' } | { kind: 'unavailable' };
+export type Begun = { kind: 'begun' } | { kind: 'withdrawn' } | { kind: 'late' } | { kind: 'unavailable' };
 
 const sealRetryMs = 1000;
 
@@ -88,7 +89,7 @@ export class TurnRunner {
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
     this.over = new Promise((resolve) => (this.#announceOver = resolve));
     this.settled = new Promise((resolve) => (this.#announceSettled = resolve));
-    this.#timer = clock.after(turnMsMax, () => void this.stop('ours'));
+    this.#timer = clock.after(turnMsMax, () => void this.stop('late'));
   }
 
   /** Calls the model. */
@@ -112,7 +113,7 @@ export class TurnRunner {
     if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return this.settled;
     this.#call?.cancel();
     // Before the first output a failure is a status, so the turn leaves nothing behind.
-    if (reason === 'ours' && this.#phase === 'waiting') this.#withdraw('unavailable');
+    if (this.#phase === 'waiting' && (reason === 'ours' || reason === 'late')) this.#withdraw(reason === 'late' ? 'late' : 'unavailable');
     else this.#seal(outcomes[reason]);
     return this.settled;
   }
@@ -244,7 +245,7 @@ export class TurnRunner {
     }
   }
 
-  #withdraw(kind: 'withdrawn' | 'unavailable' = 'withdrawn'): void {
+  #withdraw(kind: 'withdrawn' | 'late' | 'unavailable' = 'withdrawn'): void {
     this.#phase = 'sealing';
     this.#timer.cancel();
     this.#effects.withdraw().then(

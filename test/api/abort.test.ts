@@ -27,6 +27,7 @@ for (const edge of edges) {
         { event: 'turn.aborted', id: '0', data: { turn_id: turnId, message_id: answer.json.message_id, stop_reason: 'aborted' } },
       ]);
       t.match(await transcriptOf(house, id), [{ role: 'user' }, { content: '', status: 'partial', stop_reason: 'aborted' }]);
+      t.match((await house.ask('/metrics', { key: null })).text, /^parley_first_output_seconds_count 0$/m, 'no output is no first output');
       t.match(await sessionOf(house, id), { status: 'open', active_turn_id: null });
     });
 

@@ -4,7 +4,7 @@ import { LLMock } from '@copilotkit/aimock';
 import t, { type Test } from 'tap';
 import { data, delta, eventStream, type Provider } from '../model/provider.ts';
 import { openHouse, textOf, type Answer, type House, type StreamEvent } from './house.ts';
-import { answered, answering, begin, credentialOf, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
+import { abort, answered, answering, begin, credentialOf, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 const canary = 'CANARY-text-of-the-provider';
 const unavailable = { code: 'assistant_unavailable', message: 'The assistant cannot answer at the moment.' };
@@ -16,6 +16,7 @@ t.test('providers', async (t) => {
   await t.test('every way to fail is told alike, in both dialects', (t) => everyWay(t, house));
   await t.test('a credential that is gone', (t) => withoutCredential(t, house));
   await t.test("a turn's own time limit", (t) => timeLimit(t, house));
+  await t.test('what a provider has counted counts for a turn that was cut, too', (t) => counted(t, house));
   await t.test('a provider that says nothing has answered', (t) => silent(t, house));
   await t.test('the request to the provider is closed with the turn', (t) => closed(t, house));
   t.notMatch(house.stdout() + house.stderr(), /canary/i, 'nothing of a provider is in the log');
@@ -135,8 +136,28 @@ async function timeLimit(t: Test, house: House): Promise<void> {
   t.same(events.at(-1)!.data, { code: 'api_error', message: 'Something went wrong on our side.' });
   t.match(await transcriptOf(house, id), [{}, { content: 'word ', status: 'partial', stop_reason: 'error', error_code: 'api_error' }]);
   const slow = await house.session((await synthetic(house, 'tokens=5,first_ms=600000')).id);
-  refused(t, await sayInVain(house, slow.id), 503, 'api_error');
+  refused(t, await sayInVain(house, slow.id), 500, 'api_error');
   t.equal((await transcriptOf(house, slow.id)).length, 0);
+}
+
+async function counted(t: Test, house: House): Promise<void> {
+  const usage = data({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 1 } });
+  const begun = 'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":100,"output_tokens":1}}}\n\n';
+  const said = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"So far so good"}}\n\n';
+  const answers = { openai: usage + delta('So far so good'), anthropic: begun + said };
+  for (const kind of ['openai', 'anthropic'] as const) {
+    for (const end of ['an abort', 'an error']) {
+      const { assistant } = await onProvider(t, house, (response) => {
+        response.writeHead(200, eventStream).write(answers[kind]);
+        if (end === 'an error') response.write('event: error\ndata: {"type":"error"}\n\n');
+      }, { kind });
+      const { id, stream } = await begin(house, assistant.id);
+      if (end === 'an abort') await abort(house, id, stream.turnId);
+      await stream.rest();
+      const { totals } = (await house.ask(`/usage?assistant_id=${assistant.id}`)).json;
+      t.match(totals, { turns: 1, input_tokens: 100, output_tokens: 4 }, `${kind}, ${end}: of what it had not counted yet the estimate stands in`);
+    }
+  }
 }
 
 async function silent(t: Test, house: House): Promise<void> {
