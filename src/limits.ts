@@ -3,6 +3,7 @@ export const limits = {
   // Requests
   bodyBytesMax: 256 * 1024, // contract 2
   bodyMsMax: 30_000,
+  bodyPauseMs: 4_000, // of waiting for more of it, less than half of what uWebSockets.js itself allows
   bodyLingerMs: 2_000,
   fieldCharactersShown: 128, // of a client's own name for a field, in a message
   headerBytesMax: 16 * 1024,

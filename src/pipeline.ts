@@ -4,7 +4,7 @@ import type { Exchange } from './edge.ts';
 import { authenticate } from './pipeline/authenticate.ts';
 import { checkUnwanted, readBody } from './pipeline/body.ts';
 import { idempotencyKeyOf } from './pipeline/idempotency-key.ts';
-import { failed, refusal, send, type Course } from './pipeline/reply.ts';
+import { begunCourse, failed, refusal, send, type Course } from './pipeline/reply.ts';
 import { promptly } from './promptly.ts';
 import type { KeyCaller, Reply, Request, Route } from './request.ts';
 import { find } from './routes.ts';
@@ -18,13 +18,7 @@ export type Pipeline = (exchange: Exchange) => Promise<void> | void;
 
 export function openPipeline(services: Services): Pipeline {
   return (exchange) => {
-    const course: Course = {
-      requestId: services.ids.make('req'),
-      startedAt: services.clock.monotonic(),
-      route: null,
-      caller: null,
-      rate: null,
-    };
+    const course = begunCourse(services);
     const refuse = (error: unknown): void => send(exchange, failed(error, course, services), course, services);
     let reply: Reply | Promise<Reply>;
     try {

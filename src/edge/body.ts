@@ -9,6 +9,7 @@ const nothing = new Uint8Array(0);
 export class BodyReader {
   #bounds: EdgeBounds;
   #clock: Clock;
+  #waits: () => void;
   #pieces: Uint8Array[] = [];
   #size = 0;
   #overflown: boolean;
@@ -17,10 +18,11 @@ export class BodyReader {
   #resolve: ((body: Body) => void) | null = null;
   #timer: Timer | null = null;
 
-  /** `declared` is the length that the head announces, null for a chunked body. */
-  constructor(bounds: EdgeBounds, clock: Clock, declared: number | null) {
+  /** `declared` is the length that the head announces, null for a chunked body; `waits` is called every few seconds of waiting for it. */
+  constructor(bounds: EdgeBounds, clock: Clock, declared: number | null, waits: () => void = () => {}) {
     this.#bounds = bounds;
     this.#clock = clock;
+    this.#waits = waits;
     this.#overflown = declared !== null && declared > bounds.bodyBytesMax;
     if (declared === 0) this.finish();
   }
@@ -77,8 +79,17 @@ export class BodyReader {
       if (this.#outcome !== null) return resolve(this.#outcome);
       this.#resolve = resolve;
       if (this.#overflown) this.#linger();
-      else this.#timer = this.#clock.after(this.#bounds.bodyMsMax, () => this.#settle({ kind: 'timeout' }));
+      else this.#wait(this.#bounds.bodyMsMax);
     }));
+  }
+
+  #wait(leftMs: number): void {
+    const pauseMs = Math.min(leftMs, limits.bodyPauseMs);
+    this.#timer = this.#clock.after(pauseMs, () => {
+      if (leftMs <= pauseMs) return this.#settle({ kind: 'timeout' });
+      this.#waits();
+      this.#wait(leftMs - pauseMs);
+    });
   }
 
   /**

@@ -17,6 +17,9 @@ export interface Course {
   rate: { readonly ceiling: number; readonly taken: Taken } | null;
 }
 
+/** A request that has come just now. */
+export const begunCourse = ({ ids, clock }: Services): Course => ({ requestId: ids.make('req'), startedAt: clock.monotonic(), route: null, caller: null, rate: null });
+
 type TextReply = Extract<Reply, { text: string }>;
 
 /** Turns whatever was thrown into a row of the error table. */
@@ -40,9 +43,8 @@ function failureOf(error: unknown): Failure {
   return new Failure('api_error', { cause: error });
 }
 
-/** Answers with the failure what never comes to a route: a request to become a WebSocket, or a head that is not to run. */
-export function refuse(request: Answerable, error: unknown, requestId: string, services: Services): void {
-  const course = { requestId, startedAt: services.clock.monotonic(), route: null, caller: null, rate: null };
+/** Answers with the failure what never comes to a handler: a request to become a WebSocket, or a head that is not to run. */
+export function refuse(request: Answerable, error: unknown, course: Course, services: Services): void {
   const { status, headers, text } = whole(failed(error, course, services), course);
   request.respond(status, headers, text);
   record(request, status, course, services);
@@ -103,7 +105,8 @@ function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, 
   });
 }
 
-function record(exchange: Answerable, status: number, course: Course, services: Services): void {
+/** One line in the log, and one more in the metrics. */
+export function record(exchange: Answerable, status: number, course: Course, services: Services): void {
   const { route, caller } = course;
   services.metrics.requests.inc(route?.path ?? 'unknown', status);
   services.log.info({

@@ -8,10 +8,11 @@ import { begin, end, say, synthetic } from './talk.ts';
 
 for (const edge of edges) {
   t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
+    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_LOG: 'info' } });
     await t.test('only an operator watches', (t) => refusals(t, house));
     await t.test('actors come, move and go in order', (t) => watching(t, house));
     await t.test('a watcher sees what it asked for', (t) => filtered(t, house));
+    await t.test('upgrades are logged and counted by their route', (t) => recorded(t, house));
   });
 }
 
@@ -34,6 +35,21 @@ async function refusals(t: Test, house: House): Promise<void> {
   }
   const plain = await house.console('/inspect');
   t.equal(plain.json.error.code, 'route_not_found', 'there is nothing but the socket');
+}
+
+async function recorded(t: Test, house: House): Promise<void> {
+  const upgraded = once(open(house, '/console/api/inspect', house.operatorToken), 'upgrade');
+  const [{ headers, socket }] = (await upgraded) as [{ headers: Record<string, string>; socket: { destroy(): void } }];
+  const refusal = await refusedUpgrade(house.url, '/transcription?token=tok_none', {});
+  for (const [id, line] of [[headers['x-request-id'], '"route":"/console/api/inspect","status":101'], [refusal.json.request_id, '"route":"/transcription","status":401']] as const) {
+    while (!house.stdout().includes(`"${id}"`)) await once(house.child.stdout!, 'data');
+    t.match(house.stdout(), new RegExp(`"request_id":"${id}","method":"GET",${line}`));
+  }
+  socket.destroy();
+  const { text } = await house.ask('/metrics', { key: null });
+  t.match(text, /^parley_http_requests_total\{route="\/console\/api\/inspect",status="101"\} \d+$/m);
+  t.match(text, /^parley_http_requests_total\{route="\/console\/api\/inspect",status="401"\} 3$/m);
+  t.match(text, /^parley_http_requests_total\{route="\/transcription",status="401"\} 1$/m);
 }
 
 /** A watcher: its messages one at a time. */

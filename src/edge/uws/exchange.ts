@@ -16,7 +16,7 @@ export class UwsExchange extends UwsRequest implements Exchange {
   constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
     super(shared, response, request, lines);
     const declared = declaredLength(lines);
-    const body = new BodyReader(shared.bounds, shared.clock, declared);
+    const body = new BodyReader(shared.bounds, shared.clock, declared, () => this.#renew());
     this.#chunked = declared === null;
     this.bodyReader = body;
     // The body is taken in from the start: what arrives while nobody listens would be lost.
@@ -59,12 +59,13 @@ export class UwsExchange extends UwsRequest implements Exchange {
     if (piece.byteLength > 0 && body.collects) body.take(Buffer.from(new Uint8Array(piece)));
     if (isLast && this.#chunked) this.shared.clock.after(0, () => body.finish());
     else if (isLast) body.finish();
-    else if (!body.settled && this.response !== null) {
-      // The engine drops bodies that are slower than 16 KiB/s after 10 s; pausing and resuming starts its time anew,
-      // so that `bodyMsMax` decides instead.
-      this.response.pause();
-      this.response.resume();
-    }
+    else if (!body.settled) this.#renew();
+  }
+
+  /** The engine drops bodies that are slower than 16 KiB/s after 10 s; pausing and resuming starts its time anew, so that `bodyMsMax` decides instead. */
+  #renew(): void {
+    this.response?.pause();
+    this.response?.resume();
   }
 }
 
