@@ -1,6 +1,5 @@
 /** What is remembered under an `Idempotency-Key` (contract 6 and 12): scoped to the API key and the path, bodies compared as parsed JSON. */
 import { createHash } from 'node:crypto';
-import { Failure } from '../errors.ts';
 import type { KeyCaller, Request } from '../request.ts';
 import type { Remembered } from '../store.ts';
 
@@ -12,15 +11,25 @@ export function idempotencyOf({ idempotencyKey, caller, json }: Request<KeyCalle
   return { scope: `${caller.keyId} ${path}`, key: idempotencyKey, bodyDigest: createHash('sha256').update(canonical(json)).digest('base64url') };
 }
 
-/** JSON with the names of every object in order. What is nested too deep to be written down again cannot be compared, and counts as unreadable. */
+/** A piece of JSON: text as it stands, or a value that is still to be written. */
+type Piece = string | { readonly value: unknown };
+
+/** JSON with the names of every object in order; without recursion, since a body may be nested more deeply than the stack is. */
 function canonical(json: unknown): string {
-  try {
-    return JSON.stringify(json, (_, item) =>
-      typeof item === 'object' && item !== null && !Array.isArray(item)
-        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : item,
-    );
-  } catch {
-    throw new Failure('malformed_json');
+  let text = '';
+  const left: Piece[] = [{ value: json }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next === 'string') text += next;
+    else for (const piece of piecesOf(next.value).reverse()) left.push(piece);
   }
+  return text;
 }
+
+function piecesOf(value: unknown): Piece[] {
+  if (Array.isArray(value)) return ['[', ...listed(value.map((item) => [{ value: item }])), ']'];
+  if (typeof value !== 'object' || value === null) return [JSON.stringify(value)];
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return ['{', ...listed(entries.map(([name, item]) => [`${JSON.stringify(name)}:`, { value: item as unknown }])), '}'];
+}
+
+const listed = (items: readonly Piece[][]): Piece[] => items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));

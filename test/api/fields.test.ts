@@ -162,7 +162,7 @@ async function nesting(t: Test, { house, id, create }: World): Promise<void> {
   t.equal((await create(`{"assistant_id":"${id}","unknown":${deep}}`)).status, 201);
   isRefused(t, await create(`{"assistant_id":"${id}","metadata":{"x":${deep}}}`), wrongField('metadata.x'));
   const remembered = { headers: { 'idempotency-key': 'deep' }, body: `{"assistant_id":"${id}","unknown":${deep}}` };
-  isRefused(t, await house.ask('/sessions', remembered), refusals.malformedJson, 'unless it has to be compared');
+  t.equal((await house.ask('/sessions', remembered)).status, 201, 'also where it has to be compared');
 }
 
 async function ofVisitor(t: Test, { house }: World): Promise<void> {

@@ -31,6 +31,10 @@ async function sessions(t: Test, house: House): Promise<void> {
   refused(t, await create('s-1', { ...body, extra: 1 }), 422, 'invalid_request');
   refused(t, await create('s-1', { ...body, assistant_id: 'asst_none' }), 422, 'invalid_request');
   t.not((await create('s-2')).json.id, first.json.id);
+  const deep = (inner: string) => `{"assistant_id":"${assistant.id}","x":${'[{"b":'.repeat(10_000)}${inner}${',"a":2}]'.repeat(10_000)}}`;
+  const nested = await create('s-deep', deep('1'));
+  t.match(await create('s-deep', deep(' 1.0')), { status: 201, json: { id: nested.json.id } }, 'however deeply nested');
+  refused(t, await create('s-deep', deep('3')), 422, 'invalid_request');
   const other = await house.newKey();
   t.not((await create('s-1', body, other.key)).json.id, first.json.id, 'another API key, another memory');
 
@@ -38,7 +42,7 @@ async function sessions(t: Test, house: House): Promise<void> {
   t.equal(new Set(race.map(({ json }) => json.id)).size, 1, 'sent at once they make one');
   t.equal(race.filter(({ headers }) => headers.get(replayed) === 'true').length, 7);
   const listed = (await house.ask(`/sessions?assistant_id=${assistant.id}&limit=100`)).json.data;
-  t.equal(listed.length, 4);
+  t.equal(listed.length, 5);
 
   await end(house, first.json.id);
   t.match((await create('s-1')).json, { id: first.json.id, status: 'ended' }, 'the session as it is now');
