@@ -31,7 +31,7 @@ import type { Services } from './services.ts';
 import { lmdbStore } from './store/lmdb.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
-import type { Store } from './store.ts';
+import { StoreRefused, type Store } from './store.ts';
 import { SupervisorLine } from './supervisor/worker.ts';
 import { openUpgrader } from './upgrade.ts';
 import { openVault } from './vault.ts';
@@ -51,7 +51,9 @@ export async function serve(config: Config): Promise<void> {
   lag.enable();
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag), () => host.outage);
   const store = measured(await openStore(config, clock, ids), metrics, clock);
-  await store.open(clock.now());
+  await store.open(clock.now()).catch((error) => {
+    throw error instanceof StoreRefused ? new SettingError(`PARLEY_STORE: ${error.message}`) : error;
+  });
 
   const host = new Host(store, clock, ids, log, config.turnMsMax);
   const vault = openVault(secret, ids, config.secretPrevious);

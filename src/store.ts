@@ -452,3 +452,6 @@ export interface Store {
 
 /** The store cannot answer: clients hear 503 `api_error`. */
 export class StoreUnavailable extends Error {}
+
+/** The store is there and does not let us in: no time will better it, only another address. */
+export class StoreRefused extends StoreUnavailable {}

@@ -2,13 +2,17 @@
 import { createClient, createCluster, RESP_TYPES } from 'redis';
 import { machineTime } from '../../clock.ts';
 import { limits } from '../../limits.ts';
+import { StoreRefused } from '../../store.ts';
 import { Owed } from './owed.ts';
 import type { Reply } from './reply.ts';
 
 type Arguments = readonly (string | Buffer)[];
 
 export interface Connection {
+  /** Connects; throws `StoreRefused` where Redis does not take the address. */
   open(): Promise<void>;
+  /** The system's word for why nothing is connected now, if it has one. */
+  readonly trouble: string | null;
   close(): Promise<void>;
   /** Sends a command to the node that has the key's slot. */
   send(key: string, args: Arguments): Promise<Reply>;
@@ -48,15 +52,49 @@ const ended = (client: { readonly isOpen: boolean; destroy(): void }): void => {
   if (client.isOpen) client.destroy();
 };
 
+/** What Redis itself says of an address that it does not take. */
+const refusals: readonly (readonly [RegExp, string])[] = [
+  [/^(?:NOAUTH|WRONGPASS)\b/, 'Redis wants another user or password.'],
+  [/^ERR DB index\b/, 'Redis has no database of that number.'],
+];
+
+/** The first connection of a client, which would try for ever whatever it is told; and its trouble since. */
+class Opening {
+  trouble: string | null = null;
+  readonly #client: Client;
+  #refuse: (refusal: StoreRefused) => void = () => {};
+
+  constructor(client: Client) {
+    this.#client = client;
+    client.on('error', (error: NodeJS.ErrnoException) => {
+      this.trouble = error.code ?? null;
+      const words = refusals.find(([said]) => said.test(error.message))?.[1];
+      if (words !== undefined) this.#refuse(new StoreRefused(words, { cause: error }));
+    });
+    client.on('ready', () => (this.trouble = null));
+  }
+
+  async connected(): Promise<void> {
+    if (this.#client.isOpen) return;
+    const refused = new Promise<never>((_, reject) => (this.#refuse = reject));
+    await Promise.race([this.#client.connect(), refused]);
+    this.#refuse = () => {};
+  }
+}
+
 export function connectSingle(url: string): Connection {
   const client = quiet(single(url));
   const waiting = quiet(single(url));
   const listening = quiet(single(url));
+  const opening = new Opening(client);
   // The client closes what is silent by its own timers, so silence is measured by the same.
   const [owed, owedWaiting] = [new Owed(machineTime), new Owed(machineTime)];
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
-    open: async () => void (await opened(client)),
+    open: () => opening.connected(),
+    get trouble() {
+      return opening.trouble;
+    },
     close: async () => [client, waiting, listening].forEach(ended),
     send: (_key, args) => owed.ask(() => sendOn(client, args)),
     replicating: { send: async (_key, args) => opened(waiting).then(() => owedWaiting.ask(() => sendOn(waiting, args))) },
@@ -124,6 +162,7 @@ export function connectCluster(url: string): Connection {
     askNode(each, key, () => each.sendCommand(key, false, [...args], commandOptions) as unknown as Promise<Reply>);
   return {
     open: async () => void (await opened(cluster)),
+    trouble: null,
     close: async () => [cluster, waiting].forEach(ended),
     send: (key, args) => sendTo(cluster, key, args),
     replicating: {
