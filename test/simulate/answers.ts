@@ -2,6 +2,7 @@
 import { errors } from '../../src/errors.ts';
 import { codePoints, indexAfter } from '../../src/text.ts';
 import type { Asked, History, Stream, StreamEvent } from './history.ts';
+import { turnMsMax } from './host.ts';
 import type { Oracle, State, TurnState } from './oracle.ts';
 
 /** How long a revocation may take to be heard everywhere, in milliseconds: requests that are sent later are refused. */
@@ -11,6 +12,9 @@ const shapes = new Set(Object.values(errors).map(({ code, status, type }) => `${
 
 /** The part of a text between two positions. */
 const between = (text: string, from: number, to: number): string => text.slice(indexAfter(text, from), indexAfter(text, to));
+
+/** What a request under an `Idempotency-Key` is remembered by. */
+const nameOf = ({ keyId, path, idempotencyKey }: Asked): string => `${keyId} ${path} ${idempotencyKey}`;
 
 export class Answers {
   readonly wrong: string[] = [];
@@ -22,8 +26,9 @@ export class Answers {
   readonly #revokedMs = new Map<string, number>();
   /** Sessions and turns that a client knows of, since when. */
   readonly #knownMs = new Map<string, number>();
-  /** What a request under an `Idempotency-Key` made. */
+  /** What a request under an `Idempotency-Key` made, and when it was sent first. */
   readonly #made = new Map<string, string>();
+  readonly #firstMs = new Map<string, number>();
   /** What was seen of a turn, and when. */
   readonly #seen = new Map<string, { atMs: number; position: number }[]>();
 
@@ -58,7 +63,9 @@ export class Answers {
   }
 
   /** What everybody may rely on from then on. */
-  #learn({ method, path, status, json, answeredMs, stream }: Asked): void {
+  #learn(asked: Asked): void {
+    const { method, path, status, json, answeredMs, stream, idempotencyKey } = asked;
+    if (idempotencyKey !== null) this.#firstMs.set(nameOf(asked), Math.min(asked.sentMs, this.#firstMs.get(nameOf(asked)) ?? Infinity));
     const known = (id: string): void => void this.#knownMs.set(id, Math.min(answeredMs!, this.#knownMs.get(id) ?? Infinity));
     if (status === 201) known(json.id);
     const revoked = /keys\/(\w+)\/revoke$/.exec(path)?.[1];
@@ -89,7 +96,7 @@ export class Answers {
     const { status, json, headers, path, sentMs } = asked;
     const code = json?.error?.code;
     if (!shapes.has(`${status} ${json?.error?.type} ${code}`) || json.request_id !== headers['x-request-id']) this.#fault(asked, 'shape', `${status} ${JSON.stringify(json)}`);
-    if (status === 500) this.#fault(asked, 'shape', 'failed for no reason of its client');
+    if (status === 500 && !this.#ranOut(asked)) this.#fault(asked, 'shape', 'failed for no reason of its client');
     if (this.#forgets) return;
     const [, sessionId, turnId] = /^\/sessions\/(\w+)(?:\/turns\/(\w+))?/.exec(path) ?? [];
     const known = (id: string | undefined): boolean => id !== undefined && (this.#knownMs.get(id) ?? Infinity) < sentMs;
@@ -98,12 +105,18 @@ export class Answers {
     if ((code === 'session_not_found' && known(sessionId)) || (code === 'turn_not_found' && known(turnId) && !withdrawn)) this.#fault(asked, 'presence', code);
   }
 
+  /** Whether the request, or an earlier one that it joined, may have begun a turn that ran out of its time before its first output. */
+  #ranOut(asked: Asked): boolean {
+    const firstMs = Math.min(asked.sentMs, this.#firstMs.get(nameOf(asked)) ?? Infinity);
+    return asked.path.endsWith('/chat') && asked.answeredMs! - firstMs >= turnMsMax;
+  }
+
   /** The same request made the same thing, and only the first answer does not say that it did. */
   #remembered(asked: Asked): void {
-    const { idempotencyKey, keyId, path, status, json, stream } = asked;
+    const { idempotencyKey, status, json, stream } = asked;
     const id = status === 201 ? json.id : stream?.turnId;
     if (idempotencyKey === null || id === undefined || this.#forgets) return;
-    const name = `${keyId} ${path} ${idempotencyKey}`;
+    const name = nameOf(asked);
     const made = this.#made.get(name) ?? id;
     this.#made.set(name, id);
     const withdrawn = this.#states[0]!.withdrawn.has(made);
