@@ -30,7 +30,7 @@ export interface Answerable extends RequestHead {
   respond(status: number, headers: ResponseHeaders, body?: string | Uint8Array): void;
 }
 
-/** One request and its answer. Exactly one of `respond` and `stream` is called, once. */
+/** One request and its answer. Exactly one of `respond` and `stream` is called, once; after the client has gone both do nothing. */
 export interface Exchange extends Answerable {
   /**
    * The whole body, bounded by `bodyBytesMax` and `bodyMsMax`. Whatever exceeds the bound is discarded as it

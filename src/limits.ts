@@ -98,7 +98,7 @@ export const limits = {
 
   // The command line
   commandAnswerMs: 30_000, // how long the console's API may take to answer
-  commandAttemptsMax: 3, // tries of a request that never arrived
+  commandAttemptsMax: 3, // tries of a request that never arrived, or that the server failed at
   commandResumesMax: 8, // tries in a row to get a cut stream back
   commandBackoffMs: 250,
   commandBackoffMsMax: 8_000,

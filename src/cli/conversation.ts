@@ -152,13 +152,14 @@ export class Conversation {
   async #patiently<T>(call: Call, attempt: () => Promise<T>, attemptsMax: number = limits.commandAttemptsMax): Promise<T> {
     let waits = 0;
     let attempts = 1;
+    let faults = 0;
     for (;;) {
       try {
         return await attempt();
       } catch (error) {
         if (error instanceof ApiFailure && error.status === 429 && waits++ < limits.commandWaitsMax) {
           await this.#wait(Math.max(1, error.retryAfterSeconds ?? 1), error, call.signal);
-        } else if (attempts < Math.min(attemptsMax, attemptsFor(error)) && repeatable(call, error)) {
+        } else if (attempts < attemptsMax && repeatable(call, error) && !(isFault(error) && ++faults >= limits.commandAttemptsMax)) {
           await this.#backOff(attempts++, error as Error, call.signal);
         } else {
           throw error;
@@ -211,8 +212,8 @@ function repeatable({ method, url }: Call, error: unknown): boolean {
   return error instanceof ApiFailure && !once && retryOf(error).startsWith('backoff');
 }
 
-/** How often a request is sent at most that fails so. */
-const attemptsFor = (error: unknown): number => (error instanceof ApiFailure && retryOf(error) === 'backoff_thrice' ? limits.commandAttemptsMax : Infinity);
+/** What gets three attempts of its own, however many others fail in between. */
+const isFault = (error: unknown): boolean => error instanceof ApiFailure && retryOf(error) === 'backoff_thrice';
 
 /** As the error table has it; what it does not have is left at that. */
 const retryOf = ({ code, status }: ApiFailure): Retry => Object.values(errors).find((row) => row.code === code && row.status === status)?.retry ?? 'never';

@@ -9,7 +9,7 @@ const nothing = new Uint8Array(0);
 export class BodyReader {
   #bounds: EdgeBounds;
   #clock: Clock;
-  #waits: () => void;
+  #onWait: () => void;
   #pieces: Uint8Array[] = [];
   #size = 0;
   #overflown: boolean;
@@ -18,11 +18,11 @@ export class BodyReader {
   #resolve: ((body: Body) => void) | null = null;
   #timer: Timer | null = null;
 
-  /** `declared` is the length that the head announces, null for a chunked body; `waits` is called every few seconds of waiting for it. */
-  constructor(bounds: EdgeBounds, clock: Clock, declared: number | null, waits: () => void = () => {}) {
+  /** `declared` is the length that the head announces, null for a chunked body; `onWait` is called every few seconds of waiting for it. */
+  constructor(bounds: EdgeBounds, clock: Clock, declared: number | null, onWait: () => void = () => {}) {
     this.#bounds = bounds;
     this.#clock = clock;
-    this.#waits = waits;
+    this.#onWait = onWait;
     this.#overflown = declared !== null && declared > bounds.bodyBytesMax;
     if (declared === 0) this.finish();
   }
@@ -87,7 +87,7 @@ export class BodyReader {
     const pauseMs = Math.min(leftMs, limits.bodyPauseMs);
     this.#timer = this.#clock.after(pauseMs, () => {
       if (leftMs <= pauseMs) return this.#settle({ kind: 'timeout' });
-      this.#waits();
+      this.#onWait();
       this.#wait(leftMs - pauseMs);
     });
   }

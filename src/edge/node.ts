@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { Answerable, Edge, EdgeBounds, EdgeListener, HeadFault } from '../edge.ts';
 import { guarded } from './guard.ts';
 import { NodeExchange } from './node/exchange.ts';
-import { headerLines, NodeRefusal } from './node/request.ts';
+import { headerLines, UnreadableNodeRequest } from './node/request.ts';
 import type { Handshakes, NodeShared, NodeRequest } from './node/request.ts';
 import { NodeUpgrade } from './node/socket.ts';
 import { Running, type Cuttable } from './running.ts';
@@ -97,19 +97,24 @@ class NodeEdge implements Edge {
 
   #exchange(request: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const lines = headerLines(request);
-    if (this.#refuses(request, lines, () => new NodeRefusal(this.#shared, request, response, lines))) return;
+    if (this.#refuses(request, lines, () => new UnreadableNodeRequest(this.#shared, request, response, lines))) return;
     if (awaitsContinue) response.writeContinue();
     const exchange = new NodeExchange(this.#shared, request, response, lines);
     guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
   }
 
-  /** Whether the head is not to run: it is refused here, with the connection, or its connection ends already. */
-  #refuses({ socket, httpVersion }: IncomingMessage, lines: HeaderLines, refusal: () => Answerable & Cuttable): boolean {
-    if (socket.destroyed || this.#ending.has(socket)) return true;
+  /** Whether the head is not to run: it is refused here, with the connection, or its connection ends already. Without a `refusal` it is cut. */
+  #refuses({ socket, httpVersion }: IncomingMessage, lines: HeaderLines, refusal: (() => Answerable & Cuttable) | null): boolean {
+    if (socket.destroyed) return true;
+    // Whoever goes on behind such a head would only fill the memory with requests that wait for nothing.
+    if (this.#ending.has(socket)) {
+      socket.destroy();
+      return true;
+    }
     const fault = httpVersion === '1.1' && valuesOf(lines, 'host').length === 0 ? 'Host' : faultOf(lines, this.#shared.bounds);
     if (fault === null && (httpVersion === '1.0' || httpVersion === '1.1')) return false;
     this.#ending.add(socket);
-    if (fault === null) socket.destroy();
+    if (fault === null || refusal === null) socket.destroy();
     else this.#refuse(refusal(), fault);
     return true;
   }
@@ -120,7 +125,9 @@ class NodeEdge implements Edge {
 
   #upgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
     const lines = headerLines(request);
-    if (this.#refuses(request, lines, () => new NodeUpgrade(this.#shared, request, lines, head))) return;
+    // Behind a request that is still to be answered nothing else can be.
+    const unanswered = (this.#shared.connections.get(request.socket)?.size ?? 0) > 0;
+    if (this.#refuses(request, lines, unanswered ? null : () => new NodeUpgrade(this.#shared, request, lines, head))) return;
     if (isHandshake(request.method ?? '', lines)) {
       const upgrade = new NodeUpgrade(this.#shared, request, lines, head);
       guarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());

@@ -6,7 +6,7 @@ import { guarded } from './guard.ts';
 import { Running } from './running.ts';
 import { declaredLength, faultOf, isHandshake } from './screen.ts';
 import { UwsExchange } from './uws/exchange.ts';
-import { headerLines, UwsRefusal } from './uws/request.ts';
+import { headerLines, UnreadableUwsRequest } from './uws/request.ts';
 import { socketBehavior, UwsUpgrade } from './uws/socket.ts';
 
 type Engine = typeof import('uWebSockets.js');
@@ -116,11 +116,11 @@ class UwsEdge implements Edge {
   }
 
   /**
-   * Answered only once the engine is through with its buffer: until then a request that follows comes before its turn, which
-   * ends the connection, while one behind an answer would run.
+   * Answered, and closed, only once the engine is through with its buffer: until then a request that follows comes before its turn,
+   * which ends the connection; to close at once would drop the answer.
    */
   #refuse(response: HttpResponse, request: HttpRequest, lines: readonly string[], fault: HeadFault): void {
-    const refusal = new UwsRefusal(this.#shared, response, request, lines);
+    const refusal = new UnreadableUwsRequest(this.#shared, response, request, lines);
     atTurnEnd(() => {
       if (!refusal.gone) guarded(() => this.#listener.refuse(refusal, fault), () => refusal.cut());
     });

@@ -39,7 +39,7 @@ export async function chat(request: Request<KeyCaller, unknown, { message: strin
 /** The stream of the turn that the same request began before. */
 async function join(actor: SessionActor, turnId: string, { services }: Request): Promise<Reply> {
   const turn = await findTurn(actor, turnId, services);
-  // It was withdrawn meanwhile: this request hears what the first one did.
+  // It was withdrawn meanwhile, nearly always for its provider: this request hears what the first one did.
   if (turn === null) throw new Failure('assistant_unavailable');
   await begun(turn);
   return streamReply(turn, null, services, { 'idempotent-replayed': 'true' });

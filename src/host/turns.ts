@@ -228,8 +228,10 @@ export class Turns {
         over: (status) => {
           lease?.end();
           this.#running.delete(runner);
-          if (actor.runner === runner) actor.runner = null;
-          actor.deadline?.cancel();
+          if (actor.runner === runner) {
+            actor.runner = null;
+            actor.deadline?.cancel();
+          }
           this.#workspaces.released(before.workspaceId);
           wanted.over(status);
         },

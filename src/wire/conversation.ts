@@ -86,7 +86,7 @@ export const MessageList = listOf('MessageList', MessageView);
 const estimate = 'where the provider counts none, one for every four code points, rounded up,';
 const tokenCounts = {
   input_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the conversation's messages, the system prompt left out.` }),
-  output_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the reply.` }),
+  output_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the reply. Of one that was cut the larger of both.` }),
 };
 
 const usageCounts = {

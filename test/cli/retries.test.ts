@@ -33,6 +33,14 @@ t.test('a fault of the server, up to three attempts of what may be done twice', 
   t.equal(await tries(t, paths.events, cut, (talk) => talk.chat('ses_1', 'Hi', listener, signal)), 3, 'also where a cut stream is wanted back');
 });
 
+t.test('three attempts are of faults alone: what is away in between is another matter', async (t) => {
+  let asked = 0;
+  const mixed: Route = (...given) => [away, away, fault, away, fault, fault][asked++]!(...given);
+  const cut = { [paths.chat]: started, [paths.events]: mixed };
+  t.equal(await tries(t, paths.events, cut, (talk) => talk.chat('ses_1', 'Hi', listener, signal)), 6);
+  t.equal(await tries(t, paths.events, { [paths.chat]: started, [paths.events]: away }, (talk) => talk.chat('ses_1', 'Hi', listener, signal)), limits.commandResumesMax);
+});
+
 t.test('what begins a session or a turn once it was answered is not sent again', async (t) => {
   for (const route of [fault, away]) {
     t.equal(await tries(t, paths.create, { [paths.create]: route }, (talk) => talk.createSession('asst_1', {})), 1);

@@ -146,7 +146,7 @@ export class NodeRequest implements RequestHead, Cuttable {
 }
 
 /** A request that is not to run. */
-export class NodeRefusal extends NodeRequest {
+export class UnreadableNodeRequest extends NodeRequest {
   protected override get closes(): boolean {
     return true;
   }

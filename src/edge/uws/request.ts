@@ -135,7 +135,7 @@ export class UwsRequest implements RequestHead, Cuttable {
   /** The head alone, with the length that a body would have. */
   #respondHead(response: HttpResponse, status: number, headers: ResponseHeaders, length: number | null): void {
     // An answer that the engine takes for complete can no longer be closed, and it closes none without a body by itself.
-    const closes = this.closes && length !== null;
+    const closes = this.closes && length !== null && length > 0;
     response.cork(() => {
       this.writeHead(status, headers);
       if (closes) return void response.tryEnd('', length);
@@ -182,8 +182,20 @@ export const headerText = (value: string): string | Uint8Array =>
   beyondAscii.test(value) ? Buffer.from(value, 'latin1') : value;
 
 /** A request that is not to run. */
-export class UwsRefusal extends UwsRequest {
-  protected override get closes(): boolean {
-    return true;
+export class UnreadableUwsRequest extends UwsRequest {
+  /**
+   * The engine closes with an answer only once all that the client has not read yet has left, and until then takes what comes behind it
+   * for the next request. So it is given the whole answer as what it takes for the first line of one, whose end of line is then the
+   * body's last, and is closed over that.
+   */
+  override respond(status: number, headers: ResponseHeaders, body: string | Uint8Array = ''): void {
+    const response = this.claim(headers);
+    if (response === null) return;
+    const all = { ...headers, 'Content-Length': String(Buffer.byteLength(body) + 2), Connection: 'close' };
+    const head = Buffer.from([statusLine(status), ...Object.entries(all).map((line) => line.join(': ')), ''].join('\r\n'), 'latin1');
+    const rest = this.method === 'HEAD' ? [] : [Buffer.from('\r\n'), typeof body === 'string' ? Buffer.from(body) : body];
+    response.cork(() => void response.writeStatus(Buffer.concat([head, ...rest])));
+    this.complete();
+    response.close();
   }
 }

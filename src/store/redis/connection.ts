@@ -9,7 +9,7 @@ import type { Reply } from './reply.ts';
 type Arguments = readonly (string | Buffer)[];
 
 export interface Connection {
-  /** Connects; throws `StoreRefused` where Redis does not take the address. */
+  /** Connects; throws `StoreRefused` where a single Redis does not take the address. */
   open(): Promise<void>;
   /** The system's word for why nothing is connected now, if it has one. */
   readonly trouble: string | null;

@@ -80,7 +80,7 @@ export class Link {
         deadline.cancel();
         settle();
       };
-      const deadline = this.#clock.after(limits.redisCallMs, () => end(() => reject(late(this.#connection.trouble))));
+      const deadline = this.#clock.after(limits.redisCallMs, () => end(() => reject(timedOut(this.#connection.trouble))));
       let tries = 0;
       const begin = (): void => {
         if (over) return;
@@ -104,7 +104,7 @@ export class Link {
   }
 }
 
-const late = (trouble: string | null): StoreUnavailable => new StoreUnavailable(`Redis did not answer in time${trouble === null ? '' : ` (${trouble})`}.`);
+const timedOut = (trouble: string | null): StoreUnavailable => new StoreUnavailable(`Redis did not answer in time${trouble === null ? '' : ` (${trouble})`}.`);
 
 const plain = (given: readonly Argument[]): (string | Buffer)[] =>
   given.map((each) => (typeof each === 'number' ? String(each) : typeof each === 'string' ? each : asBuffer(each)));
