@@ -228,14 +228,19 @@ async function closing(t: Test, open: OpenEdge): Promise<void> {
 async function draining(t: Test, open: OpenEdge): Promise<void> {
   await t.test('who is connected when it stops listening is served once more', async (t) => {
     const { port, edge } = await serve(t, open, { exchange: (exchange) => exchange.respond(200, {}, exchange.path) });
-    const client = new RawClient(port);
-    await client.send('GET /before HTTP/1.1\r\nHost: x\r\n\r\n');
-    await client.until(/before$/);
+    const [client, asker] = [new RawClient(port), new RawClient(port)];
+    for (const each of [client, asker]) {
+      await each.send('GET /before HTTP/1.1\r\nHost: x\r\n\r\n');
+      await each.until(/before$/);
+    }
     edge.stopListening();
     await t.rejects(ask(port), { code: 'ECONNREFUSED' });
     await client.send('GET /after HTTP/1.1\r\nHost: x\r\n\r\n');
     await client.closed;
     t.match(client.text, /before[^]*connection: close\r\n[^]*after$/i);
+    await asker.send('HEAD /after HTTP/1.1\r\nHost: x\r\n\r\n');
+    await asker.until(/before[^]*connection: close\r\n[^]*\r\n\r\n$/i);
+    asker.destroy();
     await edge.close(60_000);
   });
 

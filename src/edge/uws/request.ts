@@ -86,8 +86,15 @@ export class UwsRequest implements RequestHead, Cuttable {
     const response = this.claim(headers);
     if (response === null) return;
     const closes = this.closes;
-    if (this.method === 'HEAD' || bodiless(status)) this.#respondHead(response, status, headers, bodiless(status) ? null : Buffer.byteLength(body));
-    else if (closes || Buffer.byteLength(body) <= wholeBytesMax) {
+    if (this.method === 'HEAD' || bodiless(status)) {
+      response.cork(() => {
+        this.writeHead(status, headers);
+        // The length is written by hand: with one of its own this build never marks the answer as complete.
+        if (!bodiless(status)) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+        response.endWithoutBody();
+      });
+      this.complete();
+    } else if (closes || Buffer.byteLength(body) <= wholeBytesMax) {
       response.cork(() => {
         this.writeHead(status, headers, false);
         response.end(body, closes);
@@ -130,21 +137,6 @@ export class UwsRequest implements RequestHead, Cuttable {
     this.#goneCallbacks = [];
     this.bodyReader?.abandon();
     this.shared.running.delete(this);
-  }
-
-  /** The head alone, with the length that a body would have. */
-  #respondHead(response: HttpResponse, status: number, headers: ResponseHeaders, length: number | null): void {
-    // An answer that the engine takes for complete can no longer be closed, and it closes none without a body by itself.
-    const closes = this.closes && length !== null && length > 0;
-    response.cork(() => {
-      this.writeHead(status, headers);
-      if (closes) return void response.tryEnd('', length);
-      // The length is written by hand: with one of its own this build never marks the answer as complete.
-      if (length !== null) response.writeHeader('Content-Length', String(length));
-      response.endWithoutBody();
-    });
-    this.complete();
-    if (closes) response.close();
   }
 
   #respondLarge(response: HttpResponse, status: number, headers: ResponseHeaders, bytes: Uint8Array): void {
