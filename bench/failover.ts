@@ -1,38 +1,48 @@
 /**
  * What a client loses when a primary of a Redis Cluster is killed: three primaries with a replica each, speakers who begin and
- * end turns all the time, and `kill -9` of the primary that has a speaker's workspace, so many times. The dead server starts
- * again, as a supervisor would have it, when a replica has taken its place.
+ * end turns all the time, clerks who revoke, publish, remove, end, abort and withdraw, and `kill -9` of the primary that has a
+ * speaker's workspace, so many times. The dead server starts again, as a supervisor would have it, when a replica has taken its place.
  * `node --import=tsx bench/failover.ts --help`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Option } from 'commander';
 import { openStore } from '../test/store/redis-stores.ts';
+import { StoreUnavailable } from '../src/store.ts';
+import { Clerk } from '../test/store/clerks.ts';
 import { RedisCluster } from '../test/store/redis-server.ts';
 import { Speaker } from '../test/store/speakers.ts';
 import { developmentCommand, numberOption } from './harness/development-command.ts';
 
-const durabilities = ['committed', 'replicated'] as const;
+export const durabilities = ['committed', 'replicated', 'replicated-output'] as const;
 export type Durability = (typeof durabilities)[number];
 
-/** Turns, by what their speakers were told and what was found; `firstMs` until a speaker on the dead primary's shard is answered again. */
+/**
+ * Turns, by what their speakers were told and what was found; `forgotten` are those, finished or not, with less text than was
+ * stored, and the clerks' pieces of text that are gone. What clerks were told is done, and what of it does not stand. `firstMs` until a speaker on the dead primary's shard is
+ * answered again.
+ */
 export interface Failover {
   readonly acknowledged: number;
   readonly refused: number;
   readonly failed: number;
   readonly lost: number;
   readonly mixed: number;
+  readonly forgotten: number;
+  readonly done: number;
+  readonly undone: readonly string[];
   readonly firstMs: number;
 }
 
 const speakersCount = 24;
+const clerksCount = 12;
 const pollMs = 20;
 
-/** Kills a primary `times` times and reports each. */
-export async function failovers(times: number, durability: Durability, report: (each: Failover) => void): Promise<void> {
+/** Kills a primary `times` times, its replica stopped and cut off so long before, and reports each. */
+export async function failovers(times: number, durability: Durability, stoppedMs: number, report: (each: Failover) => void): Promise<void> {
   const cluster = await RedisCluster.start();
   try {
     for (let count = 0; count < times; count++) {
-      report(await failover(cluster, durability));
+      report(await failover(cluster, durability, stoppedMs));
       while (!(await cluster.settled().catch(() => false))) await pause(pollMs);
     }
   } finally {
@@ -40,20 +50,23 @@ export async function failovers(times: number, durability: Durability, report: (
   }
 }
 
-/** One of them; the replica is stopped so long before, and misses what is written meanwhile. */
+/** One of them; the replica is stopped and cut off so long before, and misses what is written meanwhile. */
 export async function failover(cluster: RedisCluster, durability: Durability, stoppedMs = 0): Promise<Failover> {
-  const { store, dispose } = await openStore(cluster.url, { durability: durability === 'replicated' ? 'replicated' : 'local' });
+  const { store, dispose } = await openStore(cluster.url, { durability });
   const speakers = Array.from({ length: speakersCount }, () => new Speaker(store));
+  const clerks = Array.from({ length: clerksCount }, () => new Clerk(store));
   let ended = false;
-  const all = Promise.all(speakers.map((speaker) => speaker.speak(() => ended)));
+  const all = Promise.all([...speakers.map((speaker) => speaker.speak(() => ended)), ...clerks.map((clerk) => clerk.work(() => ended))]);
   const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
     while (!(await done())) await Promise.race([all, pause(pollMs)]);
   };
   try {
-    await until(() => speakers.every(({ acknowledged }) => acknowledged > 2));
+    await until(() => speakers.every(({ acknowledged }) => acknowledged > 2) && clerks.every(({ acknowledged }) => acknowledged > 6));
     const primary = await cluster.primaryOf(speakers[0]!.scene.workspaceId);
     const replicas = stoppedMs > 0 ? await cluster.replicasOf(primary) : [];
     for (const replica of replicas) replica.signal('SIGSTOP');
+    // What is written from now on would wait for the replica in its socket.
+    if (replicas.length > 0) await primary.command('CLIENT', 'KILL', 'TYPE', 'replica');
     await pause(stoppedMs);
     await primary.kill();
     for (const replica of replicas) replica.signal('SIGCONT');
@@ -67,12 +80,17 @@ export async function failover(cluster: RedisCluster, durability: Durability, st
     ended = true;
     await all;
     const sum = (of: (speaker: Speaker) => number): number => speakers.reduce((total, speaker) => total + of(speaker), 0);
-    let [lost, mixed] = [0, 0];
+    let [lost, mixed, forgotten] = [0, 0, 0];
     for (const speaker of speakers) {
-      lost += await speaker.lost();
-      mixed += (await speaker.mixed()).length;
+      lost += await answered(() => speaker.lost());
+      mixed += (await answered(() => speaker.mixed())).length;
+      forgotten += await answered(() => speaker.forgotten());
     }
-    return { acknowledged: sum((each) => each.acknowledged), refused: sum((each) => each.refused), failed: sum((each) => each.failed), lost, mixed, firstMs: Math.round(firstMs) };
+    const turns = { acknowledged: sum((each) => each.acknowledged), refused: sum((each) => each.refused), failed: sum((each) => each.failed), lost, mixed, forgotten };
+    const done = clerks.reduce((total, { acknowledged }) => total + acknowledged, 0);
+    const gone = (await Promise.all(clerks.map((clerk) => answered(() => clerk.undone())))).flat();
+    const undone = gone.filter((what) => what !== 'text');
+    return { ...turns, forgotten: turns.forgotten + gone.length - undone.length, done, undone, firstMs: Math.round(firstMs) };
   } finally {
     ended = true;
     await all.catch(() => {});
@@ -80,17 +98,32 @@ export async function failover(cluster: RedisCluster, durability: Durability, st
   }
 }
 
+/** What is read back while the cluster still settles is asked for again. */
+async function answered<T>(read: () => Promise<T>): Promise<T> {
+  for (let left = readsMax; ; left--) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || left === 1) throw error;
+      await pause(pollMs);
+    }
+  }
+}
+
+const readsMax = 100;
+
 if (import.meta.filename === process.argv[1]) {
-  const { times, durability: only } = developmentCommand(
+  const { times, stopped, durability: only } = developmentCommand(
     'node --import=tsx bench/failover.ts',
     'Kills primaries of a Redis Cluster of its own and tells, a line for each, what clients lost.',
     'node --import=tsx bench/failover.ts --times 20 --durability replicated',
   )
     .addOption(numberOption('--times <number>', 'how many are killed for each durability', 1).default(10))
+    .addOption(numberOption('--stopped <ms>', 'how long the replica is stopped before, and misses what is written').default(0))
     .addOption(new Option('--durability <durability>', 'what a step waits for').choices(durabilities).default(null, 'one after the other'))
     .parse()
-    .opts<{ times: number; durability: Durability | null }>();
+    .opts<{ times: number; stopped: number; durability: Durability | null }>();
   for (const durability of only === null ? durabilities : [only]) {
-    await failovers(times, durability, (each) => process.stdout.write(`${durability} ${JSON.stringify(each)}\n`));
+    await failovers(times, durability, stopped, (each) => process.stdout.write(`${durability} ${JSON.stringify(each)}\n`));
   }
 }

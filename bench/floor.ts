@@ -4,8 +4,8 @@
  * no limits, no session, no store, no log, no metrics, no time-outs. `POST /chat {model, message}`; `GET /answer` is one fixed answer.
  */
 import { connect, type Socket } from 'node:net';
-import uws from 'uWebSockets.js';
-import type { HttpResponse } from 'uWebSockets.js';
+import { listenExclusivePort, loadEngine } from '../src/edge/uws/engine.ts';
+import type { HttpResponse } from '../src/edge/uws/engine.ts';
 
 const upstreamPort = Number(process.argv[2]);
 const eventHead = 'data: ';
@@ -128,6 +128,7 @@ class Upstream {
   }
 }
 
+const uws = await loadEngine();
 const app = uws.App();
 app.post('/chat', (response) => {
   const relay = new Relay(response);
@@ -143,4 +144,4 @@ app.post('/chat', (response) => {
 app.get('/answer', (response) => {
   response.cork(() => response.writeStatus('200 OK').writeHeader('content-type', 'application/json').end('{"status":"ok"}'));
 });
-app.listen('127.0.0.1', 0, (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }));
+app.listen('127.0.0.1', 0, listenExclusivePort, (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }));

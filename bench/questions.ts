@@ -1,5 +1,6 @@
 /** Every question, in the order in which they are asked. */
 import type { Question } from './harness/question.ts';
+import { client } from './questions/client.ts';
 import { firstToken } from './questions/first-token.ts';
 import { limiter } from './questions/limiter.ts';
 import { processes } from './questions/processes.ts';
@@ -11,4 +12,4 @@ import { openStreams } from './questions/streams.ts';
 import { transcripts } from './questions/transcripts.ts';
 import { turn } from './questions/turn.ts';
 
-export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start];
+export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client];

@@ -8,7 +8,7 @@ import { lmdbStore } from '../src/store/lmdb.ts';
 import { memoryStore } from '../src/store/memory.ts';
 import { redisStore } from '../src/store/redis.ts';
 import type { Store } from '../src/store.ts';
-import { Scene } from '../test/store/fixtures.ts';
+import { api, Scene } from '../test/store/fixtures.ts';
 
 const [where = 'memory:'] = process.argv.slice(2);
 const abreast = 64;
@@ -30,7 +30,7 @@ async function turns(count: number): Promise<void> {
   const scene = new Scene(store, Date.now());
   const run = async (): Promise<void> => {
     while (left-- > 0) {
-      const turn = await scene.streaming({ turnsInFlightMax: abreast });
+      const turn = await scene.streaming({ slot: api(abreast) });
       for (let piece = 0; piece < pieces; piece++) await turn.append(piece * 6, 'answer');
       await store.finishTurn(turn.finishStep({ tail: { position: pieces * 6, text: '' } }));
     }

@@ -3,8 +3,8 @@
  * tokens come and how fast (`text.ts`). The first token leaves with the head; each other one at its own time, one write each.
  * Prints its port.
  */
-import uws from 'uWebSockets.js';
-import type { HttpResponse } from 'uWebSockets.js';
+import { listenExclusivePort, loadEngine } from '../src/edge/uws/engine.ts';
+import type { HttpResponse } from '../src/edge/uws/engine.ts';
 import { modelName, shapeOf, tokenAt, type Shape } from './text.ts';
 
 /** A stream under way. */
@@ -116,6 +116,7 @@ function begin(response: HttpResponse, shape: Shape, stream: Stream): void {
   schedule(stream);
 }
 
+const uws = await loadEngine();
 const app = uws.App();
 app.post('/v1/chat/completions', (response) => {
   let body = '';
@@ -137,4 +138,4 @@ app.post('/v1/chat/completions', (response) => {
     begin(response, shape, stream);
   });
 });
-app.listen('127.0.0.1', 0, (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }));
+app.listen('127.0.0.1', 0, listenExclusivePort, (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }));

@@ -1,13 +1,16 @@
 /**
- * An assistant: a draft that is published, taken back, switched off and on again (specification 3, contract 9).
- * Each of the console's verbs leads to one state, wherever it is said (contract 12).
+ * An assistant: a draft that is published, unpublished, disabled and enabled again (specification 3, contract 9). Each of the
+ * console's verbs leads to one state, from whatever state it is sent in (contract 12).
  */
 import { assign, emit, setup } from 'xstate';
+import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
-export const assistantVersion = 1;
+/** Migrations from each earlier version to the next. */
+const migrations: readonly Migration[] = [];
+export const assistantVersion = versionAfter(migrations);
 
 export interface AssistantContext {
-  /** `channels.voice`: whether it speaks and listens. */
+  /** `channels.voice`: whether the assistant speaks and listens. */
   readonly voice: boolean;
 }
 
@@ -17,9 +20,9 @@ export type AssistantEvent =
   | { type: 'disable' }
   | { type: 'enable' }
   | { type: 'configure'; voice: boolean }
-  /** A session is to be created, or a turn begun. */
+  /** A session will be created, or a turn begun. */
   | { type: 'converse' }
-  /** Speech or transcription is asked for. */
+  /** Speech or a transcription is requested. */
   | { type: 'speak' };
 
 export type AssistantOutcome =
@@ -89,3 +92,5 @@ export const assistantMachine = setup({
     },
   },
 });
+
+export const assistantKind: MachineKind = { name: 'assistant', machine: assistantMachine, version: assistantVersion, migrations };

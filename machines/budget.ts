@@ -1,16 +1,21 @@
 /**
- * The arithmetic of a token bucket (contract 5), pure and exact: a level is counted in token-milliseconds of a minute,
- * so that with whole milliseconds every number stays an integer, here as in any other language.
+ * The arithmetic of limits (contract 5 and 9), pure and exact: with whole milliseconds every number stays an integer, here as in any
+ * other language.
  *
- * A bucket holds `ceiling` requests and refills continuously at `ceiling` a minute. A request that finds less than one
- * is refused and costs one all the same, but never deeper than 1 − ceiling: the longest wait is a minute.
+ * A bucket holds `ceiling` requests and refills continuously at `ceiling` a period. Its level is counted in token-milliseconds of
+ * the period. A key's budget is a bucket of a minute with debt: a request that finds less than one is refused and costs one all the
+ * same, but never deeper than 1 − ceiling, so the longest wait is a period. Without debt a refusal costs nothing.
+ *
+ * A counter holds what was used in one period of those that follow each other from 1970 on, as UTC days do.
  */
 
-/** One request, in the level's unit. */
-export const unitsPerRequest = 60_000;
+const minuteMs = 60_000;
+
+/** One request to a budget of a minute, in the level's unit. */
+export const unitsPerRequest = minuteMs;
 
 export interface Bucket {
-  /** Requests × 60,000 that the bucket held at `at`; below zero when in debt. */
+  /** Requests × the period's milliseconds that the bucket held at `at`; below zero when in debt. */
   readonly level: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -21,36 +26,49 @@ export interface Take {
   readonly bucket: Bucket;
 }
 
-/** A bucket that is full. */
-export const full = (ceiling: number, at: number): Bucket => ({ level: ceiling * unitsPerRequest, at });
-
-/** The lowest level there is: a request passes a minute after it. */
-export const floor = (ceiling: number): number => (1 - ceiling) * unitsPerRequest;
-
-/**
- * The bucket at a later moment. A clock that went back refills nothing. A debt made under a higher ceiling is cut to
- * what the present one allows, else a lowered ceiling would turn a minute's wait into hours.
- */
-export function refilled(bucket: Bucket, ceiling: number, at: number): Bucket {
-  const elapsed = Math.max(0, at - bucket.at);
-  const level = Math.max(floor(ceiling), bucket.level) + elapsed * ceiling;
-  return { level: Math.min(ceiling * unitsPerRequest, level), at: Math.max(at, bucket.at) };
+/** How much is charged to a bucket, and what a refusal costs. */
+export interface Terms {
+  /** At most a day, or a level would be too large for an integer. */
+  readonly periodMs: number;
+  /** In requests, at least 1; more than the ceiling never pass. */
+  readonly cost: number;
+  /** Whether a refusal costs as much as a pass. */
+  readonly debt: boolean;
 }
 
-/** Holds one request against the bucket. */
-export function take(bucket: Bucket, ceiling: number, at: number): Take {
-  const now = refilled(bucket, ceiling, at);
-  const passed = now.level >= unitsPerRequest;
-  const level = now.level - unitsPerRequest;
-  return { passed, bucket: { level: passed ? level : Math.max(floor(ceiling), level), at: now.at } };
+/** The rate of a key's budgets. */
+const keyTerms: Terms = { periodMs: minuteMs, cost: 1, debt: true };
+
+/** A bucket that is full. */
+export const full = (ceiling: number, at: number, periodMs = minuteMs): Bucket => ({ level: ceiling * periodMs, at });
+
+/** The lowest possible level: a request passes one period after it. */
+export const floor = (ceiling: number, periodMs = minuteMs): number => (1 - ceiling) * periodMs;
+
+/**
+ * The bucket at a later moment. A clock that went back refills nothing. A debt made under a higher ceiling is reduced to what the
+ * present one allows; otherwise a lowered ceiling would turn a minute's wait into hours.
+ */
+export function refilled(bucket: Bucket, ceiling: number, at: number, periodMs = minuteMs): Bucket {
+  const elapsed = Math.max(0, at - bucket.at);
+  const level = Math.max(floor(ceiling, periodMs), bucket.level) + elapsed * ceiling;
+  return { level: Math.min(ceiling * periodMs, level), at: Math.max(at, bucket.at) };
+}
+
+/** Charges a request to the bucket. */
+export function take(bucket: Bucket, ceiling: number, at: number, { periodMs, cost, debt }: Terms = keyTerms): Take {
+  const now = refilled(bucket, ceiling, at, periodMs);
+  const level = now.level - cost * periodMs;
+  if (level >= 0) return { passed: true, bucket: { level, at: now.at } };
+  return { passed: false, bucket: debt ? { level: Math.max(floor(ceiling, periodMs), level), at: now.at } : now };
 }
 
 /** Whole requests left, never below zero. */
-export const remaining = (bucket: Bucket): number => Math.max(0, Math.floor(bucket.level / unitsPerRequest));
+export const remaining = (bucket: Bucket, periodMs = minuteMs): number => Math.max(0, Math.floor(bucket.level / periodMs));
 
-/** Whole seconds, at least one, after which a request passes. */
-export const retryAfterSeconds = (bucket: Bucket, ceiling: number): number =>
-  Math.max(1, Math.ceil((unitsPerRequest - bucket.level) / ceiling / 1000));
+/** Whole seconds, at least one, after which a request passes; Infinity if none ever will. */
+export const retryAfterSeconds = (bucket: Bucket, ceiling: number, { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'> = keyTerms): number =>
+  cost > ceiling ? Infinity : Math.max(1, Math.ceil((cost * periodMs - bucket.level) / ceiling / 1000));
 
 /**
  * The Unix second by which the bucket is full again. The wait is rounded up to a millisecond before the date is added:
@@ -58,3 +76,33 @@ export const retryAfterSeconds = (bucket: Bucket, ceiling: number): number =>
  */
 export const resetAt = (bucket: Bucket, ceiling: number): number =>
   Math.ceil((bucket.at + Math.ceil((ceiling * unitsPerRequest - bucket.level) / ceiling)) / 1000);
+
+export interface Counter {
+  readonly used: number;
+  /** When the counted period began, in milliseconds since the epoch. */
+  readonly since: number;
+}
+
+export interface Count {
+  readonly passed: boolean;
+  readonly counter: Counter;
+}
+
+const beginOf = (at: number, periodMs: number): number => at - (at % periodMs);
+
+/** The counter at a later moment: a new period begins at zero. If the clock went back, the counter stays in the newest period. */
+export function current(counter: Counter, at: number, periodMs: number): Counter {
+  const since = beginOf(at, periodMs);
+  return since > counter.since ? { used: 0, since } : counter;
+}
+
+/** Counts a request's cost if the ceiling is not reached yet. The last request may exceed it, because its cost is known only afterwards. */
+export function count(counter: Counter, ceiling: number, at: number, { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'>): Count {
+  const now = current(counter, at, periodMs);
+  const passed = now.used < ceiling;
+  return { passed, counter: passed ? { used: now.used + cost, since: now.since } : now };
+}
+
+/** Whole seconds, at least one, until the next period begins. */
+export const secondsToNext = (counter: Counter, at: number, periodMs: number): number =>
+  Math.max(1, Math.ceil((counter.since + periodMs - at) / 1000));

@@ -1,13 +1,16 @@
 /**
- * An API key: what may still be asked with it (specification 5 and 8, contract 4 and 5).
+ * An API key: which requests it still permits (specification 5 and 8, contract 4 and 5).
  *
- * Its budgets are plain numbers changed by the pure function in `budget.ts`, in one atomic step of the store; a request
- * brings that step's verdict along. The machine is told when the verdict moves it: into `limited` while a budget is in
- * debt, back to `active` with the first request or tick that finds the debt paid off.
+ * Its budgets are plain numbers that the pure function in `budget.ts` changes in one atomic step of the store; a `request` event
+ * carries that step's verdict. The machine gets the event if the verdict moves it: to `limited` while a budget is in debt, back to
+ * `active` with the first request or tick after the debt is paid off.
  */
 import { assign, emit, setup } from 'xstate';
+import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
-export const keyVersion = 1;
+/** Migrations from each earlier version to the next. */
+const migrations: readonly Migration[] = [];
+export const keyVersion = versionAfter(migrations);
 
 export interface KeyContext {
   /** Unix seconds; null for never. */
@@ -15,8 +18,8 @@ export interface KeyContext {
   /** Unix seconds. */
   readonly revokedAt: number | null;
   /**
-   * The budget that is in debt the longest; null in `active` and `revoked`. A key that expires keeps it, so that a later
-   * date brings it back as limited as it was.
+   * The budget that is in debt the longest; null in `active` and `revoked`. A key that expires keeps it, so that a later expiry
+   * date makes the key as limited as it was before.
    */
   readonly debt: Debt | null;
 }
@@ -45,13 +48,13 @@ export type KeyOutcome =
   | { type: 'key.revoked' }
   | { type: 'key.expired' };
 
-/** Whether the expiry date that the event sets lies ahead. */
+/** Whether the expiry date in the event is in the future. */
 const isProlonged = (event: KeyEvent): boolean =>
   event.type === 'configure' && (event.expiresAt === null || event.expiresAt * 1000 > event.at);
 
 const isPaidOff = (context: KeyContext, event: KeyEvent): boolean => context.debt === null || event.at >= context.debt.until;
 
-/** A budget's newer refusal replaces its older one; of two budgets in debt the one that recovers last counts. */
+/** A budget's newer refusal replaces its older one; of two budgets in debt, the one that recovers last counts. */
 export const longerDebt = (held: Debt | null, debt: Debt | null): Debt | null =>
   held !== null && debt !== null && held.budget !== debt.budget && held.until > debt.until ? held : debt;
 
@@ -150,3 +153,5 @@ export const keyMachine = setup({
     },
   },
 });
+
+export const keyKind: MachineKind = { name: 'key', machine: keyMachine, version: keyVersion, migrations };

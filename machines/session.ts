@@ -1,12 +1,16 @@
 /**
  * A session: one conversation with one assistant (specification 3, contract 6).
  *
- * `open` takes turns, `streaming` has one in flight, `ended` was closed, `expired` ran past its seconds. A turn that is
- * in flight when the session ends or expires is told to stop; until it has, `activeTurnId` still names it.
+ * `open` takes turns, `streaming` has one in flight, `ended` was closed, `expired` ran past its seconds. If a turn is in flight
+ * when the session ends or expires, the machine emits a stop for it; until the turn is sealed or withdrawn, `activeTurnId` still
+ * names it.
  */
 import { assign, emit, setup } from 'xstate';
+import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
-export const sessionVersion = 1;
+/** Migrations from each earlier version to the next. */
+const migrations: readonly Migration[] = [];
+export const sessionVersion = versionAfter(migrations);
 
 export interface SessionContext {
   /** Unix seconds. */
@@ -15,9 +19,9 @@ export interface SessionContext {
   readonly activeTurnId: string | null;
 }
 
-/** Every event carries the time it happens at, in milliseconds since the epoch. */
+/** Every event has the time at which it happens, in milliseconds since the epoch. */
 export type SessionEvent =
-  /** A message arrives. `assistantRefusal` is what the assistant machine answered to `converse`. */
+  /** A message arrives. `assistantRefusal`: the refusal of the assistant's machine to `converse`, or null. */
   | { type: 'chat'; at: number; turnId: string; assistantRefusal: string | null }
   | { type: 'abort'; at: number; turnId: string }
   | { type: 'end'; at: number }
@@ -35,7 +39,7 @@ export type SessionOutcome =
   | { type: 'session.ended' }
   | { type: 'session.expired' };
 
-/** A session at its beginning. */
+/** The context of a new session. */
 export const openedSession = (expiresAt: number): SessionContext => ({ expiresAt, endedAt: null, activeTurnId: null });
 
 const isOverdue = (context: SessionContext, event: SessionEvent): boolean => event.at >= context.expiresAt * 1000;
@@ -73,7 +77,7 @@ export const sessionMachine = setup({
     announceClosed: emit(({ context }) => ({ type: 'turn.closed' as const, turnId: context.activeTurnId! })),
     dropTurn: assign({ activeTurnId: null }),
     endNow: assign(({ event }) => ({ endedAt: Math.floor(event.at / 1000) })),
-    // A session expires at its deadline, however late somebody notices (contract 12).
+    // A session expires at its deadline, however late a process notices (contract 12).
     endAtDeadline: assign(({ context }) => ({ endedAt: context.expiresAt })),
     announceEnded: emit({ type: 'session.ended' }),
     announceExpired: emit({ type: 'session.expired' }),
@@ -121,7 +125,7 @@ export const sessionMachine = setup({
           { actions: { type: 'refuse', params: { code: 'turn_in_progress' } } },
         ],
         abort: [
-          // Whoever comes first after the deadline, the turn is cut by it (contract 6).
+          // Whichever event comes first after the deadline, the deadline cuts the turn (contract 6).
           {
             guard: 'overdue',
             target: 'expired',
@@ -147,7 +151,7 @@ export const sessionMachine = setup({
           { actions: 'unchanged' },
         ],
         finished: [
-          // A turn sealed after the deadline, as an orphan is, leaves no session that looks as if it took turns.
+          // If a turn is sealed after the deadline, as an orphan is, the session must not look as if it took turns.
           {
             guard: 'isActiveTurnOverdue',
             target: 'expired',
@@ -186,3 +190,5 @@ export const sessionMachine = setup({
     },
   },
 });
+
+export const sessionKind: MachineKind = { name: 'session', machine: sessionMachine, version: sessionVersion, migrations };

@@ -1,10 +1,13 @@
 /**
- * A workspace's slots for turns in flight (specification 8). The store's atomic step is the authority; this machine is
- * what a process decides on first, and `sync` is how it learns that somebody else moved.
+ * A workspace's slots for turns in flight (specification 8). The store's atomic step decides; a process asks this machine first,
+ * and `sync` reports what other processes have changed.
  */
 import { assign, emit, setup } from 'xstate';
+import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
-export const workspaceVersion = 1;
+/** Migrations from each earlier version to the next. */
+const migrations: readonly Migration[] = [];
+export const workspaceVersion = versionAfter(migrations);
 
 export interface WorkspaceContext {
   readonly inFlight: number;
@@ -13,13 +16,13 @@ export interface WorkspaceContext {
 }
 
 export type WorkspaceEvent =
-  /** A turn wants a slot. */
+  /** A turn needs a slot. */
   | { type: 'acquire' }
   /** A turn is over. */
   | { type: 'release' }
   /** The console changed the ceiling. */
   | { type: 'configure'; max: number }
-  /** What the store says is taken. */
+  /** The number of slots taken, read from the store. */
   | { type: 'sync'; inFlight: number };
 
 export type WorkspaceOutcome =
@@ -68,7 +71,7 @@ export const workspaceMachine = setup({
     ],
   },
   states: {
-    // A workspace that is woken while its slots are taken begins here as well; its first event puts that right.
+    // A workspace that is activated while its slots are taken begins in this state too; its first event corrects that.
     available: {
       description: 'Has a free slot.',
       on: {
@@ -95,3 +98,5 @@ export const workspaceMachine = setup({
     },
   },
 });
+
+export const workspaceKind: MachineKind = { name: 'workspace', machine: workspaceMachine, version: workspaceVersion, migrations };

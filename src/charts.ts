@@ -1,22 +1,11 @@
 /** The machines' charts, drawn from the very definitions that run: no chart is kept beside its machine. */
 import type { AnyStateMachine } from 'xstate';
-import { assistantMachine } from '../machines/assistant.ts';
-import { keyMachine } from '../machines/key.ts';
-import { sessionMachine } from '../machines/session.ts';
-import { workspaceMachine } from '../machines/workspace.ts';
-
-const machines = {
-  session: sessionMachine,
-  key: keyMachine,
-  workspace: workspaceMachine,
-  assistant: assistantMachine,
-} as const;
-
-export type MachineName = keyof typeof machines;
-export type ChartFormat = 'mermaid' | 'json';
+import { kinds, type ActorKind } from '../machines/all.ts';
 
 /** The machines that have a chart. */
-export const machineNames = Object.keys(machines) as readonly MachineName[];
+export { actorKinds as machineNames } from '../machines/all.ts';
+
+export type ChartFormat = 'mermaid' | 'json';
 
 /**
  * The chart of a machine, without a newline at its end.
@@ -25,8 +14,8 @@ export const machineNames = Object.keys(machines) as readonly MachineName[];
  *   A value in round brackets is taken from the event.
  * - `json`: XState's definition of the machine, indented.
  */
-export function chart(name: MachineName, format: ChartFormat): string {
-  const machine = machines[name];
+export function chart(name: ActorKind, format: ChartFormat): string {
+  const { machine } = kinds[name];
   return format === 'json' ? JSON.stringify(machine.definition, null, 2) : mermaid(machine);
 }
 

@@ -6,7 +6,7 @@ import { registerChat } from './cli/chat.ts';
 import { registerCredentials } from './cli/credentials.ts';
 import { registerDoctor } from './cli/doctor.ts';
 import { registerExport } from './cli/export.ts';
-import { exitCode, failureJson, failureLine } from './cli/failure.ts';
+import { exitCode, failureJson, failureLine } from './cli/exit.ts';
 import { registerImport } from './cli/import.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerMachines } from './cli/machines.ts';

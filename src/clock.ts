@@ -1,7 +1,7 @@
 /** Time, passed in. Nothing else in the source reads a clock or starts a timer. */
 
 export interface Timer {
-  /** Forgets the timer; harmless once it has fired. */
+  /** Cancels the timer; has no effect once it has fired. */
   cancel(): void;
 }
 
@@ -16,10 +16,10 @@ export interface Clock {
   stop(): void;
 }
 
-/** The machine's own durations, for what is measured beside a library that keeps time by itself. */
+/** The machine's own time, for durations beside a library that has its own clock. */
 export const machineTime: Pick<Clock, 'monotonic'> = { monotonic: () => performance.now() };
 
-/** Calls back once whatever is ready in this turn of the event loop has had its turn. */
+/** Calls back once everything ready in this turn of the event loop has run. */
 export const atTurnEnd = (callback: () => void): void => void setImmediate(callback);
 
 /** Whole Unix seconds of a time in milliseconds. */
@@ -28,10 +28,10 @@ export const secondsOf = (milliseconds: number): number => Math.floor(millisecon
 const tickMs = 20;
 const slotCount = 1024;
 
-/** One timer in its slot. It leaves at once when it is cancelled, as nearly all are: what stayed would outlive its turn by a turn of the wheel. */
+/** One timer in its slot. A cancelled timer is removed at once, as nearly all are cancelled: otherwise it would stay in memory for a turn of the wheel. */
 class Entry implements Timer {
   readonly due: number;
-  /** Of two that are due in the same tick the one set first comes first. */
+  /** Of two timers that are due in the same tick, the one set first fires first. */
   readonly order: number;
   callback: () => void;
   readonly #left: () => void;
@@ -121,7 +121,7 @@ export class WheelClock implements Clock {
     this.#armedFor = Infinity;
     due.sort((a, b) => a.due - b.due || a.order - b.order);
     for (const entry of due) {
-      // One that ran before it may have cancelled it.
+      // An earlier callback may have cancelled this timer.
       const { callback } = entry;
       entry.cancel();
       callback();
@@ -129,7 +129,7 @@ export class WheelClock implements Clock {
     if (this.#live > 0) this.#armNext();
   }
 
-  /** The next occupied slot within one turn of the wheel, or a full turn when all that is left lies further out. */
+  /** Arms for the next occupied slot within one turn of the wheel, or for a full turn if all timers are further out. */
   #armNext(): void {
     let tick = this.#lastTick + 1;
     const end = this.#lastTick + slotCount;

@@ -3,11 +3,14 @@ import { isIP } from 'node:net';
 import { limits } from './limits.ts';
 import { codePoints } from './text.ts';
 
+const durabilityNames = ['committed', 'flushed', 'replicated', 'replicated-output'] as const;
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 export interface Config {
   readonly port: number;
   readonly host: string;
+  /** Of the service paths; null where they are on the public port. */
+  readonly servicePort: number | null;
   readonly store: { readonly kind: 'lmdb'; readonly folder: string } | { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
   /** Null: generated into the data folder; with Redis it must be given. */
   readonly secret: string | null;
@@ -20,7 +23,9 @@ export interface Config {
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
   readonly allowPrivateProviders: boolean;
-  readonly durability: 'committed' | 'flushed' | 'replicated';
+  /** What https:// base URLs are reached through; null: directly. */
+  readonly providerProxy: { readonly hostname: string; readonly port: number; readonly authorization: string | null } | null;
+  readonly durability: (typeof durabilityNames)[number];
   /** Start even on a Redis that loses what it acknowledged when it dies. */
   readonly allowVolatile: boolean;
   /** How many processes serve; one without a supervisor. */
@@ -55,14 +60,16 @@ const setting = (variable: string, flag: string, value: string, fallback: string
 export const settings: readonly Setting[] = [
   setting('PORT', '--port', 'number', '8080', 'port to listen on; 0 picks a free one'),
   setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
+  setting('PARLEY_SERVICE_PORT', '--service-port', 'number', '', 'port of its own, on HOST, for /healthz, /readyz and /metrics; the last two are then on no other'),
   setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'where state lives: lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT'),
   setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset, required with Redis'),
   setting('PARLEY_SECRET_PREVIOUS', '--secret-previous', 'string', '', 'the secret before, while it is changed: what it encrypted still opens, and is encrypted anew at the start'),
-  setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', "opens the console's API; generated into the data folder if unset, required with Redis"),
+  setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', `opens the console's API, ${limits.operatorTokenCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),
   setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws (HTTP/1.1 alone, so no ApacheBench) where it loads, else node'),
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed'),
-  setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses'),
-  setting('PARLEY_DURABILITY', '--durability', 'committed|flushed|replicated', 'committed', 'what a step waits for: survives the process (committed), a power cut (flushed, lmdb) or a primary (replicated, Redis)'),
+  setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses, and begin with http:// there'),
+  setting('PARLEY_PROVIDER_PROXY', '--provider-proxy', 'url', '', 'proxy that https:// base URLs of providers are reached through: http://[USER:PASSWORD@]HOST[:PORT]'),
+  setting('PARLEY_DURABILITY', '--durability', durabilityNames.join('|'), 'committed', 'what an answer survives: the end of the process (committed), a power cut (flushed, lmdb), the loss of a Redis primary (replicated, or replicated-output for the text of a reply under way too)'),
   setting('PARLEY_ALLOW_VOLATILE', '--allow-volatile', '0|1', '0', 'start on a Redis without an append-only file, which loses what it acknowledged when it dies'),
   setting('PARLEY_PROCESSES', '--processes', 'number', '1', `how many processes serve, 1 to ${limits.processesMax}; more than one need Redis`),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
@@ -80,13 +87,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return {
     port: integer('PORT', read('PORT'), 0, 65535),
     host: read('HOST'),
+    servicePort: servicePort(read('PARLEY_SERVICE_PORT'), read('PORT')),
     store,
     secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), 32),
     secretPrevious: text('PARLEY_SECRET_PREVIOUS', read('PARLEY_SECRET_PREVIOUS'), 32),
-    operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), 1),
+    operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), limits.operatorTokenCharactersMin),
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
     allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
+    providerProxy: providerProxy(read('PARLEY_PROVIDER_PROXY')),
     durability: durability(read('PARLEY_DURABILITY'), store),
     allowVolatile: flag('PARLEY_ALLOW_VOLATILE', read('PARLEY_ALLOW_VOLATILE')),
     processes: processes(read('PARLEY_PROCESSES'), store),
@@ -102,6 +111,14 @@ function integer(variable: string, value: string, least: number, most: number): 
   return number;
 }
 
+/** A port of 0 is any free one, here as there. */
+function servicePort(value: string, publicPort: string): number | null {
+  if (value === '') return null;
+  const port = integer('PARLEY_SERVICE_PORT', value, 0, 65535);
+  if (port !== 0 && port === Number(publicPort)) throw new SettingError(`PARLEY_SERVICE_PORT must be another port than PORT, which is ${port} too.`);
+  return port;
+}
+
 function oneOf<T extends string>(variable: string, value: string | null, allowed: readonly T[]): T | null {
   if (value === null) return null;
   const found = allowed.find((one) => one === value);
@@ -115,11 +132,23 @@ const flag = (variable: string, value: string): boolean => {
   throw new SettingError(`${variable} must be 0 or 1, not "${value}".`);
 };
 
+function providerProxy(value: string): Config['providerProxy'] {
+  if (value === '') return null;
+  const url = URL.canParse(value) ? new URL(value) : null;
+  const fits = url !== null && url.protocol === 'http:' && url.hostname !== '' && url.pathname === '/' && url.search === '' && url.hash === '';
+  if (!fits) throw new SettingError(`PARLEY_PROVIDER_PROXY must be http://[USER:PASSWORD@]HOST[:PORT], not "${redacted(value)}".`);
+  const { username, password, hostname, port } = url;
+  // Bytes, whatever text they are.
+  const [user, secret] = [username, password].map((part) => part.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))));
+  const authorization = username === '' && password === '' ? null : `Basic ${Buffer.from(`${user}:${secret}`, 'latin1').toString('base64')}`;
+  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 80 : Number(port), authorization };
+}
+
 /** Secrets are never echoed. */
 function text(variable: string, value: string, charactersMin: number): string | null {
   if (value === '') return null;
-  if (codePoints(value) < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
   if (variable === 'PARLEY_OPERATOR_TOKEN' && !/^[\x21-\x7e]+$/.test(value)) throw new SettingError(`${variable} must be printable ASCII without spaces.`);
+  if (codePoints(value) < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
   return value;
 }
 
@@ -131,18 +160,21 @@ function processes(value: string, store: Config['store']): number {
 }
 
 function durability(value: string, { kind }: Config['store']): Config['durability'] {
-  const known = oneOf('PARLEY_DURABILITY', value, ['committed', 'flushed', 'replicated'])!;
+  const known = oneOf('PARLEY_DURABILITY', value, durabilityNames)!;
   const offered: readonly Config['durability'][] = durabilities[kind];
   if (offered.includes(known)) return known;
-  throw new SettingError(`PARLEY_DURABILITY cannot be ${known} with the store ${kind}, which offers ${offered.join(' and ')}.`);
+  throw new SettingError(`PARLEY_DURABILITY cannot be ${known} with the store ${kind}, which offers ${listed(offered)}.`);
 }
 
 /** What each store can promise. */
 const durabilities = {
-  memory: ['committed', 'flushed', 'replicated'],
+  memory: durabilityNames,
   lmdb: ['committed', 'flushed'],
-  redis: ['committed', 'replicated'],
+  redis: ['committed', 'replicated', 'replicated-output'],
 } as const;
+
+/** `a, b and c` */
+const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`;
 
 function storeSetting(value: string): Config['store'] {
   if (value === 'memory:') return { kind: 'memory' };

@@ -1,17 +1,17 @@
-/** Looks an installation over and says what is wrong with it and what to do. It changes nothing. */
+/** Examines an installation and reports what is wrong with it and what to do. Changes nothing. */
 import type { Clock } from './clock.ts';
 import { redacted, type Config } from './config.ts';
 import { check, warn } from './doctor/check.ts';
 import type { Check } from './doctor/check.ts';
-import { port } from './doctor/port.ts';
+import { port, servicePort } from './doctor/port.ts';
 import { engine, nodeVersion, settingsOf, type Environment } from './doctor/program.ts';
 import { examineRecords } from './doctor/records.ts';
 import type { Ids } from './ids.ts';
 
 export interface Diagnosis {
-  /** Nothing failed. */
+  /** True if no check failed. */
   readonly ok: boolean;
-  /** The store that was looked at, as set but for its password; null if the setting cannot be used. */
+  /** The examined store, as set but without its password; null if the setting cannot be used. */
   readonly store: string | null;
   readonly checks: readonly Check[];
 }
@@ -20,7 +20,9 @@ export async function examine(environment: Environment, { clock, ids }: { readon
   const { checks: settings, config } = settingsOf(environment, ids);
   const checks = [check('node', nodeVersion()), ...settings];
   if (config !== null) {
-    checks.push(check('engine', await engine(config)), check('port', await port(config, clock)), ...(await examineStore(config, clock, ids)));
+    checks.push(check('engine', await engine(config)), check('port', await port(config, clock)));
+    if (config.servicePort !== null) checks.push(check('service-port', await servicePort(config, clock)));
+    checks.push(...(await examineStore(config, clock, ids)));
   }
   return { ok: checks.every(({ status }) => status !== 'fail'), store: config && named(config.store), checks };
 }
@@ -33,6 +35,5 @@ async function examineStore(config: Config, clock: Clock, ids: Ids): Promise<Che
   if (store.kind === 'memory') return [check('store', warn('everything ends with the process', 'For anything to last: PARLEY_STORE=lmdb:FOLDER, or Redis.'))];
   if (store.kind === 'lmdb') return (await import('./doctor/folder.ts')).examineFolder(store.folder, config, ids);
   const { examineRedis } = await import('./store/redis/doctor.ts');
-  const replicated = durability === 'replicated';
-  return examineRedis(store.url, { clock, ids, allowVolatile, replicated, records: (records) => examineRecords(records, { secret, previous }, ids) });
+  return examineRedis(store.url, { clock, ids, allowVolatile, durability, records: (records) => examineRecords(records, { secret, previous }, ids) });
 }

@@ -1,9 +1,9 @@
-/** How a process ends: drained after a signal or at its supervisor's word, at once when somebody insists (contract 11). */
+/** Ends a process: drains it after a signal or at its supervisor's request, or ends it at once after a second signal (contract 11). */
 import type { Clock } from './clock.ts';
 import type { Edge } from './edge.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log.ts';
-import type { ProviderHttp } from './model/http.ts';
+import type { ProviderHttp } from './provider.ts';
 import type { Services } from './services.ts';
 import { onEndingSignal } from './signals.ts';
 import type { SupervisorLine } from './supervisor/worker.ts';
@@ -11,10 +11,12 @@ import type { SupervisorLine } from './supervisor/worker.ts';
 export interface House {
   readonly services: Services;
   readonly edge: Edge;
+  /** The service paths' own port; null if there is none, or if a supervisor has it. */
+  readonly service: Edge | null;
   readonly http: ProviderHttp;
   readonly log: Log;
   readonly clock: Clock;
-  /** Null where one process serves alone. */
+  /** Null if the process has no supervisor. */
   readonly supervisor: SupervisorLine | null;
 }
 
@@ -34,16 +36,16 @@ export function endInOrder(house: House): void {
   };
   const retire = (): void => {
     log.info('retiring');
-    // A timer runs once the event loop has accepted what waited: what waits when a listener closes is reset.
+    // A timer runs after the event loop has accepted waiting connections: those that still wait when a listener closes are reset.
     clock.after(0, () => edge.stopListening());
     clock.after(limits.workerRetireMs, end);
   };
   onEndingSignal(clock, end, () => process.exit(1));
-  supervisor?.listening({ drain: end, retire, measure: () => services.metrics.samples() });
+  supervisor?.listening({ drain: end, retire, look: async () => !services.draining && services.readiness.look(), measure: () => services.metrics.samples() });
 }
 
 /** Refuses new work, lets turns in flight finish for `drainMs`, seals the rest as partial, then closes. */
-async function drain({ services, edge, http, log, clock, supervisor }: House): Promise<void> {
+async function drain({ services, edge, service, http, log, clock, supervisor }: House): Promise<void> {
   services.draining = true;
   log.info({ turns: services.host.turns.inFlight }, 'draining');
   await services.host.turns.drain(limits.drainMs, sealGraceMs);
@@ -52,13 +54,14 @@ async function drain({ services, edge, http, log, clock, supervisor }: House): P
   await http.close();
   await services.store.close();
   await supervisor?.leave();
+  await service?.close(closeGraceMs);
   clock.stop();
   log.info('ended');
   await new Promise<void>((resolve) => log.flush(() => resolve()));
 }
 
-/** How long a store may take to seal the turns that were stopped. */
+/** How long a store may take to seal the stopped turns, in milliseconds. */
 const sealGraceMs = 5000;
 
-/** How long answers that are on their way may take once every turn has ended. */
+/** How long open answers may take after every turn has ended, in milliseconds. */
 const closeGraceMs = 2000;

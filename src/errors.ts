@@ -1,7 +1,6 @@
 /**
- * The one table of everything that a client can be told to have gone wrong (specification 7, contract 2).
- * A message is a fixed sentence; only a field's path, a wait in seconds or a limit is filled in. No text of a
- * provider, a library or the runtime ever becomes part of one.
+ * The one table of all failures that a client can get (specification 7, contract 2). A message is a fixed sentence; only a field's
+ * path, a wait in seconds or a limit is filled in. No text of a provider, a library or the runtime ever becomes part of one.
  */
 
 /** Whether and how a client repeats the request (specification 7, "Retrying"). */
@@ -43,12 +42,14 @@ export const errors = {
   unreadable_header: row('invalid_request', 400, 'invalid_request', 'The header `{field}` could not be read.'),
   headers_too_large: row('invalid_request', 400, 'invalid_request', 'The headers are more than {limit} lines, or too long.'),
   different_keys: row('invalid_request', 400, 'invalid_request', 'The headers `Authorization` and `X-Api-Key` hold different keys.'),
+  content_type: row('invalid_request', 400, 'invalid_request', 'The header `Content-Type` does not say that the body is JSON.'),
   malformed_json: row('invalid_request', 400, 'invalid_request', 'The body is not valid JSON.'),
   body_too_large: row('invalid_request', 400, 'invalid_request', 'The body is larger than {limit} bytes.'),
   body_timeout: row('invalid_request', 400, 'invalid_request', 'The body did not arrive in time.'),
   not_an_object: row('invalid_request', 422, 'invalid_request', 'The body must be a JSON object.'),
   missing_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` is required.'),
   invalid_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` has the wrong type or a value that is not allowed.'),
+  unencrypted_url: row('invalid_request', 422, 'invalid_request', 'The field `{field}` must begin with https://, or with http:// and a private address where the server allows these.'),
   idempotency_mismatch: row('invalid_request', 422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
   missing_visitor_fields: row('missing_visitor_fields', 422, 'invalid_request', 'Required visitor fields are missing: {field}.'),
   message_too_long: row('message_too_long', 422, 'invalid_request', 'The message is longer than {limit} characters.'),
@@ -68,15 +69,15 @@ export type ErrorName = keyof typeof errors;
 export interface FailureDetail {
   /** The path of the offending field, as in `visitor.email`, or the name of a header. */
   field?: string;
-  /** Whole seconds until a retry can pass; sent as `Retry-After` as well. */
+  /** Whole seconds until a retry can pass; also sent as `Retry-After`. */
   seconds?: number;
   /** The bound that was crossed. */
   limit?: number;
-  /** What happened, for the log alone. */
+  /** The error behind the failure, for the log only. */
   cause?: unknown;
 }
 
-/** What a client is told: a row of the table with its blanks filled in. */
+/** The failure that a client gets: a row of the table with its blanks filled in. */
 export interface Refusal {
   readonly row: ErrorRow;
   readonly message: string;
@@ -84,21 +85,21 @@ export interface Refusal {
   readonly cause?: unknown;
 }
 
-/** A refusal that is handed back: to throw one costs more than to decide and write it. */
+/** A refusal that is returned, because throwing one costs more than deciding and writing it. */
 export const refused = (name: ErrorName, detail: FailureDetail = {}): Refusal => ({
   row: errors[name],
   message: sentence(errors[name].message, detail),
   seconds: detail.seconds,
 });
 
-/** A refusal on its way to the client. */
+/** A refusal that is thrown. */
 export class Failure extends Error implements Refusal {
   readonly row: ErrorRow;
   readonly seconds: number | undefined;
 
   constructor(name: ErrorName, detail: FailureDetail = {}) {
     const row = errors[name];
-    // A refusal is an answer: where it was thrown concerns nobody, and to find that out costs more than the rest of it.
+    // A refusal is an answer: its stack trace is of no use, and to collect it costs more than the rest of the refusal.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(sentence(row.message, detail), detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -128,5 +129,5 @@ function sentence(template: string, { field, seconds, limit }: FailureDetail): s
 export const failureText = ({ row, message }: Refusal, requestId: string): string =>
   `{"error":{"type":"${row.type}","code":"${row.code}","message":${quoted(message)}},"request_id":"${requestId}"}`;
 
-/** Only a field's path can hold what JSON writes otherwise. */
+/** Only a field's path can contain characters that JSON escapes. */
 const quoted = (message: string): string => (/^[ !#-[\]-~]*$/.test(message) ? `"${message}"` : JSON.stringify(message));

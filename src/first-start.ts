@@ -7,6 +7,9 @@ import { limits } from './limits.ts';
 import type { Services } from './services.ts';
 import type { Workspace } from './store.ts';
 
+/** The address that the command uses without a flag. */
+const defaultUrl = 'http://127.0.0.1:8080';
+
 /** The lines to print. */
 export async function firstStart(services: Services, url: string, engine: string): Promise<string> {
   const { store, config } = services;
@@ -28,7 +31,7 @@ function firstWorkspace({ store, ids, clock }: Services): Workspace {
   return { id, name: 'default', retentionDays: limits.retentionDaysDefault, turnsInFlightMax: limits.turnsInFlightMax, createdAt: at, updatedAt: at };
 }
 
-/** Of processes that start at once on one empty store, each makes the same workspace and the one that moves it first goes on. */
+/** Processes that start at once on one empty store all make the same workspace; only the process that moves it first goes on. */
 async function mayInstall(workspace: Workspace, { store }: Services): Promise<boolean> {
   if (store.leaseMs === null) return true;
   await store.catalog.create('workspace', workspace);
@@ -44,7 +47,7 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
   const workspaceId = workspace.id;
   const assistantId = ids.make('asst');
   const stamps = { createdAt: at, updatedAt: at };
-  // Asked for in one tick, so that an embedded store keeps all of it or nothing: a start that is cut begins anew.
+  // Requested in one tick, so that an embedded store keeps all of it or nothing: after an interrupted start the next one begins anew.
   const [, , { text }] = await Promise.all([
     store.catalog.create('workspace', workspace),
     store.catalog.create('assistant', {
@@ -58,7 +61,7 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
     }),
     newKey(workspaceId, { name: 'first' }, at, services),
   ]);
-  const session = `$(curl -s ${url}/sessions -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
+  const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
   return [
     `  API key         ${text}`,
     '                  It is shown this once; `parley keys create` makes more.',
@@ -66,7 +69,7 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
     '',
     '  Try it:',
     '',
-    `  npx parley chat${url.endsWith(':8080') ? '' : ` --url ${url}`}`,
+    `  npx parley chat${url === defaultUrl ? '' : ` --url ${url}`}`,
     '',
     `  curl -N "${url}/sessions/${session}/chat" -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"message":"Hello! What can you do?"}'`,
     '',

@@ -2,23 +2,34 @@
  * The host: actors are activated on demand, take one event at a time and are passivated when idle. For each event it
  * decides, commits, acts and only then answers (idea 2 of the architecture).
  */
+import type { ActorKind } from '../machines/all.ts';
 import type { Clock, Timer } from './clock.ts';
+import { UnreadableSnapshot } from './host/actor.ts';
 import { Assistants } from './host/assistants.ts';
-import { ForeignTurns } from './host/foreign.ts';
+import { Credentials } from './host/credentials.ts';
+import { RemoteTurns } from './host/remote-turns.ts';
 import { Inspector, type ActorIdentity } from './host/inspector.ts';
 import { Keys } from './host/keys.ts';
-import { Mailbox } from './host/mailbox.ts';
 import { Outage } from './host/outage.ts';
+import type { Population, Resident } from './host/population.ts';
+import { Takeovers } from './host/takeovers.ts';
 import { Sessions } from './host/sessions.ts';
 import { Turns } from './host/turns.ts';
+import { Withdrawals } from './host/withdrawals.ts';
 import { Workspaces } from './host/workspaces.ts';
 import type { Ids } from './ids.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log.ts';
 import type { Notice, Store } from './store.ts';
 
-/** Of the process's random name, in the marks of sessions: 60 bits. */
+/** Characters of the process's random name in the marks of sessions: 60 bits. */
 const markCharacters = 12;
+
+/** A live actor of any kind. */
+interface LiveActor extends Resident {
+  readonly identity: ActorIdentity;
+  readonly machine: { readonly state: string; readonly context: unknown };
+}
 
 export class Host {
   readonly inspector = new Inspector();
@@ -27,44 +38,54 @@ export class Host {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly turns: Turns;
-  readonly foreign: ForeignTurns;
-  /** Changes of credentials, which have no actor, one at a time. */
-  readonly credentials = new Mailbox();
+  readonly remote: RemoteTurns;
+  readonly credentials: Credentials;
+  /** The actors, by kind. */
+  readonly #actors: Readonly<Record<ActorKind, { readonly population: Population<LiveActor> }>>;
   readonly #store: Store;
+  readonly #withdrawals: Withdrawals;
   readonly #clock: Clock;
   readonly outage: Outage;
-  /** Told of credentials that another process has changed or removed: one, all of a workspace, or (nothing given) perhaps any. */
+  /** Called when another process has changed or removed credentials: one, all of a workspace, or (without arguments) perhaps any. */
   onCredentials: (workspaceId?: string, id?: string) => void = () => {};
   #sweep: Timer | null = null;
   #orphanage: Timer | null = null;
   #listening: Timer | null = null;
   #unwatch: (() => Promise<void>) | null = null;
   #closed = false;
+  readonly #log: Log;
+  /** Messages already logged about snapshots that this version cannot read: one for each version. */
+  readonly #unreadable = new Set<string>();
 
   constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number) {
     const { inspector } = this;
     this.#store = store;
     this.#clock = clock;
+    this.#log = log;
     this.outage = new Outage(clock, log);
     this.workspaces = new Workspaces(store, clock, inspector);
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
-    this.foreign = new ForeignTurns(store, clock);
+    this.credentials = new Credentials(store.catalog, clock);
+    this.remote = new RemoteTurns(store, clock);
     const owner = ids.secret();
     let moves = 0;
     const mark = (): string => `${owner.slice(0, markCharacters)}${(moves++).toString(36)}`;
-    this.sessions = new Sessions({ store, clock, ids, inspector, foreign: this.foreign, turnMsMax, owner, mark });
+    this.#withdrawals = new Withdrawals({ store, clock, inspector, owner, mark });
+    const withdrawals = this.#withdrawals;
+    this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, takeovers: new Takeovers(), turnMsMax, owner, mark });
     this.turns = new Turns(this.sessions, this.workspaces);
+    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions };
   }
 
-  /** Begins to hear other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
+  /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
   async start(): Promise<void> {
     if (this.#store.leaseMs !== null) this.#listen();
     this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
     await this.#sweepAll();
   }
 
-  /** Notices make quick what is sure without them: an owner hears of a stop with its next renewal, and nothing stays fresh unasked. */
+  /** Notices only save time: without them an owner gets a stop request with its next renewal, and cached records are read again when they are too old. */
   #listen(): void {
     const watching = this.#store.watch((notice) => this.#hear(notice));
     watching.then(
@@ -79,22 +100,28 @@ export class Host {
       if (runner?.turnId === notice.turnId) void runner.stop(notice.reason);
       return;
     }
-    if (notice.type === 'turn.moved') return this.foreign.wake(notice.turnId);
+    if (notice.type === 'turn.moved') return this.remote.wake(notice.turnId);
     if (notice.type === 'missed') {
-      this.foreign.wakeAll();
-      this.onCredentials();
-    } else if (notice.kind === 'credential') this.onCredentials(notice.workspaceId, notice.id);
-    else if (notice.kind === 'workspace') this.onCredentials(notice.id);
+      this.remote.wakeAll();
+      this.forgetCredentials();
+    } else if (notice.kind === 'credential') this.forgetCredentials(notice.workspaceId, notice.id);
+    else if (notice.kind === 'workspace') this.forgetCredentials(notice.id);
     for (const actors of [this.workspaces, this.assistants, this.keys]) {
       if (notice.type === 'missed') actors.doubtAll();
       else if (notice.kind === actors.kind) actors.doubt(notice.id);
     }
   }
 
-  /** Turns of processes that died, and those that the store would not take when they were to be sealed, need no wait for the great sweep. */
+  /** Drops what this process and `onCredentials` keep of one credential, of all of a workspace, or of any. */
+  forgetCredentials(workspaceId?: string, id?: string): void {
+    this.credentials.forget(workspaceId, id);
+    this.onCredentials(workspaceId, id);
+  }
+
+  /** Seals turns of dead processes, and turns that the store did not accept when they were sealed first, without waiting for the next full sweep. */
   async #sealAgain(): Promise<void> {
     try {
-      // A look may have nothing to ask: whether the store is back is for the store to say.
+      // Finding orphans may need no request to the store, so only a ping says whether the store is back.
       if (this.outage.lasts) await this.#store.ping();
       this.outage.answered();
       await this.#sealOrphans();
@@ -113,7 +140,7 @@ export class Host {
     } catch (error) {
       this.outage.failed(error);
     }
-    // A sweep that stopped at its bound has more to do.
+    // A sweep that stopped at its bound has more sessions to delete.
     const waitMs = swept < limits.sweepSessionsMax ? limits.sweepMs : limits.sweepAgainMs;
     if (!this.#closed) this.#sweep = this.#clock.after(waitMs, () => void this.#sweepAll());
   }
@@ -122,15 +149,17 @@ export class Host {
     this.#closed = true;
     for (const timer of [this.#sweep, this.#orphanage, this.#listening]) timer?.cancel();
     this.#unwatch?.().catch(() => {});
-    for (const actors of [this.workspaces, this.assistants, this.keys, this.sessions]) actors.population.clear();
+    this.#withdrawals.close();
+    for (const { population } of Object.values(this.#actors)) population.clear();
   }
 
-  /** Removes a workspace with all that it holds: its turns are stopped, and its keys and sessions are unknown from then on. */
+  /** Removes a workspace with its contents: its turns are stopped, and its keys and sessions are unknown afterwards. */
   async removeWorkspace(id: string): Promise<boolean> {
     const running = [...this.sessions.population.residents()].filter((actor) => actor.record.workspaceId === id);
     await Promise.all(running.map((actor) => actor.runner?.stop('aborted')));
     const removed = await this.workspaces.remove(id, id);
-    for (const { population } of [this.assistants, this.keys, this.sessions]) {
+    this.forgetCredentials(id);
+    for (const { population } of Object.values(this.#actors)) {
       for (const { identity } of [...population.residents()]) {
         if (identity.workspaceId === id) population.discard(identity.id);
       }
@@ -138,28 +167,34 @@ export class Host {
     return removed;
   }
 
-  /** How many actors of each kind are awake. */
-  census(): Record<string, number> {
-    return {
-      workspace: this.workspaces.population.size,
-      assistant: this.assistants.population.size,
-      key: this.keys.population.size,
-      session: this.sessions.population.size,
-    };
+  /** The number of live actors of each kind. */
+  census(): Record<ActorKind, number> {
+    return Object.fromEntries(Object.entries(this.#actors).map(([kind, { population }]) => [kind, population.size])) as Record<ActorKind, number>;
   }
 
-  /** Everyone who is awake, as the charts show it. */
+  /** Every live actor, as the charts show it. */
   awake(): { actor: ActorIdentity; state: string; context: unknown }[] {
-    return [this.workspaces, this.assistants, this.keys, this.sessions].flatMap(({ population }) =>
+    return Object.values(this.#actors).flatMap(({ population }) =>
       [...population.residents()].map(({ identity, machine }) => ({ actor: identity, state: machine.state, context: machine.context })),
     );
+  }
+
+  /**
+   * A turn whose session was stored by a later version is sealed by a process of that version. It does not keep the others from
+   * being sealed, and is logged once.
+   */
+  #leaveToLater(error: unknown): void {
+    if (!(error instanceof UnreadableSnapshot)) throw error;
+    if (this.#unreadable.has(error.message)) return;
+    this.#unreadable.add(error.message);
+    this.#log.warn({ err: error }, 'turns are left to a process of another version');
   }
 
   async #sealOrphans(): Promise<void> {
     const orphans = await this.#store.orphans(this.#clock.now(), limits.sweepSessionsMax);
     for (const { workspaceId, sessionId } of orphans) {
-      // Waking the session seals its turn.
-      await this.sessions.of(workspaceId, sessionId);
+      // Activating the session seals its turn.
+      await Promise.resolve(this.sessions.of(workspaceId, sessionId)).catch((error) => this.#leaveToLater(error));
     }
   }
 }

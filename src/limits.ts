@@ -34,6 +34,9 @@ export const limits = {
   speechPerMinute: 30,
   transcriptionTokensPerMinute: 10,
   ceilingMax: 1_000_000,
+  keyOverlapSecondsMax: 30 * 24 * 3600, // contract 9
+  failedAuthenticationsPerMinute: 600, // contract 4, per address
+  throttledAddressesMax: 10_000, // addresses that are remembered
 
   // Turns
   turnsInFlightMax: 10, // spec 8, per workspace
@@ -58,11 +61,13 @@ export const limits = {
   // Model providers
   providerConnectMs: 10_000,
   providerFirstOutputMs: 60_000,
+  providerGetMs: 10_000, // for the head of what is only looked up
   providerIdleMs: 60_000,
   providerErrorBytesMax: 64 * 1024,
   providerEventCharactersMax: 4 * 1024 * 1024, // one event, or a whole answer that is not streamed
   providerAddressMs: 1_000, // before the next of a name's addresses is tried
   providerInterimMax: 10, // answers 1xx before the answer
+  providerProxyHeadBytesMax: 8 * 1024, // of a proxy's answer to CONNECT
   providerChunkExtensionBytesMax: 1024, // of one chunk
   providerReadBytes: 64 * 1024,
   providerProbeMs: 60_000, // of silence, before TCP asks whether the other side is still there
@@ -76,9 +81,22 @@ export const limits = {
   actorIdleMs: 60_000,
   actorsLiveMax: 20_000,
   decisionAttemptsMax: 5,
+  unknownKeyMs: 1_000, // for which a key that the store does not have is not asked for again
+  unknownKeysMax: 10_000, // such keys
+  credentialsKeptMax: 10_000, // that turns have used within `catalogFreshMs`
   sweepMs: 60_000,
   sweepAgainMs: 1000,
+  storeRetryMs: 100, // before a turn's step is sent again that the store did not answer; doubled each time
+  storeRetryMsMax: 2_000,
+  appendRetryMsMax: 500, // the same of a turn that is writing, whose lease runs
+  withdrawalsMax: 10_000, // turns that wait for the store to be withdrawn, above which none begins
+  withdrawalMs: 1_000, // how long a chat waits for the turn before it on its session to be withdrawn
+  fateMs: 1_000, // how long a chat that has not begun waits for how another process has ended its turn
+  fateReadersMs: 10_000, // beyond a lease, how long readers of such a turn wait for its end before their streams are cut
+  faultTriesMax: 3, // tries of a turn's step that failed for a fault of our own, which time does not mend
   orphansMs: 500, // between looks for turns of dead processes
+  unsettledLookMs: 250, // until the first look at a session whose end was not answered, while a turn runs in it; each later one waits twice as long
+  unsettledLookMsMax: 5_000,
   sweepSessionsMax: 1000,
 
   // The log
@@ -91,19 +109,15 @@ export const limits = {
   greetingCharactersMax: 8000,
   systemPromptCharactersMax: 100_000,
   keyAssistantsMax: 1000,
-  linkLimitsMax: 20,
+  linkOriginsMax: 100,
+  originCharactersMax: 300,
   secretCharactersMax: 4096,
+  operatorTokenCharactersMin: 24,
   inspectBytesMax: 1024 * 1024,
   socketMessageBytesMax: 1024 * 1024, // contract 12
 
   // The command line
   commandAnswerMs: 30_000, // how long the console's API may take to answer
-  commandAttemptsMax: 3, // tries of a request that never arrived, or that the server failed at
-  commandResumesMax: 8, // tries in a row to get a cut stream back
-  commandBackoffMs: 250,
-  commandBackoffMsMax: 8_000,
-  commandWaitsMax: 100, // waits after 429 for one request
-  streamSilenceMsMax: 45_000, // three heartbeats missed: the stream is cut
   chatKeySeconds: 24 * 3600,
 
   // The store
@@ -129,12 +143,14 @@ export const limits = {
   // Redis
   redisCallMs: 1_900, // a client hears 503 within two seconds
   redisCallsMax: 10_000, // calls that wait for an answer at a time
+  redisStepKeptMs: 60_000, // what a step was answered is kept for when it is sent again, which its sender does for seconds
   redisConnectMs: 1_000,
   redisPingMs: 1_000,
   redisSilenceMs: 3_000, // without a byte: the connection is closed
   redisReconnectMsMax: 500,
   redisTopologyMs: 200, // a node away for so long: the cluster is asked who has its slots
   redisReplicaMs: 1_000, // for a replica to confirm
+  redisTimeMs: 4_000, // between looks at the clock of Redis
   redisDebtMs: 100, // before Redis is told of requests that were refused without it
   redisDebtLateMs: 1_000, // by then it has been told, however busy the process is
   redisDebtsMax: 10_000, // budgets in debt that a process remembers
@@ -143,10 +159,19 @@ export const limits = {
   // Many processes on one store
   leaseMs: 5_000, // of a turn's owner; renewed after a third of it
   stopMs: 1_000, // for an owner to stop a turn that is aborted or whose session has expired, before another process seals it
-  foreignStopMs: 5_500, // how long a request waits beyond that for another process, if it lives, to stop a turn
-  foreignPollMs: 50, // between looks at a turn that another process runs, while it has more each time
-  foreignSilentMs: 500, // the same while it has nothing: a notice comes when it has
+  remoteStopMs: 5_500, // how long a request waits beyond that for another process, if it lives, to stop a turn
+  remotePollMs: 50, // between looks at a turn that another process runs, while it has more each time
+  remoteBegunMs: 2_500, // by when the owner of a turn knows whether its end is stored, or has withdrawn it: longer than a step may take
+  remoteSealMs: 1_500, // beyond its lease, by when a turn that its owner has given up is sealed
+  remoteSilentMs: 500, // the same while it has nothing: a notice comes when it has
   catalogFreshMs: 800, // how old what the console changes may be without asking the store; a second at most, with the asking
+
+  // Looks that need no key
+  readyAnswerMs: 1_900, // a look hears 503 within two seconds
+  readyWorkersMs: 1_950, // the same of several processes: each has its own time
+  readyKeptMs: 250,
+  scrapeKeptMs: 250,
+  scrapesFreshMax: 10, // scrapes in a row that are fresh all the same
 
   // The doctor
   doctorRoundTrips: 5,
@@ -174,3 +199,16 @@ export const limits = {
   // Ending
   drainMs: 30_000, // contract 11
 } as const;
+
+/** The limits of an assistant's public link and widget by the names that clients give, with what holds where none is given (contract 9). */
+export const linkLimits = {
+  minutes_per_day: 600,
+  concurrent_visitors: 25,
+  messages_per_visitor_per_day: 100,
+  messages_per_address_per_hour: 120,
+} as const;
+export type LinkLimitName = keyof typeof linkLimits;
+export const linkLimitNames = Object.keys(linkLimits) as readonly LinkLimitName[];
+
+/** Milliseconds before a step is sent again that the store did not answer: twice as long each time. */
+export const retryMs = (tries: number): number => Math.min(limits.storeRetryMs * 2 ** tries, limits.storeRetryMsMax);

@@ -5,10 +5,10 @@ import { limits } from './limits.ts';
 
 export type Log = Logger;
 
-/** `worker`: the number of a process among others whose lines go to the same place. */
+/** `worker`: the number of this process among several that log to the same place. */
 export function openLog(level: string, clock: Clock, worker: number | null = null): Log {
   const out = destination({ dest: 1, sync: false, maxWrite: pipeBytesMax, minLength: limits.logHeldBytes });
-  // A timer of the first line that waits: pino's own writes nothing twenty times a second for as long as nothing is logged.
+  // Set by the first line that waits: pino's own timer fires twenty times a second even while nothing is logged.
   let waiting: Timer | null = null;
   const leave = (): void => {
     waiting = null;
@@ -23,7 +23,7 @@ export function openLog(level: string, clock: Clock, worker: number | null = nul
     flushSync: (): void => out.flushSync(),
   };
   const log = pino({ level, base: worker === null ? null : { worker }, formatters: { level: (label) => ({ level: label }) } }, held);
-  // Who reads the log may leave before the server does: then there is nobody to write for, and nothing to wait for.
+  // The reader of the log may end before the server does: then logging stops.
   out.on('error', () => {
     log.level = 'silent';
     waiting?.cancel();
@@ -32,5 +32,5 @@ export function openLog(level: string, clock: Clock, worker: number | null = nul
   return log;
 }
 
-/** A pipe takes so much in one piece (PIPE_BUF): lines of several processes do not run into each other. */
+/** The size that a pipe takes in one piece (PIPE_BUF), so that lines of several processes are not mixed. */
 const pipeBytesMax = 4096;

@@ -1,22 +1,22 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
+import { gzipSync } from 'node:zlib';
 import { WheelClock } from './clock.ts';
+import { Coalesced } from './coalesced.ts';
 import { SettingError, type Config } from './config.ts';
 import { makeDataFolder } from './data-folder.ts';
-import { openNodeEdge } from './edge/node.ts';
-import { openUwsEdge } from './edge/uws.ts';
-import type { Edge, EdgeListener } from './edge.ts';
+import { listen, openEdge, openServicePort } from './edges.ts';
 import { endInOrder } from './ending.ts';
 import { firstStart } from './first-start.ts';
 import { Host } from './host.ts';
 import { randomIds, type Ids } from './ids.ts';
 import { limits } from './limits.ts';
-import { openLog, type Log } from './log.ts';
+import { openLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { anthropicModel } from './model/anthropic.ts';
-import { baseUrlProblem } from './model/address.ts';
-import { providerHttp, type ProviderHttp } from './model/http.ts';
+import { baseUrlProblem } from './provider/address.ts';
+import { providerHttp, type ProviderHttp } from './provider.ts';
 import { openaiModel } from './model/openai.ts';
 import { scriptedModel } from './model/scripted.ts';
 import { syntheticModel } from './model/synthetic.ts';
@@ -24,76 +24,96 @@ import type { Models } from './model.ts';
 import { openapiDocument } from './openapi.ts';
 import { openPipeline } from './pipeline.ts';
 import { openRefuser } from './pipeline/head.ts';
-import { resealCredentials } from './resealing.ts';
-import { documented } from './routes.ts';
+import { Readiness } from './readiness.ts';
+import { jsonType } from './request.ts';
+import { isToReseal, resealCredentials } from './resealing.ts';
+import { publicRoutes } from './routes.ts';
 import { readSecrets } from './secrets.ts';
 import type { Services } from './services.ts';
+import { staticFile, type StaticFile } from './static-files.ts';
+import { StoreClock } from './store/clock.ts';
 import { lmdbStore } from './store/lmdb.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import { StoreRefused, type Store } from './store.ts';
 import { SupervisorLine } from './supervisor/worker.ts';
+import { AddressThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { openVault } from './vault.ts';
 
-/** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor says so; resolves when it listens. */
+/** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
 export async function serve(config: Config): Promise<void> {
-  // V8 reads it whenever it has collected; one that does not know it any more takes more memory and is none the worse.
+  // V8 reads the flag after each collection; a version that does not know it only uses more memory.
   setFlagsFromString(`--heap-growing-percent=${limits.heapGrowthPercent}`);
   const clock = new WheelClock();
+  // Processes that share a store use its clock for deadlines and dates; an embedded store uses the process's own.
+  const shared = config.store.kind === 'redis' ? new StoreClock(clock) : null;
+  const time = shared ?? clock;
   const supervisor = config.processes > 1 ? new SupervisorLine(clock) : null;
   const log = openLog(config.log, clock, supervisor?.number);
-  const ids = randomIds(clock);
+  const ids = randomIds(time);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
   const { secret, operatorToken } = readSecrets(config, ids);
 
   const lag = monitorEventLoopDelay({ resolution: 20 });
   lag.enable();
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag), () => host.outage);
-  const store = measured(await openStore(config, clock, ids), metrics, clock);
-  await store.open(clock.now()).catch((error) => {
+  const store = measured(await openStore(config, clock, ids, shared), metrics, clock);
+  await store.open(time.now()).catch((error) => {
     throw error instanceof StoreRefused ? new SettingError(`PARLEY_STORE: ${error.message}`) : error;
   });
 
-  const host = new Host(store, clock, ids, log, config.turnMsMax);
+  const host = new Host(store, time, ids, log, config.turnMsMax);
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
-  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders });
-  let document: string | null = null;
+  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, proxy: config.providerProxy });
+  let document: StaticFile | null = null;
+  const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
   const services: Services = {
     config,
-    clock,
+    clock: time,
     ids,
     log,
-    metrics: supervisor === null ? metrics : { ...metrics, text: async () => (await supervisor.metrics()) ?? metrics.text() },
+    metrics: { ...metrics, text: () => scrape.get() },
+    readiness: new Readiness(store, clock, log),
     store,
     host,
     models: openModels(config, clock, http),
     vault,
     operatorToken,
+    failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
-    openapi: () => (document ??= JSON.stringify(openapiDocument(documented))),
+    openapi: () => (document ??= documentFile(config)),
     draining: false,
   };
 
   const edge = await openEdge(config, { exchange: openPipeline(services), upgrade: openUpgrader(services), refuse: openRefuser(services) }, clock, log);
   const port = await listen(edge, config, supervisor);
+  // With several processes, the supervisor answers on the service port for all.
+  const service = config.servicePort === null || supervisor !== null ? null : await openServicePort(config, services);
   void host.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
-  endInOrder({ services, edge, http, log, clock, supervisor });
-  // A reader that has gone is no reason to end.
+  endInOrder({ services, edge, service, http, log, clock, supervisor });
+  // A closed stdout is no reason to end.
   process.stdout.on('error', () => {});
-  if (supervisor === null || supervisor.number === 1) process.stdout.write(await firstStart(services, url, edge.engine));
+  const isFirst = supervisor === null || supervisor.number === 1;
+  if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
-  if (config.secretPrevious !== null && (supervisor === null || supervisor.number === 1)) void resealCredentials(services);
+  if (isFirst && isToReseal(services)) void resealCredentials(services);
 }
 
-/** The client of Redis is loaded only where it is used: it would slow every other start. */
-async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids): Promise<Store> {
+/** Compressed once, and fast, because the first client waits for it. */
+function documentFile(config: Config): StaticFile {
+  const bytes = Buffer.from(JSON.stringify(openapiDocument(publicRoutes(config))));
+  return staticFile(jsonType, bytes, { gzip: gzipSync(bytes) });
+}
+
+/** The Redis client is loaded only if it is used, because it would slow every other start. */
+async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids, shared: StoreClock | null): Promise<Store> {
   if (store.kind === 'memory') return memoryStore();
   if (store.kind === 'lmdb') return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
   const { redisStore } = await import('./store/redis.ts');
-  return redisStore(store.url, { clock, ids, allowVolatile, durability: durability === 'replicated' ? 'replicated' : 'local' });
+  return redisStore(store.url, { clock, ids, allowVolatile, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
 }
 
 function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp): Models {
@@ -101,31 +121,7 @@ function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp
   return new Map(models.map((model) => [model.provider, model]));
 }
 
-/** The engine asked for; unless one was, `node:http` stands in where uWebSockets.js does not load, and says so. */
-async function openEdge(config: Config, listener: EdgeListener, clock: WheelClock, log: Log): Promise<Edge> {
-  if (config.edge === 'node') return openNodeEdge(listener, limits, clock);
-  try {
-    return await openUwsEdge(listener, limits, clock);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (config.edge === 'uws') throw new SettingError(`PARLEY_EDGE is uws, but ${reason}`);
-    log.warn({ reason }, 'uWebSockets.js does not load here: node:http serves instead');
-    return openNodeEdge(listener, limits, clock);
-  }
-}
-
-/** Workers share the port that their supervisor has found free. */
-async function listen(edge: Edge, { host, port }: Config, supervisor: SupervisorLine | null): Promise<number> {
-  if (supervisor === null) return edge.listen(host, port);
-  for (let attempt = 1; ; attempt++) {
-    const found = await supervisor.port(attempt > 1);
-    try {
-      return await edge.listen(host, found, true);
-    } catch (error) {
-      if (port !== 0 || attempt === limits.portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    }
-  }
-}
+const scrapeBounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };
 
 /** Nanoseconds to seconds; reading starts the next measurement. */
 function lagSeconds(lag: ReturnType<typeof monitorEventLoopDelay>): number {

@@ -1,35 +1,55 @@
-/** What `/metrics` tells, in Prometheus' format (contract 12). */
+/** The metrics of `/metrics`, in Prometheus' format (contract 12). */
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/**
+ * Why a turn failed through no fault of its provider. `store_away`: the store did not answer; `store_forgot`: it lost text in a
+ * failover; `fence_lost`: another process owns the turn; `lease_lost`: its lease could not be renewed; `error`: a fault in the program.
+ */
+export const turnFaults = ['time_limit', 'output_limit', 'drain', 'store_away', 'store_forgot', 'fence_lost', 'lease_lost', 'error'] as const;
+export type TurnFault = (typeof turnFaults)[number];
+
+/** How a turn can end, as `parley_turns_total` counts it; `withdrawn`: it failed before its first output. */
+const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
+/** What can refuse a request with 429: a budget of its key, the workspace's slots for turns, or its address's failed authentications. */
+const limiters = ['requests', 'speech', 'transcriptionTokens', 'turns', 'authentication'] as const;
+export type Limiter = (typeof limiters)[number];
 
 /** The metrics of one process as data. */
 export type Samples = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export interface Metrics {
   readonly requests: { inc(route: string, status: number): void };
-  readonly turns: Counter<'outcome'>;
+  readonly turnFaults: Counter<'reason'>;
+  readonly turns: { inc(labels: { outcome: (typeof turnEnds)[number] }): void };
   readonly firstOutput: Histogram;
   readonly streamEvents: Counter;
   readonly storeSeconds: Histogram<'step'>;
   readonly storeErrors: Counter<'step'>;
-  readonly limited: { inc(budget: string): void };
+  readonly limited: { inc(limiter: Limiter): void };
   readonly loopLag: Gauge;
-  /** Everything as text, and its content type. */
+  /** All metrics as text, and their content type. */
   text(): Promise<string>;
-  /** Everything as data, which can be summed with that of other processes. */
+  /** All metrics as data, which can be added to those of other processes. */
   samples(): Promise<Samples>;
   readonly contentType: string;
 }
 
-/** How often the store has been away, and for how long it is now. */
+/** The metrics of a process that only answers requests. */
+export function openRequests(): { readonly requests: Metrics['requests']; samples(): Promise<Samples> } {
+  const registry = new Registry();
+  return { requests: requestCounter([registry]), samples: () => registry.getMetricsAsJSON() };
+}
+
+/** The number of the store's outages, and the length of the current one. */
 export interface Outages {
   readonly count: number;
   readonly seconds: number;
 }
 
-/** `census` counts live actors by kind, `inFlight` the turns; all four are read when the metrics are. */
+/** `census` counts live actors by kind, `inFlight` the turns; all four functions are called when the metrics are read. */
 export function openMetrics(census: () => Record<string, number>, inFlight: () => number, loopLag: () => number, outages: () => Outages): Metrics {
   const registers = [new Registry()];
   const registry = registers[0]!;
@@ -53,7 +73,8 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
   openOutages(outages, registers);
   return {
     requests: requestCounter(registers),
-    turns: new Counter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', labelNames: ['outcome'], registers }),
+    turnFaults: faultCounter(registers),
+    turns: turnCounter(registers),
     firstOutput: new Histogram({ name: 'parley_first_output_seconds', help: 'From a message to the first output.', buckets: answerSeconds, registers }),
     streamEvents: new Counter({ name: 'parley_stream_events_total', help: 'Events sent on streams.', registers }),
     storeSeconds: new Histogram({ name: 'parley_store_seconds', help: 'How long steps of the store take.', labelNames: ['step'], buckets: fastSeconds, registers }),
@@ -63,7 +84,7 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
       name: 'parley_event_loop_lag_seconds',
       help: 'Mean delay of the event loop since it was last read.',
       registers,
-      // Of several processes the one that lags most: a mean would hide it.
+      // For several processes, the greatest lag: a mean would hide it.
       aggregator: 'max',
       collect() {
         this.set(loopLag());
@@ -75,7 +96,7 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
   };
 }
 
-/** Prom-client's counters of one label each, resolved once: every request counts in one. */
+/** Prom-client's counters with one label each, resolved once, because every request increments one. */
 function childrenOf<Value extends string | number>(child: (value: Value) => { inc(): void }): { inc(value: Value): void } {
   const children = new Map<Value, { inc(): void }>();
   return {
@@ -99,10 +120,25 @@ function requestCounter(registers: Registry[]): Metrics['requests'] {
   };
 }
 
+// Counters whose labels are known in advance begin at 0 (contract 12): a rate over a counter that appears with its first event misses that event.
+function turnCounter(registers: Registry[]): Metrics['turns'] {
+  const counter = new Counter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', labelNames: ['outcome'] as const, registers });
+  for (const outcome of turnEnds) counter.inc({ outcome }, 0);
+  return counter;
+}
+
 function limitedCounter(registers: Registry[]): Metrics['limited'] {
   const counter = new Counter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', labelNames: ['budget'] as const, registers });
-  // As the API calls it: `transcription_tokens`.
-  return childrenOf((budget) => counter.labels({ budget: budget.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) }));
+  // The API's own name: `transcription_tokens`.
+  const child = (limiter: string) => counter.labels({ budget: limiter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) });
+  for (const limiter of limiters) child(limiter).inc(0);
+  return childrenOf(child);
+}
+
+function faultCounter(registers: Registry[]): Counter<'reason'> {
+  const counter = new Counter({ name: 'parley_turn_faults_total', help: 'Turns that failed for a fault of ours, by cause.', labelNames: ['reason'] as const, registers });
+  for (const reason of turnFaults) counter.inc({ reason }, 0);
+  return counter;
 }
 
 function openOutages(outages: () => Outages, registers: Registry[]): void {
@@ -126,7 +162,10 @@ function openOutages(outages: () => Outages, registers: Registry[]): void {
   });
 }
 
-/** The metrics of several processes in one: sums, but for what says otherwise. */
+/** The content type of the metrics as text. */
+export const metricsType: string = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** Combines the metrics of several processes: sums, except where a metric declares another aggregation. */
 export const summed = (processes: readonly Samples[]): Promise<Samples> => AggregatorRegistry.aggregate([...processes]).getMetricsAsJSON();
 
 export const metricsText = (processes: readonly Samples[]): Promise<string> => AggregatorRegistry.aggregate([...processes]).metrics();

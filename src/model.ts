@@ -1,4 +1,4 @@
-/** What a turn asks of a model provider. The providers live in `model/`. */
+/** The interface to a model provider. The providers are in `model/`. */
 import { codePoints } from './text.ts';
 
 export interface ModelMessage {
@@ -7,17 +7,17 @@ export interface ModelMessage {
 }
 
 export interface ModelRequest {
-  /** The provider's name for the model, as the console has it. */
+  /** The provider's name for the model, as set in the console. */
   readonly name: string;
   readonly systemPrompt: string | null;
   /** The conversation in order, the newest message last; already cut to the token budget. */
   readonly messages: readonly ModelMessage[];
   readonly temperature: number | null;
   readonly outputTokensMax: number | null;
-  /** Where the credential points; null for the provider's own default. Includes its `/v1`. */
+  /** The credential's base URL, including its `/v1`; null for the provider's own default. */
   readonly baseUrl: string | null;
   readonly apiKey: string | null;
-  /** The assistant's public name, for the embedded model's talk about itself. */
+  /** The assistant's public name, which the embedded model uses when it speaks of itself. */
   readonly assistantName: string;
 }
 
@@ -26,11 +26,12 @@ export interface ModelUsage {
   readonly outputTokens: number;
 }
 
-/** Why a provider did not answer: for the log and the metrics; a client hears `assistant_unavailable` whatever it is. */
+/** Why a provider did not answer, for the log and the metrics; a client always gets `assistant_unavailable`. */
 export type ModelFailure =
   | 'credential' // none, refused, or not to be decrypted
   | 'address' // a base URL that may not be called, or that names no host
   | 'connect'
+  | 'proxy' // the operator's proxy does not connect
   | 'rate_limit'
   | 'status'
   | 'redirect'
@@ -40,11 +41,11 @@ export type ModelFailure =
   | 'provider_error' // an error event within its stream
   | 'cut'; // the connection ended before the answer did
 
-/** Where an answer goes. `text` any number of times, then exactly one of `end` and `failed`; nothing after `cancel`. */
+/** Receives an answer: `text` any number of times, then exactly one of `end` and `failed`; no call after `cancel`. */
 export interface ModelSink {
   /** A piece of the answer, never empty; a surrogate pair may be split between two pieces. */
   text(piece: string): void;
-  /** Token counts so far, where the provider gives them: any number of times, of which the last counts. */
+  /** Token counts so far, if the provider sends them: any number of times; the last counts. */
   usage(usage: ModelUsage): void;
   end(): void;
   failed(reason: ModelFailure): void;
@@ -53,7 +54,7 @@ export interface ModelSink {
 export interface ModelCall {
   /** Stops the answer and closes the upstream request at once. */
   cancel(): void;
-  /** Reads no more of the answer until `resume`; what has come already may still be told. Absent where nothing is read. */
+  /** Stops reading the answer until `resume`; pieces that have arrived may still be passed on. Absent if nothing is read. */
   hold?(): void;
   resume?(): void;
 }
@@ -63,18 +64,30 @@ export interface Model {
   readonly provider: string;
   /** Whether an assistant needs a credential to use it. */
   readonly needsCredential: boolean;
-  /** Whether it can read this model name, where not every name will do. */
+  /** Whether the provider accepts this model name; absent if it accepts any. */
   accepts?(name: string): boolean;
+  /**
+   * Asks the provider whether it takes the key, with the cheapest request that tells: null if it does, `credential` if it does
+   * not, else why that is not known. Absent where there are no keys. Never rejects.
+   */
+  tryKey?(access: ModelAccess): Promise<ModelFailure | null>;
   /** Begins an answer. Never throws, and never calls the sink before it returns. */
   start(request: ModelRequest, sink: ModelSink): ModelCall;
+}
+
+/** How to reach a provider on a customer's behalf. */
+export interface ModelAccess {
+  /** Null for the provider's own default. Includes its `/v1`. */
+  readonly baseUrl: string | null;
+  readonly apiKey: string;
 }
 
 /** The providers by name. */
 export type Models = ReadonlyMap<string, Model>;
 
-/** The estimate where a provider counts nothing: one token for every four code points, rounded up. */
+/** The estimate for a provider that counts no tokens: one token for every four code points, rounded up. */
 export const estimateTokens = (codePoints: number): number => Math.ceil(codePoints / 4);
 
-/** The estimate of what a turn gave its model: the messages of the conversation that it was begun with, the new one included. */
+/** The estimated input tokens of a turn: the messages of its conversation, including the new one. */
 export const estimateInputTokens = (messages: readonly { readonly content: string }[]): number =>
   estimateTokens(messages.reduce((sum, { content }) => sum + codePoints(content), 0));

@@ -1,6 +1,6 @@
 /**
- * An installation carried from one store to another in a file: the stores that tell and take in, constructed, and the
- * secret that goes along with what they hold.
+ * Moves an installation from one store to another in a file: constructs the stores to export and to import, and carries the secret
+ * for their contents.
  */
 import type { Clock } from './clock.ts';
 import { SettingError, type Config } from './config.ts';
@@ -14,10 +14,10 @@ export type { Exported } from './moving/export.ts';
 export { importFrom } from './moving/import.ts';
 export type { Imported } from './moving/import.ts';
 
-/** What a move needs of the settings. */
-export type Moving = Pick<Config, 'store' | 'secret' | 'allowVolatile'>;
+/** The settings that a move needs. */
+export type Moving = Pick<Config, 'store' | 'secret' | 'allowVolatile' | 'durability'>;
 
-/** Each client is loaded only where it is used. */
+/** Each store's client is loaded only if it is used. */
 export async function openSource({ store }: Moving, clock: Clock): Promise<DumpSource> {
   if (store.kind === 'memory') throw ephemeral();
   if (store.kind === 'lmdb') {
@@ -28,7 +28,7 @@ export async function openSource({ store }: Moving, clock: Clock): Promise<DumpS
   return new RedisSource(store.url, { clock });
 }
 
-export async function openTarget({ store, allowVolatile }: Moving, clock: Clock): Promise<DumpTarget> {
+export async function openTarget({ store, allowVolatile, durability }: Moving, clock: Clock): Promise<DumpTarget> {
   if (store.kind === 'memory') throw ephemeral();
   if (store.kind === 'lmdb') {
     const [{ EmbeddedTarget }, { LmdbFilling }] = await Promise.all([import('./store/embedded/load.ts'), import('./store/lmdb/filling.ts')]);
@@ -36,17 +36,17 @@ export async function openTarget({ store, allowVolatile }: Moving, clock: Clock)
     return new EmbeddedTarget(new LmdbFilling(store.folder));
   }
   const { RedisTarget } = await import('./store/redis/load.ts');
-  return new RedisTarget(store.url, { clock, allowVolatile });
+  return new RedisTarget(store.url, { clock, allowVolatile, durability: durability === 'flushed' ? 'committed' : durability });
 }
 
 const ephemeral = (): SettingError => new SettingError('PARLEY_STORE is memory:, which lasts as long as the process that has it: there is nothing to move.');
 
-/** Leaves the secret with a data folder that has none, so that a server started on it opens what came along. */
+/** Writes the secret to a data folder that has none, so that a server started on it can open the imported credentials. */
 export function leaveSecret({ store }: Moving, secret: string): void {
   if (store.kind === 'lmdb') keepSecret(store.folder, secret);
 }
 
-/** The installation's secret, without which what it keeps encrypted is of no use. */
+/** The installation's secret, without which its encrypted rows cannot be used. */
 export function secretOf(config: Moving): string {
   const secret = presentSecret(config);
   if (secret !== null) return secret;

@@ -1,9 +1,10 @@
 /** The OpenAPI 3.1 document: the table of routes and the schemas of their validators, written out. */
 import { limits } from './limits.ts';
-import type { TSchema } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import manifest from '../package.json' with { type: 'json' };
 import { errors, type ErrorName } from './errors.ts';
-import type { Route } from './request.ts';
+import { areas, descriptionOf, introduction, pathParameter, referenceOf, type Entry } from './reference.ts';
+import { isConsole, type Route } from './request.ts';
 import * as wire from './wire.ts';
 
 type Json = Record<string, unknown>;
@@ -18,20 +19,20 @@ export function openapiDocument(routes: readonly Route[]): Json {
     info: {
       title: 'parley',
       version: manifest.version,
-      description: 'Conversations with published assistants. Failures share one shape; limits are exact.',
+      description: introduction,
+      contact: { name: 'The operator of this server' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
-    tags: [
-      { name: 'api', description: 'For customers, with an API key.' },
-      { name: 'console', description: 'For operators, with the operator token.' },
-      { name: 'service', description: 'For whoever runs it; needs no key.' },
-    ],
+    servers: [{ url: '/', description: 'The server that this document came from.' }],
+    tags: areas.map(({ name, description }) => ({ name, description })),
+    'x-tagGroups': groups.map((name) => ({ name, tags: areas.filter(({ group }) => group === name).map((area) => area.name) })),
     paths,
     components: { schemas: components.schemas, headers, securitySchemes },
     'x-events': Object.fromEntries(Object.entries(wire.events).map(([name, schema]) => [name, components.reference(schema)])),
   };
 }
+
+const groups = ['API', 'Service', 'Console'] as const;
 
 const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer KEY`.' },
@@ -59,70 +60,91 @@ const headers: Record<string, Json> = {
 const referTo = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], anyone: [] } as const;
-const tags = { key: 'api', operator: 'console', anyone: 'service' } as const;
+const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], token: [{ token: [] }], anyone: [] } as const;
+
+/** Whether the caller shows a credential in a header. */
+const isByHeader = ({ caller }: Route): boolean => caller === 'key' || caller === 'operator';
 
 /** OpenAPI has no words for a WebSocket: it is a GET that is answered with 101. */
 const isSocket = ({ success }: Route): boolean => success.status === 101;
-/** Everybody may ask, and what is asked for says who it is. */
-const byToken = (route: Route): boolean => isSocket(route) && route.caller === 'anyone';
 
 function operation(route: Route, components: Components): Json {
+  const { area, entry } = referenceOf(route) ?? {};
   return {
     operationId: route.operation,
     summary: route.summary,
-    tags: [byToken(route) ? tags.key : tags[route.caller]],
-    security: byToken(route) ? [{ token: [] }] : security[route.caller],
-    parameters: parameters(route, components),
-    ...(route.body === null ? {} : { requestBody: { required: true, content: { 'application/json': { schema: components.reference(route.body.schema) } } } }),
-    responses: { ...success(route, components), ...failures(route, components) },
+    ...(entry && { description: descriptionOf(route, entry) }),
+    tags: area ? [area.name] : [],
+    security: security[route.caller],
+    parameters: parameters(route, entry, components),
+    ...(route.body === null ? {} : { requestBody: { required: true, content: { 'application/json': media(route.body.schema, entry?.body, components) } } }),
+    responses: { ...success(route, entry, components), ...failures(route, components) },
   };
 }
 
-function parameters(route: Route, components: Components): Json[] {
-  const inPath = (route.path.match(/\{\w+\}/g) ?? []).map((name) => ({
-    name: name.slice(1, -1),
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
+/** A body's schema, with the example where there is one. */
+const media = (schema: TSchema, value: unknown, components: Components): Json => ({
+  schema: components.reference(schema),
+  ...(value === undefined ? {} : { examples: { example: { value } } }),
+});
+
+function parameters(route: Route, entry: Entry | undefined, components: Components): Json[] {
+  const inPath = (route.path.match(/\{\w+\}/g) ?? []).map((braced) => {
+    const name = braced.slice(1, -1);
+    return { name, in: 'path', required: true, ...pathParameter(route.path, name), schema: { type: 'string' } };
+  });
   const { properties = {} } = route.query.schema as { properties?: Record<string, TSchema> };
-  const inQuery = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema: components.inline(schema) }));
-  return [...inPath, ...inQuery, ...headerParameters(route)];
+  const inQuery = Object.entries(properties).map(([name, schema]) => queryParameter(name, components.inline(schema) as Json, entry?.query?.[name]));
+  return [...inPath, ...inQuery, ...headerParameters(route, entry)];
 }
 
-function headerParameters(route: Route): Json[] {
+/** Descriptions are beside the schema, where readers look for them. */
+function queryParameter(name: string, { description, ...schema }: Json, example: unknown): Json {
+  return { name, in: 'query', required: false, ...(description === undefined ? {} : { description }), ...exampleOf(example), schema };
+}
+
+/** A client may ask whether its cached answer is still current. */
+const isTagged = ({ success }: Route): boolean => success.headers?.includes('ETag') ?? false;
+
+function headerParameters(route: Route, entry: Entry | undefined): Json[] {
   const names = {
     'Idempotency-Key': route.repeatable && 'At most 255 printable ASCII characters; remembered for 24 hours.',
     'Last-Event-ID': route.path.endsWith('/events') && 'The `id` of the last event seen.',
-    'If-None-Match': route.path === '/assistants/{id}' && 'An `ETag` of an earlier answer.',
+    'If-None-Match': isTagged(route) && 'An `ETag` of an earlier answer.',
   };
   return Object.entries(names)
     .filter(([, description]) => description)
-    .map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
+    .map(([name, description]) => ({ name, in: 'header', required: false, description, ...exampleOf(entry?.headers?.[name]), schema: { type: 'string' } }));
 }
+
+const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
 
 const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
-function success(route: Route, components: Components): Json {
-  const { status, description, content, headers: own = [] } = route.success;
+function success(route: Route, entry: Entry | undefined, components: Components): Json {
+  const { status, description, content, headers: own = [], exports = [] } = route.success;
   const names = ['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...own];
-  const body = content === null ? {} : { content: { [content.type]: { schema: components.reference(content.schema) } } };
+  const exported = Object.fromEntries(exports.map((type) => [type, media(Type.String(), entry?.exports?.[type], components)]));
+  const body = content === null ? {} : { content: { [content.type]: media(content.schema, entry?.answer, components), ...exported } };
   const answers: Json = { [status]: { description, headers: referTo(names), ...body } };
-  if (route.path === '/assistants/{id}') answers['304'] = { description: 'The client has it already.', headers: referTo(names) };
+  // Tools look for a success among the 2XX codes.
+  if (isSocket(route)) answers['2XX'] = { description: 'Never sent: an upgrade is answered with 101.' };
+  if (isTagged(route)) answers['304'] = { description: 'The client has it already.', headers: referTo(names) };
   return answers;
 }
 
-/** What the pipeline itself refuses with, by what the route takes. */
+/** The pipeline's own failures, depending on the route. */
 function refusals(route: Route): Set<ErrorName> {
   const names: ErrorName[] = [];
-  if (route.caller !== 'anyone') names.push('missing_api_key', 'invalid_api_key', 'unreadable_header', 'headers_too_large');
-  if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys', 'rate_limited');
+  if (isByHeader(route)) names.push('missing_api_key', 'invalid_api_key', 'unreadable_header', 'headers_too_large');
+  if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys');
+  if (route.caller !== 'anyone') names.push('rate_limited');
   if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
+  if (route.method !== 'GET' && isConsole(route)) names.push('content_type');
   if (route.body !== null) names.push('missing_field');
   if (route.body !== null || route.caller === 'key') names.push('invalid_field');
-  if (route.caller === 'operator' && !isSocket(route)) names.push('invalid_field');
-  if (route.caller !== 'anyone' || route.newWork) names.push('service_unavailable');
+  if (route.caller === 'operator') names.push('invalid_field');
+  if (isByHeader(route) || route.newWork) names.push('service_unavailable');
   return new Set([...names, ...route.errors, 'api_error']);
 }
 
@@ -138,7 +160,7 @@ function byStatus(route: Route, names: Iterable<ErrorName>, components: Componen
   return Object.fromEntries([...grouped].map(([status, alike]) => [status, failure(route, status, alike, components)]));
 }
 
-/** Open paths refuse nobody; what stands in front of the server may. */
+/** Paths without authentication refuse no caller; a proxy before the server may. */
 const anyFailure = (description: string, components: Components): Json => ({
   description,
   headers: referTo(['X-Request-Id']),
@@ -148,7 +170,7 @@ const anyFailure = (description: string, components: Components): Json => ({
 function failure(route: Route, status: number, names: readonly ErrorName[], components: Components): Json {
   const sent = ['X-Request-Id'];
   if (status === 401) sent.push('WWW-Authenticate');
-  // A 400 of the authentication comes before the budgets, one of the body or of the handler after them.
+  // A 400 from the authentication comes before the budgets, one from the body or the handler after them.
   else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))) sent.push(...rateHeaders);
   if (status === 429 || status === 503) sent.push('Retry-After');
   const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
@@ -167,7 +189,7 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
 const samples: Record<string, string> = { field: 'visitor.email', seconds: '7' };
 const headerSamples: Record<string, string> = { ...samples, field: 'Authorization' };
 
-/** The bounds that the sentences tell of. */
+/** The bounds that the sentences mention. */
 const bounds: Partial<Record<ErrorName, number>> = {
   headers_too_large: limits.headersCountMax,
   body_too_large: limits.bodyBytesMax,

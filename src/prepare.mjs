@@ -16,7 +16,7 @@ const bundle = inRoot('dist', 'parley.mjs');
 export const bundleUrl = pathToFileURL(bundle).href;
 
 /** Packages left outside the bundle: they load native parts or worker files from beside themselves. The rest starts faster inside. */
-const unbundled = ['lmdb', 'msgpackr', 'pino', 'uWebSockets.js'];
+const unbundled = ['lmdb', 'msgpackr', 'pino'];
 
 /** Something that the person at the terminal can mend: one line, without a stack. */
 export class PrepareError extends Error {}
@@ -68,7 +68,7 @@ export async function build() {
   } catch {
     throw new PrepareError('the build failed.');
   }
-  mkdirSync(dirname(bundle), { recursive: true });
+  mkdirSync(join(dirname(bundle), 'steps'), { recursive: true });
   // The bundle is as old as its newest source, so that what was edited during the build counts as newer. Rounded up: a file's time is finer than ours.
   const stamp = (Math.ceil(sources) + 1) / 1000;
   // Written beside and renamed, the map first, so that a process that starts meanwhile reads the old bundle or the new one.
@@ -81,11 +81,11 @@ export async function build() {
   }
 }
 
-/** The store's Lua files, which it reads from beside itself: beside the bundle, then. */
+/** The store's Lua files, which it reads from a folder beside itself: beside the bundle, then. */
 function scripts() {
-  const folder = inRoot('src', 'store', 'redis');
+  const folder = inRoot('src', 'store', 'redis', 'steps');
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.lua')) : [];
-  return names.map((name) => ({ path: join(dirname(bundle), name), contents: readFileSync(join(folder, name)) }));
+  return names.map((name) => ({ path: join(dirname(bundle), 'steps', name), contents: readFileSync(join(folder, name)) }));
 }
 
 const bundling = {
@@ -109,7 +109,7 @@ const bundling = {
 };
 
 /** The newest modification time in a folder, folders included, because a file taken away changes only its folder. */
-function newest(folder, least) {
+export function newest(folder, least) {
   let time = Math.max(least, modified(folder));
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

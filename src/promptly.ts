@@ -1,5 +1,5 @@
-/** Steps that may answer at once or later. */
+/** Values that are present now or later. */
 
-/** Hands a value on: at once if it is there, since a promise costs more than most steps do; else when it has come. */
+/** Calls `next` with the value: synchronously if it is no promise, because a promise costs more than most steps do; else when it has resolved. */
 export const promptly = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
   value instanceof Promise ? value.then(next) : next(value);

@@ -1,23 +1,35 @@
-/** A request as a handler gets it, and the reply that it gives back. */
+/** A handler's request, and the reply that it returns. */
 import type { ErrorName } from './errors.ts';
-import type { Outlet, RequestHead, ResponseHeaders } from './edge.ts';
+import type { Outlet, RequestHead, ResponseHeaders, Upgrade } from './edge.ts';
 import type { KeyActor } from './host/keys.ts';
 import type { Services } from './services.ts';
-import type { BudgetName } from './store.ts';
+import type { BudgetName, Session } from './store.ts';
 import type { Shape } from './wire.ts';
 import type { TSchema } from 'typebox';
 
 /** The content type of every answer in JSON. */
 export const jsonType = 'application/json; charset=utf-8';
 
-/** An API key that passed authentication. */
-export interface KeyCaller {
-  readonly kind: 'key';
+/** The party that holds a conversation: all that the handlers of sessions, turns and transcripts know of their caller. */
+export interface Party {
   readonly workspaceId: string;
-  readonly keyId: string;
-  readonly actor: KeyActor;
-  /** The assistants that it may use; null for all. */
+  /** The party's id; an `Idempotency-Key` is scoped to it. */
+  readonly id: string;
+  /** The channel that its sessions are opened on. */
+  readonly channel: Session['channel'];
+  /** The assistants that the party may use; null for all of the workspace. */
   readonly assistantIds: readonly string[] | null;
+}
+
+/** A caller who may hold conversations. */
+export interface PartyCaller {
+  readonly party: Party;
+}
+
+/** An API key that passed authentication. */
+export interface KeyCaller extends PartyCaller {
+  readonly kind: 'key';
+  readonly actor: KeyActor;
 }
 
 export interface OperatorCaller {
@@ -26,9 +38,13 @@ export interface OperatorCaller {
 export interface NobodyCaller {
   readonly kind: 'anyone';
 }
-export type Caller = KeyCaller | OperatorCaller | NobodyCaller;
+/** The bearer of a transcription token, which opens one socket. */
+export interface TokenCaller {
+  readonly kind: 'token';
+}
+export type Caller = KeyCaller | OperatorCaller | NobodyCaller | TokenCaller;
 
-export interface Request<C extends Caller = Caller, Query = unknown, Body = unknown> {
+export interface Request<C = Caller, Query = unknown, Body = unknown> {
   readonly requestId: string;
   readonly head: RequestHead;
   readonly caller: C;
@@ -36,7 +52,7 @@ export interface Request<C extends Caller = Caller, Query = unknown, Body = unkn
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
-  /** The body before its fields were looked at. */
+  /** The parsed body before its fields were checked. */
   readonly json: unknown;
   /** `Idempotency-Key`, on the routes that take one. */
   readonly idempotencyKey: string | null;
@@ -46,30 +62,36 @@ export interface Request<C extends Caller = Caller, Query = unknown, Body = unkn
 export type Reply =
   | { status: number; headers?: ResponseHeaders; json: unknown }
   | { status: number; headers?: ResponseHeaders; text: string }
+  | { status: number; headers?: ResponseHeaders; bytes: Uint8Array }
   | { status: number; headers?: ResponseHeaders; empty: true }
-  /** Goes on after the handler has returned; `onGone` calls back when the client leaves before the end. What it rejects with cuts the answer. */
+  /** Runs on after the handler has returned; `onGone` calls back when the client leaves before the end. If it rejects, the answer is cut. */
   | { status: number; headers?: ResponseHeaders; stream: (outlet: Outlet, onGone: (callback: () => void) => void) => void | Promise<void> };
 
-/** What a success looks like in the OpenAPI document. */
+/** A success, as the OpenAPI document describes it. */
 export interface Success {
   readonly status: number;
   readonly description: string;
   readonly content: { readonly type: string; readonly schema: TSchema } | null;
-  /** Headers that it may carry beyond those of every response. */
+  /** Types of text that the same may be asked for as. */
+  readonly exports?: readonly string[];
+  /** Headers that it may have beyond those of every response. */
   readonly headers?: readonly string[];
 }
+
+/** Whether the path is one of the console's, which browsers call with a person's cookie too. */
+export const isConsole = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('/console/');
 
 /** A row of the table of routes (contract 6 and 9). */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With parameters in braces, as in `/sessions/{id}`. */
+  /** With parameters in braces, as in `/sessions/{id}`; `{path*}` at the end is the rest of the path, slashes and all. */
   readonly path: string;
   /** Its name in the OpenAPI document. */
   readonly operation: string;
   readonly summary: string;
   /** Who may call. */
   readonly caller: Caller['kind'];
-  /** The budgets that a call is held against, in order. */
+  /** The budgets that a call is charged to, in order. */
   readonly budgets: readonly BudgetName[];
   /** New work is refused while the process drains. */
   readonly newWork: boolean;
@@ -78,8 +100,10 @@ export interface Route {
   readonly query: Shape<TSchema>;
   readonly body: Shape<TSchema> | null;
   readonly success: Success;
-  /** What the handler may refuse with, beyond what the pipeline itself does. */
+  /** The handler's possible failures, beyond those of the pipeline. */
   readonly errors: readonly ErrorName[];
-  /** Gets what this row's own validators and caller check have let through. */
+  /** Gets only requests that this row's own validators and caller check have accepted. */
   handler(request: Request): Reply | Promise<Reply>;
+  /** On a path that becomes a WebSocket: accepts the upgrade, or throws the `Failure` that answers it. */
+  open?(request: Request, upgrade: Upgrade): void | Promise<void>;
 }

@@ -1,21 +1,31 @@
-/** Every path of the API and of the console's API: method, who may call, what it costs, what handles it (contract 6 and 9). */
+/** Every path of the API and of the console's API: method, permitted callers, cost and handler (contract 6 and 9). */
 import { Failure } from './errors.ts';
 import type { Route } from './request.ts';
 import { Router } from './router.ts';
-import { apiRoutes, serviceRoutes } from './routes/api.ts';
+import { apiRoutes, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
-export const routes: readonly Route[] = [...apiRoutes, ...serviceRoutes, ...consoleRoutes];
+export const routes: readonly Route[] = [...apiRoutes, documentRoute, docsRoute, ...serviceRoutes, ...consoleRoutes];
 
-/** Those that become a WebSocket too. */
-export const documented: readonly Route[] = [...routes, ...socketRoutes.map(({ route }) => route)];
+/** The paths that also become a WebSocket. */
+export const documented: readonly Route[] = [...routes, ...socketRoutes];
 
-const router = new Router(documented);
+/** The paths that move to a service port if there is one; `/healthz` costs nothing, reveals nothing and stays. */
+const moved: readonly string[] = ['/readyz', '/metrics'];
 
-/** The route of a request, with its parameters; HEAD goes where GET does. Throws 404 `route_not_found`. */
-export function find(method: string, path: string): { route: Route; params: Record<string, string> } {
-  const found = router.find(method === 'HEAD' ? 'GET' : method, path);
-  if (found === null) throw new Failure('route_not_found');
-  return found;
+/** The routes of the public port. */
+export const publicRoutes = ({ servicePort }: { readonly servicePort: number | null }): readonly Route[] =>
+  servicePort === null ? documented : documented.filter(({ path }) => !moved.includes(path));
+
+/** The route of a request, with its parameters; HEAD uses GET's route. Throws 404 `route_not_found`. */
+export type Find = (method: string, path: string) => { route: Route; params: Record<string, string> };
+
+export function finderOf(rows: readonly Route[]): Find {
+  const router = new Router(rows);
+  return (method, path) => {
+    const found = router.find(method === 'HEAD' ? 'GET' : method, path);
+    if (found === null) throw new Failure('route_not_found');
+    return found;
+  };
 }

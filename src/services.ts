@@ -1,12 +1,16 @@
-/** What handlers work with; `main.ts` puts it together. */
+/** The services that handlers use; `main.ts` constructs them. */
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { Failure, type ErrorName } from './errors.ts';
 import type { Host } from './host.ts';
 import type { Ids } from './ids.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Models } from './model.ts';
+import type { Readiness } from './readiness.ts';
+import type { StaticFile } from './static-files.ts';
 import type { Store } from './store.ts';
+import type { AddressThrottle } from './throttle.ts';
 import type { Vault } from './vault.ts';
 
 export interface Services {
@@ -15,15 +19,38 @@ export interface Services {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly readiness: Pick<Readiness, 'look'>;
   readonly store: Store;
   readonly host: Host;
   readonly models: Models;
   readonly vault: Vault;
   readonly operatorToken: string;
-  /** Why a provider's base URL may not be called; null if it may. */
-  baseUrlProblem(url: string): string | null;
-  /** The OpenAPI document as JSON text. */
-  openapi(): string;
-  /** True once the process was asked to end: new work is refused. */
+  readonly failedAuthentications: AddressThrottle;
+  /** The row of the error table that says why a provider's base URL must not be called; null if it may. */
+  baseUrlProblem(url: string): ErrorName | null;
+  /** The OpenAPI document. */
+  openapi(): StaticFile;
+  /** True once the process must end: new work is refused, a repeat under an `Idempotency-Key` is answered. */
   draining: boolean;
 }
+
+/** What the service paths are answered from: a process's own services, or a supervisor's view of all its workers. */
+export interface ServiceView {
+  readonly draining: boolean;
+  readonly readiness: Services['readiness'];
+  readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
+}
+
+/** The services that record each answer. */
+export interface Recording extends Pick<Services, 'clock' | 'ids' | 'log'> {
+  readonly config: Pick<Config, 'trustedProxies'>;
+  readonly metrics: Pick<Metrics, 'requests' | 'limited'>;
+  /** Absent on a port without authentication. */
+  readonly failedAuthentications?: Services['failedAuthentications'];
+}
+
+/** The services that the service paths need on a port of their own. */
+export type ServiceDesk = ServiceView & Recording;
+
+/** The refusal of new work while the process drains (contract 11). */
+export const refusedByDrain = (): Failure => new Failure('service_unavailable', { seconds: 5 });

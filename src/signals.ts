@@ -1,9 +1,9 @@
-/** SIGTERM and SIGINT: the first asks a process to end in order, one that comes later insists. */
+/** SIGTERM and SIGINT: the first one requests an orderly end, a later one ends the process at once. */
 import type { Clock } from './clock.ts';
 
 /**
- * Calls `end` at the first signal and `insist` at one that comes later. What follows within half a second is the same wish
- * again: under npm a signal to the process group arrives twice, from the terminal and from npm.
+ * Calls `end` at the first signal and `insist` at a later one. A signal within half a second counts as the same request: under npm
+ * a signal to the process group arrives twice, from the terminal and from npm.
  */
 export function onEndingSignal(clock: Clock, end: (signal: NodeJS.Signals) => void, insist: () => void): void {
   let askedAt: number | null = null;

@@ -21,7 +21,7 @@ export function indexAfter(text: string, count: number): number {
   return at;
 }
 
-/** What lies behind the first `count` code points; null if there are fewer. */
+/** The text after the first `count` code points; null if it has fewer. */
 export function textBehind(text: string, count: number): string | null {
   const at = indexAfter(text, count);
   return at === text.length && codePoints(text) < count ? null : text.slice(at);

@@ -5,7 +5,7 @@
 import type { Turn } from './store.ts';
 import { codePoints } from './text.ts';
 
-/** How a turn ended, as its readers are told. */
+/** How a turn ended, as its readers see it. */
 export type Terminal =
   | { type: 'completed'; inputTokens: number; outputTokens: number }
   | { type: 'aborted' }
@@ -20,20 +20,22 @@ export function terminalOf(turn: Turn): Terminal | null {
 }
 
 export class TurnLog {
-  /** The pieces as they came, and for each the code points up to and including it. */
+  /** The pieces in order, and for each piece the number of code points up to its end. */
   readonly pieces: string[] = [];
   readonly ends: number[] = [];
-  /** How many pieces, and code points, the store has: what cursors may see. */
+  /** How many pieces, and how many code points, are stored: what cursors may see. */
   storedPieces = 0;
   stored = 0;
   terminal: Terminal | null = null;
-  /** The turn left nothing behind: its provider failed before its first output. */
+  /** The turn left nothing behind: it failed before its first output. */
   withdrawn = false;
+  /** This process cannot say how the turn ended: its readers are cut off, and learn the end when they resume. */
+  cutOff = false;
   #appended = 0;
   #taken = 0;
   #followers = new Set<() => void>();
 
-  /** A log of a turn that is over, or of what is stored of one that is not. */
+  /** A log of a stored turn: of all its output if it is over (`terminal`), else of the output stored so far. */
   static replay(text: string, terminal: Terminal | null): TurnLog {
     const log = new TurnLog();
     if (text !== '') log.append(text);
@@ -68,7 +70,7 @@ export class TurnLog {
     return { position: this.stored, text: this.pieces.slice(this.storedPieces).join('') };
   }
 
-  /** The store has everything up to this many pieces. */
+  /** The store has the first `pieces` pieces. */
   commit(pieces: number): void {
     if (pieces <= this.storedPieces) return;
     this.storedPieces = pieces;
@@ -76,7 +78,22 @@ export class TurnLog {
     this.#wake();
   }
 
-  /** No more will come. Output that the store never took stays unseen, unless it took `all` with the end itself. */
+  /** The store turns out to have the first `stored` code points, all of which were appended here: marks them as stored. */
+  commitUpTo(stored: number): void {
+    let pieces = this.storedPieces;
+    while (pieces < this.ends.length && this.ends[pieces]! <= stored) pieces++;
+    this.commit(pieces);
+  }
+
+  /** Ends the log without an end of the turn, because that cannot be known here. */
+  cut(): void {
+    if (this.terminal !== null || this.cutOff) return;
+    this.cutOff = true;
+    this.#wake();
+    this.#followers.clear();
+  }
+
+  /** Ends the log. Output that was never stored stays invisible, unless the step that stored the end also stored `all` output. */
   close(terminal: Terminal, all = false): void {
     if (this.terminal !== null) return;
     this.terminal = terminal;
@@ -88,12 +105,12 @@ export class TurnLog {
     this.#followers.clear();
   }
 
-  /** Whether anybody waits for more. */
+  /** Whether the log has followers. */
   get followed(): boolean {
     return this.#followers.size > 0;
   }
 
-  /** Calls back whenever there is more to see; returns how to stop. */
+  /** Calls back whenever there is more to read; returns a function that stops it. */
   follow(callback: () => void): () => void {
     this.#followers.add(callback);
     return () => this.#followers.delete(callback);

@@ -1,16 +1,19 @@
-/** Records as the wire has them (contract 6 and 9). */
-import type { SessionContext } from '../machines/session.ts';
+/** Records in the form in which the API returns them (contract 6 and 9). */
+import { assistantKind } from '../machines/assistant.ts';
+import { sessionKind, type SessionContext } from '../machines/session.ts';
+import { current } from './host/actor.ts';
 import { keyStatus } from './host/keys.ts';
 import { secondsOf } from './clock.ts';
 import { hintOf } from './keys.ts';
-import type { Assistant, Credential, Key, Message, Session, Turn, UsageCounts, Workspace } from './store.ts';
+import { linkLimitNames } from './limits.ts';
+import type { Assistant, Credential, Key, LinkSettings, Message, Session, Turn, UsageCounts, Workspace } from './store.ts';
 
 export const assistantView = (assistant: Assistant) => ({
   id: assistant.id,
   object: 'assistant',
   name: assistant.name,
   description: assistant.description,
-  status: assistant.machine.state,
+  status: current(assistantKind, assistant.machine).state,
   greeting: assistant.greeting,
   channels: assistant.channels,
   visitor_fields: assistant.visitorFields,
@@ -19,7 +22,7 @@ export const assistantView = (assistant: Assistant) => ({
   updated_at: assistant.updatedAt,
 });
 
-/** The console sees the settings as well; secrets are none of them. */
+/** The console sees the settings as well, but no secrets. */
 export const consoleAssistantView = (assistant: Assistant) => ({
   ...assistantView(assistant),
   model: {
@@ -36,19 +39,24 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     voice: assistant.voice.voice,
     credential_id: assistant.voice.credentialId,
   },
-  link: assistant.link,
+  link: assistant.link && { slug: assistant.link.slug, limits: linkLimitsView(assistant.link.limits), origins: assistant.link.origins },
 });
 
-/** The status counts by the clock: a session expires to the second, whether or not anybody looked (contract 6). */
+/** The limits that were given. An earlier version accepted any name. */
+const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =>
+  Object.fromEntries(linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+
+/** The status follows the clock: a session expires to the second, whether or not a process has noticed (contract 6). */
 export function sessionView(session: Session, nowMs: number) {
-  const { endedAt, activeTurnId } = session.machine.context as SessionContext;
-  const over = session.machine.state === 'ended' || session.machine.state === 'expired';
+  const { state, context } = current(sessionKind, session.machine);
+  const { endedAt, activeTurnId } = context as SessionContext;
+  const over = state === 'ended' || state === 'expired';
   const expired = !over && secondsOf(nowMs) >= session.expiresAt;
   return {
     id: session.id,
     object: 'session',
     assistant_id: session.assistantId,
-    status: expired ? 'expired' : over ? session.machine.state : 'open',
+    status: expired ? 'expired' : over ? state : 'open',
     active_turn_id: activeTurnId,
     channel: session.channel,
     visitor: session.visitor,

@@ -16,6 +16,7 @@ import { failovers, type Failover } from '../bench/failover.ts';
 import { idleSessions } from '../bench/idle-sessions.ts';
 import { AnswerStream, parleyFormat } from '../bench/load/stream.ts';
 import { questions } from '../bench/questions.ts';
+import { prices } from '../bench/replication.ts';
 import { tokenAt } from '../bench/text.ts';
 
 const watcher = { tell: () => {}, next: () => {}, end: () => {} };
@@ -39,9 +40,15 @@ t.test('idle sessions', async (t) => {
 
 t.test('failovers', { skip: whyNoRedis() ?? false }, async (t) => {
   const reported: Failover[] = [];
-  await failovers(1, 'replicated', (each) => reported.push(each));
-  t.match(reported, [{ lost: 0, mixed: 0 }]);
+  await failovers(1, 'replicated-output', 300, (each) => reported.push(each));
+  t.match(reported, [{ lost: 0, mixed: 0, forgotten: 0, undone: [] }]);
   t.ok(reported[0]!.acknowledged > 0 && reported[0]!.firstMs > 0 && reported[0]!.failed + reported[0]!.refused > 0);
+});
+
+t.test('what a replica costs', { skip: whyNoRedis() ?? false }, async (t) => {
+  const found = await prices(2, 1, 4);
+  t.same(found.map(({ durability }) => durability), ['committed', 'replicated', 'replicated-output']);
+  for (const price of found) t.ok(price.pieceMs > 0 && price.piecesPerSecond > 0, price.durability);
 });
 
 t.test('a server leaves a profile where it is asked to', { skip: whyNoMeasure() ?? false }, async (t) => {
@@ -53,10 +60,13 @@ t.test('a server leaves a profile where it is asked to', { skip: whyNoMeasure() 
   t.match(await readdir(profile), Array<RegExp>(profiled).fill(/\.cpuprofile$/));
 });
 
+/** Every contender answers the first question; the others are asked of three, to whom they are put no differently than to the rest. */
+const asked = questions.map((question, index) => (index === 0 ? question : { ...question, contenders: question.contenders.slice(0, 3) }));
+
 t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
   build();
-  const result = await answer({ asked: questions, size: 'smoke', rounds: 1, peers: false, profile: null }, watcher);
-  const told = toldOf(result, questions);
+  const result = await answer({ asked, size: 'smoke', rounds: 1, peers: false, profile: null }, watcher);
+  const told = toldOf(result, asked);
   for (const { question, answer } of told) {
     t.same(answer.failures, [], question.name);
     const absent = new Set(answer.absent.map(({ contender }) => contender));

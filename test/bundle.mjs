@@ -50,5 +50,5 @@ export async function bundle(files) {
   return files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs'))));
 }
 
-/** The test file that a bundle was made of; anything else as it is. */
-export const sourceOf = (path) => path.replace(relative(root, folder).replaceAll('\\', '/') + '/', '').replace(/\.mjs$/, '.ts');
+/** A text that names bundles, with them named as they lie beneath the project. */
+export const inSource = (text) => text.replaceAll(`${relative(root, folder).replaceAll('\\', '/')}/`, '');

@@ -4,8 +4,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
+import type { Config } from '../src/config.ts';
 import { Host } from '../src/host.ts';
 import type { StartedTurn } from '../src/host/turns.ts';
+import { resealCredentials } from '../src/resealing.ts';
 import type { Store } from '../src/store.ts';
 import { openVault } from '../src/vault.ts';
 import { messageView, usageCountsView } from '../src/views.ts';
@@ -60,8 +62,7 @@ async function records(t: Test, { about, store, clock }: Golden): Promise<void> 
   const assistants = (await store.catalog.list('assistant', workspaceId, page())).items;
   t.equal(assistants.filter(({ machine }) => machine.state === 'disabled').length, 1);
   t.match(assistants.find(({ greeting }) => greeting === 'Hello 👋'), { visitorFields: [{ name: 'email', type: 'email' }], machine: { state: 'published' } });
-  const credential = (await store.catalog.read('credential', workspaceId, about.credential.id))!.record;
-  t.equal(openVault(about.secret, ids).open(workspaceId, credential.id, credential.sealed), about.credential.apiKey);
+  await credentials(t, { about, store, clock });
   for (const [id, said] of Object.entries(about.transcripts)) t.same(await transcript(store, about, id), said);
   for (const state of ['open', 'ended', 'expired'] as const) t.equal((await store.session(workspaceId, sessions[state]))?.record.machine.state, state);
   const at = Math.floor(clock.now() / 1000);
@@ -71,6 +72,16 @@ async function records(t: Test, { about, store, clock }: Golden): Promise<void> 
   const key = (await store.catalog.keyByPublicId(about.key.split('_')[1]!))!.record;
   const [turnId] = about.transcripts[sessions.open].slice(1).map((message: { turn_id: string }) => message.turn_id);
   t.match(await store.remembered(workspaceId, `${key.id} /sessions/${sessions.open}/chat`, 'golden', clock.now()), { resultId: turnId });
+}
+
+/** Before and after a start has sealed them as this version does. */
+async function credentials(t: Test, { about, store }: Golden): Promise<void> {
+  const vault = openVault(about.secret, ids);
+  const stored = async () => (await store.catalog.read('credential', about.workspaceId, about.credential.id))!.record;
+  t.equal(vault.open(await stored()), about.credential.apiKey);
+  await resealCredentials({ store, vault, log: pino({ level: 'silent' }), config: { secretPrevious: null } as Config });
+  t.same(vault.sealing(await stored()), { secret: 'present', bound: true });
+  t.equal(vault.open(await stored()), about.credential.apiKey);
 }
 
 async function keys(t: Test, { about }: Golden, host: Host): Promise<void> {
@@ -89,19 +100,20 @@ async function conversations(t: Test, { about, store }: Golden, host: Host): Pro
     const started: StartedTurn = await host.turns.begin(actor, {
       message: 'Third',
       assistantRefusal: null,
+      takesSlot: true,
       remember: null,
-      act: (runner, history) => {
-        told.push(...history.map(({ content }) => content));
-        runner.start((model) => {
-          model.text('and on');
-          model.end();
-          return { cancel: () => {} };
-        });
-      },
       providerFailed: () => {},
+      ourFault: () => {},
       over: () => {},
     });
-    return { told, over: started.kind === 'started' ? started.runner.over : Promise.reject(new Error(started.kind)) };
+    if (started.kind !== 'started') throw new Error(started.kind);
+    told.push(...started.conversation.map(({ content }) => content));
+    started.runner.start((model) => {
+      model.text('and on');
+      model.end();
+      return { cancel: () => {} };
+    });
+    return { told, over: started.runner.over };
   };
   const { told, over } = await begin(sessions.open);
   await over;

@@ -4,6 +4,9 @@ import { spawnSync } from 'node:child_process';
 /** Servers live where only an administrator's shell looks. */
 export const environment = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
 
+/** Files run several abreast, and each may find a program missing. */
+const patiently = ['-o', 'DPkg::Lock::Timeout=60'];
+
 type Program = 'redis-server' | 'nginx' | 'haproxy' | 'slowhttptest';
 
 /** Not every program ends well when it is asked for its help or its version. */
@@ -12,6 +15,6 @@ const found = (program: Program): boolean => spawnSync(program, ['-h'], { env: e
 /** Why a program is not there to test with, or null. Where packages may be installed, it is installed. */
 export function whyMissing(program: Program): string | null {
   if (found(program)) return null;
-  if (process.getuid?.() === 0) spawnSync('apt-get', ['install', '-y', '--no-install-recommends', program], { stdio: 'ignore' });
+  if (process.getuid?.() === 0) spawnSync('apt-get', [...patiently, 'install', '-y', '--no-install-recommends', program], { stdio: 'ignore' });
   return found(program) ? null : `${program} is not installed and cannot be installed here`;
 }

@@ -16,7 +16,7 @@ function printed(script: string): string[] {
     ${script}`;
   const { stdout } = spawnSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', program], { encoding: 'utf8', cwd: fileURLToPath(new URL('..', import.meta.url)) });
   // What was on its way when the process ended may come after what was still held.
-  return stdout.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line).msg).toSorted();
+  return stdout.split('\n').filter((line) => line !== '').map((line): string => JSON.parse(line).msg).toSorted();
 }
 
 t.test('what waits for those behind it leaves when the process ends, however it ends', async (t) => {

@@ -11,6 +11,10 @@ export interface ServerOptions {
   readonly args?: readonly string[];
   /** Of several processes only the first ends with the test; the others find out by themselves. */
   readonly workersAlone?: boolean;
+  /** The command of another clone, instead of this one's. */
+  readonly command?: string;
+  /** Another Node than this one, as a path. */
+  readonly node?: string;
   /** Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a new one. */
   readonly folder?: string;
 }
@@ -48,11 +52,11 @@ const leash = (condition: string): string =>
   `data:text/javascript,${encodeURIComponent(`if (${condition}) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();`)}`;
 
 /** Starts a server and resolves when it listens; rejects with what it printed when it ends before. It is killed at the test's end. */
-export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false }: ServerOptions = {}): Promise<Server> {
+export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false, command = start, node = process.execPath }: ServerOptions = {}): Promise<Server> {
   const cwd = folder ?? (await temporaryFolder(t));
   const operatorToken = env['PARLEY_OPERATOR_TOKEN'] ?? 'operator-token-of-the-tests';
   const { PATH, HOME, TMPDIR } = process.env;
-  const child = spawn(process.execPath, [`--import=${leash(workersAlone ? '!process.connected' : 'true')}`, start, 'serve', ...args], {
+  const child = spawn(node, [`--import=${leash(workersAlone ? '!process.connected' : 'true')}`, command, 'serve', ...args], {
     cwd,
     env: { PATH, HOME, TMPDIR, PORT: '0', PARLEY_OPERATOR_TOKEN: operatorToken, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -12,7 +12,7 @@ import { modelName, type Shape } from '../text.ts';
 import { startRedis, whyNoRedis } from './redis.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const startProgram = join(root, 'src', 'start.mjs');
+const buildProgram = join(root, 'src', 'build.mjs');
 const bundle = join(root, 'dist', 'parley.mjs');
 const operatorToken = 'operator-token-of-the-benchmarks';
 const secret = 'secret-of-the-benchmarks-32-characters';
@@ -23,9 +23,9 @@ const nodeFlags = manifest.scripts.start.split(' ').filter((word) => word.starts
 /** The sessions that are opened at once while a measurement is prepared. */
 const openedAbreast = 16;
 
-/** Builds the product if it is not, once. */
+/** Builds the product and its client if they are not, once. */
 export const build = (): void => {
-  const { status, stderr } = spawnSync(process.execPath, [startProgram, '--version'], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, [buildProgram], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`parley does not build.\n${stderr}`);
 };
 

@@ -19,11 +19,16 @@ export interface MachineFacts {
 /** As many as this process had before it took its place on one of them. */
 const cores = availableParallelism();
 
-const packages = ['uWebSockets.js', 'lmdb', 'xstate', 'redis'];
+const packages = ['lmdb', 'xstate', 'redis'];
+const engine = '@uwsjs/linux-x64-20';
 
 export function machineFacts(): MachineFacts {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string; dependencies: Record<string, string> };
-  const versions: Record<string, string> = { parley: manifest.version };
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+    dependencies: Record<string, string>;
+    optionalDependencies: Record<string, string>;
+  };
+  const versions: Record<string, string> = { parley: manifest.version, 'uWebSockets.js': manifest.optionalDependencies[engine]! };
   for (const name of packages) versions[name] = manifest.dependencies[name]!.replace(/^npm:/, '');
   const nginx = /nginx\/([\d.]+)/.exec(spawnSync('nginx', ['-v'], { encoding: 'utf8' }).stderr ?? '')?.[1];
   const redis = /v=([\d.]+)/.exec(spawnSync('redis-server', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];

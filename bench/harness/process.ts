@@ -1,9 +1,9 @@
 /** A process under test, or beside one: pinned to a core, and what it costs as the operating system counts it. */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -121,13 +121,25 @@ function statusOf(pid: number): string {
   }
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+/** Whether this process could listen on a port of 127.0.0.1 now. */
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (listening) await new Promise((resolve) => void server.close(resolve));
+  return listening;
+}
+
+/**
+ * A port that is free now, as is the one `above` it.
+ * Both lie below the ports that Linux gives to outgoing connections (from 32,768): a connection of another process would take one of those before a server listens.
+ */
+export async function freePort(above = 0): Promise<number> {
+  for (;;) {
+    const port = randomInt(11_000, 22_000);
+    if ((await isFree(port)) && (await isFree(port + above))) return port;
+  }
 }
 
 /** Waits until `GET path` on the port is answered with 2xx; rejects when the process ends before. */

@@ -27,7 +27,7 @@ export class Streams {
       this.answers.push(answer);
       const port = instance.ports[index % instance.ports.length]!;
       return new Promise<void>((resolve, reject) => {
-        this.#waiting.push(() => this.#run(port, request, answer).then(resolve, reject));
+        this.#waiting.push(() => void this.#run(port, request, answer).then(resolve, reject));
       });
     });
     for (let index = 0; index < Math.min(abreast, requests.length); index++) this.#waiting.shift()!();

@@ -1,7 +1,7 @@
 /** Values of flags: read where they are used for the first time, refused with one line. */
 import { InvalidArgumentError } from 'commander';
-import { UsageFailure } from './failure.ts';
-import type { VisitorFieldRecord } from './records.ts';
+import type { VisitorField } from '../client/types.ts';
+import { UsageFailure } from './exit.ts';
 
 /** A parser of whole numbers within bounds. */
 export const wholeNumber = (least: number, most: number) => (text: string): number => {
@@ -49,7 +49,7 @@ export function pairs(flag: string, items: readonly string[]): Record<string, st
 const fieldTypes = ['text', 'email', 'number', 'boolean'] as const;
 
 /** `NAME[:TYPE][:required][:LABEL]`, as in `email:email:required:Your e-mail`. The type is text by default, the label the name. */
-export function visitorField(text: string): VisitorFieldRecord {
+export function visitorField(text: string): VisitorField {
   const [name = '', ...rest] = text.split(':');
   if (name === '') throw new UsageFailure(`--visitor-field must begin with a name, not "${text}".`);
   const type = fieldTypes.find((one) => one === rest[0]);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { limits } from '../limits.ts';
 import { decimal, gather, visitorField, wholeNumber } from './arguments.ts';
-import { UsageFailure } from './failure.ts';
+import { UsageFailure } from './exit.ts';
 
 export interface AssistantOptions {
   readonly name?: string;

@@ -1,11 +1,12 @@
 /** `parley assistants` */
 import type { Command } from 'commander';
+import type { List } from '../client/types.ts';
+import type { ConsoleAssistantView } from '../wire.ts';
 import { assistantBody, assistantFlags, type AssistantOptions } from './assistant-body.ts';
 import { connected, inWorkspace, moreLine, paged, pageQuery, type Connection, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
-import { UsageFailure } from './failure.ts';
+import { UsageFailure } from './exit.ts';
 import { fields, oneLine, print, table, time } from './output.ts';
-import type { AssistantRecord, List } from './records.ts';
 
 export function registerAssistants(program: Command): void {
   const assistants = program.command('assistants').description('assistants: create, change, publish, disable');
@@ -42,35 +43,35 @@ Examples:
 
 const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
   inWorkspace(options, async (connection) => {
-    connection.show(await connection.client.get<List<AssistantRecord>>(`${connection.workspace}/assistants`, pageQuery(options)), renderList);
+    connection.show(await connection.client.get<List<ConsoleAssistantView>>(`${connection.workspace}/assistants`, pageQuery(options)), renderList);
   });
 
 const create = (name: string | undefined, options: AssistantOptions & ConnectionOptions & { publish?: boolean }): Promise<void> => {
   const body = assistantBody({ ...options, name }, 'create');
   return inWorkspace(options, async ({ client, workspace, show }) => {
-    let answer = await client.post<AssistantRecord>(`${workspace}/assistants`, body);
-    if (options.publish) answer = await client.post<AssistantRecord>(`${workspace}/assistants/${segment(answer.body.id)}/publish`);
+    let answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants`, body);
+    if (options.publish) answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants/${segment(answer.body.id)}/publish`);
     show(answer, (assistant) => `Created the assistant "${oneLine(assistant.name)}" (${assistant.id}). It is ${states[assistant.status]}.`);
   });
 };
 
 const show = (selector: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(options, async (connection) => {
-    connection.show(await connection.client.get<AssistantRecord>(await pathOf(connection, selector)), renderOne);
+    connection.show(await connection.client.get<ConsoleAssistantView>(await pathOf(connection, selector)), renderOne);
   });
 
 const update = (selector: string, options: AssistantOptions & ConnectionOptions): Promise<void> => {
   const body = assistantBody(options, 'update');
   if (Object.keys(body).length === 0) throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
   return inWorkspace(options, async (connection) => {
-    const answer = await connection.client.patch<AssistantRecord>(await pathOf(connection, selector), body);
+    const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), body);
     connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
   });
 };
 
 const change = (verb: string, selector: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(options, async (connection) => {
-    const answer = await connection.client.post<AssistantRecord>(`${await pathOf(connection, selector)}/${verb}`);
+    const answer = await connection.client.post<ConsoleAssistantView>(`${await pathOf(connection, selector)}/${verb}`);
     connection.show(answer, (assistant) => `The assistant "${oneLine(assistant.name)}" (${assistant.id}) is ${states[assistant.status]}.`);
   });
 
@@ -87,14 +88,14 @@ async function pathOf({ client, workspace }: Connection, selector: string): Prom
 
 const states = { draft: 'a draft', published: 'published', disabled: 'disabled' } as const;
 
-function renderList(assistants: List<AssistantRecord>): string {
+function renderList(assistants: List<ConsoleAssistantView>): string {
   if (assistants.data.length === 0) return 'No assistants.';
   const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'STATUS' }, { title: 'PROVIDER' }, { title: 'MODEL' }, { title: 'UPDATED' }];
   const rows = assistants.data.map((one) => [one.id, one.name, one.status, one.model.provider, one.model.name, time(one.updated_at)]);
   return table(columns, rows) + moreLine(assistants);
 }
 
-function renderOne(assistant: AssistantRecord): string {
+function renderOne(assistant: ConsoleAssistantView): string {
   const { model } = assistant;
   const channels = Object.entries(assistant.channels).flatMap(([name, on]) => (on ? [name] : []));
   const visitorFields = assistant.visitor_fields.map((field) => `${field.name} (${field.type}${field.required ? ', required' : ''}): ${oneLine(field.label)}`);

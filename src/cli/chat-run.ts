@@ -1,15 +1,17 @@
 /** Runs `parley chat`: finds key, assistant and session, talks, and tidies up. */
+import { Parley } from '../client/parley.ts';
+import type { Assistant, Session, VisitorField } from '../client/types.ts';
 import { secondsOf, WheelClock, type Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
+import type { CreatedKeyView } from '../wire.ts';
 import { pairs } from './arguments.ts';
 import { ChatTurn, type TurnOutcome } from './chat-turn.ts';
 import { JsonView, TextView, type View } from './chat-view.ts';
 import { operatorToken, serverUrl, type ConnectionOptions, type Environment } from './connection.ts';
 import { ConsoleClient, segment } from './console-client.ts';
-import { Conversation, type Visitor } from './conversation.ts';
-import { CommandFailure, failureLine, UsageFailure } from './failure.ts';
+import { Countdown } from './countdown.ts';
+import { CommandFailure, failureLine, UsageFailure } from './exit.ts';
 import { oneLine } from './output.ts';
-import type { KeyRecord, PublicAssistantRecord, SessionRecord, VisitorFieldRecord } from './records.ts';
 import { Terminal } from './terminal.ts';
 
 export interface ChatOptions extends ConnectionOptions {
@@ -23,11 +25,11 @@ export interface ChatOptions extends ConnectionOptions {
 
 interface ChatKey {
   readonly key: string;
-  /** Takes back a key that was made for this conversation. */
+  /** Revokes the key if it was created for this conversation. */
   revoke(): Promise<void>;
 }
 
-/** Rejects when a script's turn failed, or when there is nothing to talk to. */
+/** Rejects when a script's turn failed, or when the workspace has no assistant to talk to. */
 export async function chat(options: ChatOptions, environment: Environment): Promise<void> {
   if (options.session !== undefined && options.assistant !== undefined) throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
   const clock = new WheelClock();
@@ -49,35 +51,47 @@ async function chatKey(options: ChatOptions, environment: Environment, url: stri
     if (!/^[\x21-\x7e]+$/.test(given)) throw new UsageFailure('An API key is printable ASCII without spaces.');
     return { key: given, revoke: async () => {} };
   }
-  const client = new ConsoleClient(url, operatorToken(options, environment), clock);
+  const client = new ConsoleClient(url, operatorToken(options, environment));
   const path = `/workspaces/${segment(await client.workspace(options.workspace))}/keys`;
   const expires_at = secondsOf(clock.now()) + limits.chatKeySeconds;
-  const { body } = await client.post<KeyRecord & { key: string }>(path, { name: 'parley chat', expires_at });
+  const { body } = await client.post<CreatedKeyView>(path, { name: 'parley chat', expires_at });
   return { key: body.key, revoke: async () => void (await client.post(`${path}/${segment(body.id)}/revoke`)) };
 }
 
 class Chat {
   readonly #options: ChatOptions;
   readonly #terminal: Terminal;
-  readonly #conversation: Conversation;
+  readonly #parley: Parley;
+  readonly #countdown: Countdown;
   readonly #interactive: boolean;
   #view: View;
   #turn: ChatTurn | null = null;
+  readonly #url: string;
+  readonly #key: string;
 
   constructor(options: ChatOptions, url: string, key: string, clock: Clock, terminal: Terminal) {
     this.#options = options;
+    this.#url = url;
+    this.#key = key;
     this.#terminal = terminal;
     this.#interactive = terminal.interactive;
     this.#view = options.json ? new JsonView() : new TextView(terminal, '');
-    this.#conversation = new Conversation(url, key, clock, (error, secondsLeft) => {
+    this.#countdown = new Countdown(clock, (error, secondsLeft) => {
       this.#turn?.wait(secondsLeft > 0);
       this.#view.waiting(error, secondsLeft);
+    });
+    this.#parley = new Parley({
+      url,
+      key,
+      onRetry: (retry) => {
+        if (this.#turn?.retries(retry) ?? true) this.#countdown.start(retry);
+      },
     });
   }
 
   async run(): Promise<void> {
-    const given = this.#options.session === undefined ? null : await this.#conversation.session(this.#options.session);
-    const assistant = given ? await this.#conversation.assistant(given.assistant_id) : await this.#choose();
+    const given = this.#options.session === undefined ? null : await this.#parley.sessions.get(this.#options.session);
+    const assistant = given ? await this.#parley.assistants.get(given.assistant_id) : await this.#choose();
     const session = given ?? (await this.#open(assistant));
     if (session === null) return;
     if (this.#interactive && !this.#options.json) this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
@@ -92,8 +106,8 @@ class Chat {
     if (outcome === 'over' || (outcome === 'failed' && !this.#interactive)) process.exitCode = 1;
   }
 
-  async #choose(): Promise<PublicAssistantRecord> {
-    const all = await this.#conversation.assistants();
+  async #choose(): Promise<Assistant> {
+    const all = await this.#parley.assistants.list().all();
     const selector = this.#options.assistant;
     if (selector === undefined) {
       const published = all.filter((one) => one.status === 'published');
@@ -108,7 +122,7 @@ class Chat {
   }
 
   /** A new session, after the visitor fields were asked for; null if the person left instead. */
-  async #open(assistant: PublicAssistantRecord): Promise<SessionRecord | null> {
+  async #open(assistant: Assistant): Promise<Session | null> {
     const given = pairs('--visitor', this.#options.visitor ?? []);
     const visitor: Record<string, string | number | boolean> = {};
     const missing = assistant.visitor_fields.filter((field) => field.required && !given[field.name]);
@@ -126,11 +140,11 @@ class Chat {
       if (value === null) return null;
       visitor[field.name] = value;
     }
-    return this.#conversation.createSession(assistant.id, visitor as Visitor);
+    return this.#parley.sessions.create({ assistant_id: assistant.id, visitor });
   }
 
-  /** Asks until the answer fits the field; null if the person left. */
-  async #ask(field: VisitorFieldRecord): Promise<string | number | boolean | null> {
+  /** Asks again until the answer fits the field; null if the person left. */
+  async #ask(field: VisitorField): Promise<string | number | boolean | null> {
     const hint = field.type === 'boolean' ? ' (yes or no)' : '';
     for (;;) {
       const text = await this.#terminal.line(`${oneLine(field.label)}${hint}: `);
@@ -152,32 +166,36 @@ class Chat {
   }
 
   async #say(sessionId: string, message: string): Promise<TurnOutcome> {
-    const turn = new ChatTurn(this.#conversation, sessionId, this.#view);
+    const turn = new ChatTurn(this.#parley, sessionId, this.#view);
     this.#turn = turn;
     this.#terminal.onInterrupt(() => turn.interrupt());
     try {
       return await turn.run(message);
     } finally {
+      this.#countdown.stop();
       this.#turn = null;
       this.#terminal.onInterrupt(null);
     }
   }
 
-  /** Ends the session, unless it is to stay. One that cannot be ended expires by itself. */
+  /** Ends the session, unless it must stay open. If that fails, the session expires by itself. */
   async #leave(sessionId: string): Promise<void> {
     const { keep, once, session } = this.#options;
     if (keep || (once !== undefined && session !== undefined)) {
       this.#view.note(`The session stays open; go on with --session ${sessionId}`);
       return;
     }
-    await this.#conversation.end(sessionId).catch((error: unknown) => this.#view.note(`The session could not be ended: ${failureLine(error)}`));
+    // A separate client, which does not share the conversation's waits; and it makes no second attempt.
+    const giveUp = new AbortController();
+    const parley = new Parley({ url: this.#url, key: this.#key, onRetry: ({ error }) => giveUp.abort(error) });
+    await parley.sessions.end(sessionId, { signal: giveUp.signal }).catch((error: unknown) => this.#view.note(`The session could not be ended: ${failureLine(error)}`));
   }
 }
 
-const names = (assistants: readonly PublicAssistantRecord[]): string => assistants.map((one) => oneLine(one.name)).join(', ');
+const names = (assistants: readonly Assistant[]): string => assistants.map((one) => oneLine(one.name)).join(', ');
 
 /** The text as the field's type; null if it is not one. */
-function fieldValue(field: VisitorFieldRecord, text: string): string | number | boolean | null {
+function fieldValue(field: VisitorField, text: string): string | number | boolean | null {
   if (field.type === 'number') return Number.isFinite(Number(text)) ? Number(text) : null;
   if (field.type === 'email') return /^\S+@\S+$/.test(text) ? text : null;
   if (field.type !== 'boolean') return text;

@@ -1,28 +1,30 @@
 /** One turn of `parley chat`, which Ctrl-C can abort. */
+import { ConnectionError, ParleyError, RateLimitError, TurnFailedError } from '../client/failure.ts';
+import type { Parley } from '../client/parley.ts';
+import type { Retry } from '../client/requester.ts';
+import type { Turn } from '../client/turn.ts';
+import type { TurnEvent } from '../client/types.ts';
 import type { View } from './chat-view.ts';
-import type { Conversation } from './conversation.ts';
-import { ApiFailure } from './failure.ts';
 
 /**
- * `completed`, `aborted` and `failed` speak of the turn; after `over` the session or the key takes no more; `left`: the
- * person wanted out without waiting for the abort.
+ * `completed`, `aborted` and `failed` describe the turn; after `over` the session or the key takes no more turns; `left`: the
+ * person left without waiting for the abort.
  */
 export type TurnOutcome = 'completed' | 'aborted' | 'failed' | 'over' | 'left';
 
-const overCodes = new Set(['session_ended', 'session_expired', 'session_not_found', 'invalid_api_key', 'revoked_api_key', 'expired_api_key', 'assistant_not_permitted']);
+const overCodes = new Set<string | null>(['session_ended', 'session_expired', 'session_not_found', 'invalid_api_key', 'revoked_api_key', 'expired_api_key', 'assistant_not_permitted']);
 
 export class ChatTurn {
-  readonly #conversation: Conversation;
+  readonly #parley: Parley;
   readonly #sessionId: string;
   readonly #view: View;
   readonly #giveUp = new AbortController();
-  #turnId: string | null = null;
+  #turn: Turn | null = null;
   #waiting = false;
   #interrupts = 0;
-  #outcome: TurnOutcome = 'failed';
 
-  constructor(conversation: Conversation, sessionId: string, view: View) {
-    this.#conversation = conversation;
+  constructor(parley: Parley, sessionId: string, view: View) {
+    this.#parley = parley;
     this.#sessionId = sessionId;
     this.#view = view;
   }
@@ -30,55 +32,70 @@ export class ChatTurn {
   async run(message: string): Promise<TurnOutcome> {
     this.#view.begin();
     try {
-      await this.#conversation.chat(this.#sessionId, message, this.#listener, this.#giveUp.signal);
-      return this.#outcome;
+      return await this.#follow(await this.#parley.sessions.chat(this.#sessionId, message, { signal: this.#giveUp.signal }));
     } catch (error) {
       return this.#ended(error);
     }
   }
 
-  /** While it waits to be sent, the turn is given up; a reply is aborted; and whoever insists, leaves. */
+  /** Handles Ctrl-C: gives up a turn that waits to be sent, aborts a reply, and leaves at the second interrupt. */
   interrupt(): void {
     this.#interrupts++;
     if (this.#waiting || this.#interrupts > 1) this.#giveUp.abort();
     else void this.#abort();
   }
 
-  /** Whether the turn waits for its time to be sent (or resumed). */
+  /**
+   * Whether the client may retry. A message that failed in the service is not sent again without the person: the error is shown,
+   * because they may not want to wait a minute.
+   */
+  retries({ error }: Retry): boolean {
+    if (this.#turn !== null || error instanceof RateLimitError || error instanceof ConnectionError) return true;
+    this.#giveUp.abort(error);
+    return false;
+  }
+
+  /** Sets whether the turn waits to be sent or resumed. */
   wait(waiting: boolean): void {
     this.#waiting = waiting;
   }
 
-  readonly #listener = {
-    started: (turnId: string): void => {
-      this.#turnId = turnId;
-      if (this.#interrupts > 0) void this.#abort();
-    },
-    event: (event: Parameters<View['event']>[0], requestId: string | null): void => {
-      this.#view.event(event, requestId);
-      if (event.event === 'turn.completed') this.#outcome = 'completed';
-      if (event.event === 'turn.aborted') this.#outcome = 'aborted';
-      if (event.event === 'error') this.#outcome = overCodes.has((event.data as { code: string }).code) ? 'over' : 'failed';
-    },
-  };
+  async #follow(turn: Turn): Promise<TurnOutcome> {
+    this.#turn = turn;
+    if (this.#interrupts > 0) void this.#abort();
+    let last: TurnEvent['type'] | null = null;
+    for await (const { type, ...data } of turn) {
+      last = type;
+      this.#view.event({ event: type, id: idOf(turn), data }, turn.requestId);
+    }
+    return last === 'turn.aborted' ? 'aborted' : 'completed';
+  }
 
-  /** Until its first output a turn's id is known to its session alone. */
+  /** Until the first output only the session has the turn's id. */
   async #abort(): Promise<void> {
     const { signal } = this.#giveUp;
     try {
-      const turnId = this.#turnId ?? (await this.#conversation.session(this.#sessionId, signal)).active_turn_id ?? this.#turnId;
-      if (turnId !== null) await this.#conversation.abort(this.#sessionId, turnId, signal);
+      const turnId = this.#turn?.id ?? (await this.#parley.sessions.get(this.#sessionId, { signal })).active_turn_id;
+      if (turnId !== null) await this.#parley.turns.resume(this.#sessionId, turnId).abort({ signal });
     } catch (error) {
       if (!signal.aborted) this.#view.failed(error);
     }
   }
 
   #ended(error: unknown): TurnOutcome {
-    if (this.#giveUp.signal.aborted) {
+    const { aborted, reason } = this.#giveUp.signal;
+    if (aborted && !(reason instanceof ParleyError)) {
       this.#view.aborted();
       return this.#interrupts > 1 ? 'left' : 'aborted';
     }
-    this.#view.failed(error);
-    return error instanceof ApiFailure && overCodes.has(error.code) ? 'over' : 'failed';
+    if (error instanceof TurnFailedError) {
+      const { code, message, requestId } = error;
+      this.#view.event({ event: 'error', id: idOf(this.#turn), data: { code, message } }, requestId);
+    } else {
+      this.#view.failed(error);
+    }
+    return error instanceof ParleyError && overCodes.has(error.code) ? 'over' : 'failed';
   }
 }
+
+const idOf = (turn: Turn | null): string | null => (turn === null || turn.cursor === null ? null : String(turn.cursor));

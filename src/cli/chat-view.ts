@@ -1,21 +1,27 @@
-/** How a conversation shows: as text for a person or a script, or as its events in JSON lines. */
-import type { StreamEvent } from './conversation.ts';
-import { failureJson, failureLine } from './failure.ts';
+/** Shows a conversation: as text for a person or a script, or as its events in JSON lines. */
+import { failureJson, failureLine } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 
+/** An event of the stream as the API sends it. */
+export interface StreamEvent {
+  readonly event: string;
+  readonly id: string | null;
+  readonly data: unknown;
+}
+
 export interface View {
-  /** The assistant's first words. */
+  /** Shows the assistant's greeting. */
   greeting(text: string): void;
-  /** Before a reply. */
+  /** Called before a reply. */
   begin(): void;
   event(event: StreamEvent, requestId: string | null): void;
-  /** A reply was given up before it could end. */
+  /** A reply was given up before its end. */
   aborted(): void;
   /** A failure outside a stream. */
   failed(error: unknown): void;
   /** A second of a wait; 0 left when it is over. */
   waiting(error: Error, secondsLeft: number): void;
-  /** Says something about the conversation as a whole. */
+  /** Shows a note about the whole conversation. */
   note(text: string): void;
 }
 
@@ -37,7 +43,7 @@ export class JsonView implements View {
 
 export class TextView implements View {
   readonly #terminal: Terminal;
-  /** The assistant's name before its words; empty where stdout holds replies alone. */
+  /** Prints the assistant's name before its text; empty if stdout must contain only replies. */
   readonly #label: string;
   #printed = false;
   #announced = false;
@@ -76,7 +82,7 @@ export class TextView implements View {
     this.#terminal.note(`parley: ${failureLine(error)}`);
   }
 
-  /** Counts down in a terminal; says it once elsewhere. */
+  /** Counts down in a terminal; prints one line elsewhere. */
   waiting(error: Error, secondsLeft: number): void {
     if (secondsLeft === 0) {
       this.#announced = false;

@@ -1,4 +1,4 @@
-/** Where the server is, who asks, and in which workspace: the flags that all commands over HTTP share. */
+/** The flags that all commands over HTTP share: server, credentials and workspace. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -7,7 +7,7 @@ import { readConfig } from '../config.ts';
 import { limits } from '../limits.ts';
 import { wholeNumber } from './arguments.ts';
 import { ConsoleClient, segment, type Query } from './console-client.ts';
-import { CommandFailure, UsageFailure } from './failure.ts';
+import { CommandFailure, UsageFailure } from './exit.ts';
 import { print } from './output.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -44,7 +44,7 @@ export const paged = (command: Command): Command =>
 
 export const pageQuery = ({ limit, after, order }: PageOptions): Query => ({ limit, after, order });
 
-/** The line under a table that is not the whole list. */
+/** The line under a table that does not show the whole list. */
 export const moreLine = (list: { readonly has_more: boolean; readonly next_cursor: string | null }): string =>
   list.has_more ? `\n\nThere are more: add --after ${list.next_cursor}` : '';
 
@@ -67,7 +67,7 @@ export function serverUrl(options: ConnectionOptions, environment: Environment):
   }
 }
 
-/** The operator token: of the flag, the environment or the server's data folder. */
+/** The operator token: from the flag, the environment or the server's data folder. */
 export function operatorToken(options: ConnectionOptions, environment: Environment): string {
   const given = readConfig({ PARLEY_OPERATOR_TOKEN: options.operatorToken || environment.PARLEY_OPERATOR_TOKEN }).operatorToken;
   if (given !== null) return given;
@@ -88,11 +88,11 @@ export interface Connection {
   readonly clock: Clock;
   /** The path of the workspace, as in `/workspaces/wks_…`. */
   readonly workspace: string;
-  /** Prints the answer: its text with `--json`, what `render` makes of it otherwise. */
+  /** Prints the answer: as JSON text with `--json`, otherwise as `render` formats it. */
   show<T>(answer: { readonly body: T; readonly text: string }, render: (body: T) => string): void;
 }
 
-/** Runs a command against the console's API in the workspace chosen. */
+/** Runs a command on the console's API in the chosen workspace. */
 export async function inWorkspace(options: ConnectionOptions, run: (connection: Connection) => Promise<void>): Promise<void> {
   await atServer(options, async (client, clock, show) => {
     const workspace = `/workspaces/${segment(await client.workspace(options.workspace))}`;
@@ -100,10 +100,10 @@ export async function inWorkspace(options: ConnectionOptions, run: (connection: 
   });
 }
 
-/** Runs a command against the console's API as a whole. */
+/** Runs a command on the console's API without a workspace. */
 export async function atServer(options: ConnectionOptions, run: (client: ConsoleClient, clock: Clock, show: Connection['show']) => Promise<void>): Promise<void> {
   const clock = new WheelClock();
-  const client = new ConsoleClient(serverUrl(options, process.env), operatorToken(options, process.env), clock);
+  const client = new ConsoleClient(serverUrl(options, process.env), operatorToken(options, process.env));
   try {
     await run(client, clock, (answer, render) => {
       if (!options.json) print(render(answer.body));

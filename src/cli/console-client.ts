@@ -1,9 +1,17 @@
 /** The console's API (contract 9) for the operator. */
-import type { Clock } from '../clock.ts';
+import type { List } from '../client/types.ts';
+import { realClock } from '../client/clock.ts';
+import type { ParleyError } from '../client/failure.ts';
+import { failureOf, parsed, send, strange } from '../client/http.ts';
 import { limits } from '../limits.ts';
-import { ApiFailure, CommandFailure, UsageFailure } from './failure.ts';
-import { exchange, type Answer } from './http.ts';
-import type { List, WorkspaceRecord } from './records.ts';
+import type { WorkspaceView } from '../wire.ts';
+import { AdvisedFailure, CommandFailure, UsageFailure } from './exit.ts';
+
+/** An answer as its JSON and as the text that it came in; both empty for 204. */
+export interface Answer<T> {
+  readonly body: T;
+  readonly text: string;
+}
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
@@ -15,13 +23,11 @@ interface Named {
 export class ConsoleClient {
   readonly #base: string;
   readonly #token: string;
-  readonly #clock: Clock;
 
   /** `url` is the server's, without a slash at its end. */
-  constructor(url: string, token: string, clock: Clock) {
+  constructor(url: string, token: string) {
     this.#base = `${url}/console/api`;
     this.#token = token;
-    this.#clock = clock;
   }
 
   get<T>(path: string, query: Query = {}): Promise<Answer<T>> {
@@ -53,8 +59,8 @@ export class ConsoleClient {
   /** The workspace's id: of the one named by id or name, else of the only one or the one called `default`. */
   async workspace(selector: string | undefined): Promise<string> {
     if (selector?.startsWith('wks_')) return selector;
-    const workspaces: WorkspaceRecord[] = [];
-    for await (const workspace of this.all<WorkspaceRecord>('/workspaces')) workspaces.push(workspace);
+    const workspaces: WorkspaceView[] = [];
+    for await (const workspace of this.all<WorkspaceView>('/workspaces')) workspaces.push(workspace);
     const [only] = workspaces;
     if (selector === undefined && only && workspaces.length === 1) return only.id;
     const named = workspaces.filter((workspace) => workspace.name === (selector ?? 'default'));
@@ -74,33 +80,37 @@ export class ConsoleClient {
     return named[0]!.id;
   }
 
+  /** One attempt: what the console's API creates or changes is not repeated. */
   async #call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
     const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
+    const answer = await send(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs: limits.commandAnswerMs });
     try {
-      return await exchange<T>({ method, url: this.#base + path, headers, body }, this.#clock);
-    } catch (error) {
-      if (!(error instanceof ApiFailure)) throw error;
-      throw new ApiFailure(error.status, { ...pick(error), message: advised(error) }, error.retryAfterSeconds);
+      const text = await answer.within(answer.response.text());
+      const json = text === '' ? null : parsed(text);
+      if (answer.response.ok && (text === '' || json !== null)) return { body: json as T, text };
+      const failure = answer.response.ok ? null : failureOf(answer, text);
+      throw failure === null ? new CommandFailure(strange(answer).message) : new AdvisedFailure(advised(failure), failure);
+    } finally {
+      answer.close();
     }
   }
 }
 
 /** By field, what its refusal does not say: the API's sentence is the same for all. */
 const advice: Readonly<Record<string, string>> = {
-  base_url: 'It begins with http:// or https:// and has no user name, query or fragment; for an address of this machine or of a private network the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
+  base_url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
+  id: 'A key that is revoked or has expired cannot be rotated: create a new one with `parley keys create`.',
+  api_key: "It is the provider's secret, on one line and without characters beyond Latin-1; a credential's base URL or provider changes only together with it.",
   'model.provider': 'There are scripted, openai and anthropic; synthetic too where the server has PARLEY_SYNTHETIC=1.',
   'model.credential_id': "It is the id of a credential of this workspace, of the kind model and for the model's provider.",
 };
 
 /** The failure's sentence, for the person at this terminal. */
-function advised({ status, code, message }: ApiFailure): string {
+function advised({ status, code, message, field }: ParleyError): string {
   if (status === 401) return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
   if (code === 'route_not_found') return 'No such workspace, key or credential.';
-  const field = /`([^`]+)`/.exec(message)?.[1] ?? '';
-  return Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
+  return field !== null && Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
 }
-
-const pick = ({ code, requestId, text }: ApiFailure) => ({ code, requestId, text });
 
 const ambiguous = (nouns: string, items: readonly Named[]): UsageFailure =>
   new UsageFailure(`Several ${nouns} are called "${items[0]!.name}"; name one by its id: ${items.map((item) => item.id).join(', ')}.`);

@@ -1,16 +1,21 @@
 /** `parley credentials` */
 import { Option, type Command } from 'commander';
+import type { List } from '../client/types.ts';
+import type { CredentialTestView, CredentialView } from '../wire.ts';
 import { connected, inWorkspace, moreLine, paged, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
-import { UsageFailure } from './failure.ts';
+import { UsageFailure } from './exit.ts';
 import { print, table, time } from './output.ts';
-import type { CredentialRecord, List } from './records.ts';
 
-interface CreateOptions extends ConnectionOptions {
-  readonly provider: string;
-  readonly kind: string;
+interface UpdateOptions extends ConnectionOptions {
+  readonly provider?: string;
   readonly baseUrl?: string;
   readonly apiKey?: string;
+}
+
+interface CreateOptions extends UpdateOptions {
+  readonly provider: string;
+  readonly kind: string;
 }
 
 export function registerCredentials(program: Command): void {
@@ -20,32 +25,58 @@ export function registerCredentials(program: Command): void {
   connected(credentials.command('create').description('store a credential; its secret is never shown again'))
     .requiredOption('--provider <name>', 'openai (any OpenAI-compatible endpoint) or anthropic')
     .addOption(new Option('--kind <kind>', 'what it is for').choices(['model', 'voice']).default('model'))
-    .option('--base-url <url>', "the endpoint, its /v1 included; a private address needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server (default: the provider's own)")
-    .option('--api-key <secret>', 'the secret (PARLEY_PROVIDER_API_KEY; otherwise it is asked for, or read from stdin)')
+    .option('--base-url <url>', `${endpoint} (default: the provider's own)`)
+    .option('--api-key <secret>', secret)
     .action(create);
+  connected(credentials.command('update').description('enter the secret of a credential anew, and where it goes if that changes').argument('<id>'))
+    .option('--provider <name>', 'openai or anthropic; as it was if this is not given')
+    .option('--base-url <url>', `${endpoint}; as it was if this is not given`)
+    .option('--api-key <secret>', secret)
+    .action(update);
+  connected(credentials.command('test').description('ask the provider whether it takes a credential; exit 1 unless it does').argument('<id>')).action(test);
   connected(credentials.command('delete').description('delete a credential; assistants that use it cannot answer any more').argument('<id>')).action(remove);
 }
+
+const endpoint = 'the endpoint, its /v1 included; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server';
+const secret = 'the secret (PARLEY_PROVIDER_API_KEY; otherwise it is asked for, or read from stdin)';
 
 const examples = `
 Examples:
   parley credentials create --provider openai --base-url https://api.example.com/v1
   PARLEY_PROVIDER_API_KEY=… parley credentials create --provider anthropic
+  parley credentials update crd_… --base-url https://api.example.org/v1
+  parley credentials test crd_…
   parley credentials list`;
 
 const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
   inWorkspace(options, async ({ client, workspace, show }) => {
-    show(await client.get<List<CredentialRecord>>(`${workspace}/credentials`, pageQuery(options)), render);
+    show(await client.get<List<CredentialView>>(`${workspace}/credentials`, pageQuery(options)), render);
   });
 
 const create = (options: CreateOptions): Promise<void> =>
   inWorkspace(options, async ({ client, workspace, show }) => {
-    const api_key = options.apiKey || process.env.PARLEY_PROVIDER_API_KEY || (await askSecret());
-    const body = { kind: options.kind, provider: options.provider, base_url: options.baseUrl, api_key };
-    const created = await client.post<CredentialRecord>(`${workspace}/credentials`, body);
+    const body = { kind: options.kind, provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(options) };
+    const created = await client.post<CredentialView>(`${workspace}/credentials`, body);
     show(created, (credential) => `Stored the credential ${credential.id} for ${credential.provider}. Its secret is not shown again.`);
   });
 
-async function askSecret(): Promise<string> {
+const update = (id: string, options: UpdateOptions): Promise<void> =>
+  inWorkspace(options, async ({ client, workspace, show }) => {
+    const body = { provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(options) };
+    const updated = await client.patch<CredentialView>(`${workspace}/credentials/${segment(id)}`, body);
+    show(updated, (credential) => `Changed the credential ${credential.id} for ${credential.provider}. Its secret is not shown again.`);
+  });
+
+const test = (id: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async ({ client, workspace, show }) => {
+    const told = await client.post<CredentialTestView>(`${workspace}/credentials/${segment(id)}/test`);
+    show(told, ({ result, message }) => `${result}: ${message}`);
+    if (told.body.result !== 'works') process.exitCode = 1;
+  });
+
+async function secretOf({ apiKey }: UpdateOptions): Promise<string> {
+  const given = apiKey || process.env.PARLEY_PROVIDER_API_KEY;
+  if (given) return given;
   const { readSecret } = await import('./terminal.ts');
   const secret = (await readSecret('API key of the provider (not shown): ')).trim();
   if (secret === '') throw new UsageFailure('No API key for the provider: give --api-key or PARLEY_PROVIDER_API_KEY, or type it in.');
@@ -58,7 +89,7 @@ const remove = (id: string, options: ConnectionOptions): Promise<void> =>
     if (!options.json) print(`Deleted the credential ${id}.`);
   });
 
-function render(credentials: List<CredentialRecord>): string {
+function render(credentials: List<CredentialView>): string {
   if (credentials.data.length === 0) return 'No credentials.';
   const columns = [{ title: 'ID' }, { title: 'KIND' }, { title: 'PROVIDER' }, { title: 'BASE URL' }, { title: 'UPDATED' }];
   const rows = credentials.data.map((one) => [one.id, one.kind, one.provider, one.base_url ?? '', time(one.updated_at)]);

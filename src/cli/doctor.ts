@@ -41,7 +41,7 @@ async function doctor({ store, json }: DoctorOptions): Promise<void> {
   }
 }
 
-/** A line for each check; under one that is not well what to do. */
+/** A line for each check; under each check that is not `ok`, what to do. */
 export function report({ checks, store }: Diagnosis): string {
   const widest = Math.max(...checks.map(({ id }) => id.length));
   const lines = checks.flatMap(({ id, status, found, advice }) => [

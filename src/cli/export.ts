@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import about from '../../package.json' with { type: 'json' };
 import { randomIds } from '../ids.ts';
-import { UsageFailure } from './failure.ts';
+import { UsageFailure } from './exit.ts';
 import { moving, note, told, withSettings } from './moving.ts';
 import type { Flags } from './serve.ts';
 

@@ -1,13 +1,13 @@
 /** `parley import` */
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { CommandFailure } from './failure.ts';
+import { CommandFailure } from './exit.ts';
 import { moving, note, told, withSettings } from './moving.ts';
 import { bar } from './progress.ts';
 import type { Flags } from './serve.ts';
 
 export function registerImport(program: Command): void {
-  withSettings(program.command('import').description('fill an empty store from a file of `parley export`'), ['PARLEY_STORE', 'PARLEY_SECRET', 'PARLEY_ALLOW_VOLATILE'])
+  withSettings(program.command('import').description('fill an empty store from a file of `parley export`'), ['PARLEY_STORE', 'PARLEY_SECRET', 'PARLEY_DURABILITY', 'PARLEY_ALLOW_VOLATILE'])
     .option('--from <file>', 'where from; compressed if the name ends in .gz, and - is stdin', '-')
     .addHelpText('after', examples)
     .action(run);

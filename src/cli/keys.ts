@@ -1,12 +1,13 @@
 /** `parley keys` */
 import type { Command } from 'commander';
+import type { List } from '../client/types.ts';
 import { secondsOf } from '../clock.ts';
 import { limits } from '../limits.ts';
+import type { CreatedKeyView, KeyView } from '../wire.ts';
 import { gather, moment, wholeNumber } from './arguments.ts';
 import { connected, inWorkspace, moreLine, paged, pageQuery, type Connection, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { oneLine, table, time } from './output.ts';
-import type { KeyRecord, List } from './records.ts';
 
 interface CreateOptions extends ConnectionOptions {
   readonly assistant?: readonly string[];
@@ -16,8 +17,12 @@ interface CreateOptions extends ConnectionOptions {
   readonly transcriptionTokens?: number;
 }
 
+interface RotateOptions extends ConnectionOptions {
+  readonly overlap?: number;
+}
+
 export function registerKeys(program: Command): void {
-  const keys = program.command('keys').description('API keys: create, list, revoke');
+  const keys = program.command('keys').description('API keys: create, list, rotate, revoke');
   keys.addHelpText('after', examples);
   paged(keys.command('list').description('list the keys, revoked and expired ones included')).action(list);
   const ceiling = wholeNumber(1, limits.ceilingMax);
@@ -28,6 +33,9 @@ export function registerKeys(program: Command): void {
     .option('--speech <number>', `speech requests a minute (default: ${limits.speechPerMinute})`, ceiling)
     .option('--transcription-tokens <number>', `transcription tokens a minute (default: ${limits.transcriptionTokensPerMinute})`, ceiling)
     .action(create);
+  connected(keys.command('rotate').description('replace a key by a new one of the same name, limits, assistants and expiry, which is shown once').argument('<key>', 'id or name'))
+    .option('--overlap <seconds>', `how long the old key works on, at most ${limits.keyOverlapSecondsMax} (30 days) (default: 0, it ends at once)`, wholeNumber(0, limits.keyOverlapSecondsMax))
+    .action(rotate);
   connected(keys.command('revoke').description('revoke a key, for good').argument('<key>', 'id or name')).action(revoke);
 }
 
@@ -35,11 +43,12 @@ const examples = `
 Examples:
   parley keys create "web shop" --assistant demo --expires 90d
   parley keys list
+  parley keys rotate key_… --overlap 86400
   parley keys revoke "web shop"`;
 
 const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
   inWorkspace(options, async ({ client, workspace, show }) => {
-    show(await client.get<List<KeyRecord>>(`${workspace}/keys`, pageQuery(options)), render);
+    show(await client.get<List<KeyView>>(`${workspace}/keys`, pageQuery(options)), render);
   });
 
 const create = (name: string, options: CreateOptions): Promise<void> =>
@@ -47,7 +56,7 @@ const create = (name: string, options: CreateOptions): Promise<void> =>
     const expires_at = options.expires === undefined ? undefined : moment('--expires', options.expires, secondsOf(connection.clock.now()));
     const ceilings = { requests: options.requests, speech: options.speech, transcription_tokens: options.transcriptionTokens };
     const body = { name, assistant_ids: await assistantIds(connection, options.assistant), expires_at, limits: ceilings };
-    const created = await connection.client.post<KeyRecord & { key: string }>(`${connection.workspace}/keys`, body);
+    const created = await connection.client.post<KeyView & { key: string }>(`${connection.workspace}/keys`, body);
     connection.show(created, (key) => `Created the key "${oneLine(key.name)}" (${key.id}):\n\n  ${key.key}\n\nKeep it now: it is not shown again.`);
   });
 
@@ -58,13 +67,21 @@ async function assistantIds({ client, workspace }: Connection, selectors: readon
   return ids;
 }
 
+const rotate = (selector: string, options: RotateOptions): Promise<void> =>
+  inWorkspace(options, async ({ client, workspace, show }) => {
+    const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
+    const made = await client.post<CreatedKeyView>(`${workspace}/keys/${segment(id)}/rotate`, { overlap_seconds: options.overlap });
+    const old = options.overlap ? `The old key works for another ${options.overlap} seconds at most.` : 'The old key has ended.';
+    show(made, (key) => `Replaced the key "${oneLine(key.name)}" (${id}) by ${key.id}:\n\n  ${key.key}\n\nKeep it now: it is not shown again. ${old}`);
+  });
+
 const revoke = (selector: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(options, async ({ client, workspace, show }) => {
     const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
-    show(await client.post<KeyRecord>(`${workspace}/keys/${segment(id)}/revoke`), (key) => `Revoked the key "${oneLine(key.name)}" (${key.id}).`);
+    show(await client.post<KeyView>(`${workspace}/keys/${segment(id)}/revoke`), (key) => `Revoked the key "${oneLine(key.name)}" (${key.id}).`);
   });
 
-function render(keys: List<KeyRecord>): string {
+function render(keys: List<KeyView>): string {
   if (keys.data.length === 0) return 'No keys.';
   const columns = [
     { title: 'ID' },

@@ -1,6 +1,6 @@
 /** `parley machines` */
 import { Option, type Command } from 'commander';
-import { UsageFailure } from './failure.ts';
+import { UsageFailure } from './exit.ts';
 import { print } from './output.ts';
 
 type Format = 'mermaid' | 'json';

@@ -11,7 +11,7 @@ export function withSettings(command: Command, variables: readonly string[]): Co
   return command;
 }
 
-/** Does a move with its settings and with a line that says how far it has come. */
+/** Runs a move with its settings and shows its progress. */
 export async function moving<T>(options: Flags, line: () => string, move: (config: Config, clock: Clock) => Promise<T>): Promise<T> {
   const config = readConfig(withFlags(options, process.env));
   const clock = new WheelClock();
@@ -32,5 +32,5 @@ export function told(rows: number, counts: Readonly<Record<string, number>>): st
   return `${rows} ${rows === 1 ? 'row' : 'rows'}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
 }
 
-/** Says something beside the file, which may be on stdout. */
+/** Prints a note on stderr, because the file may be on stdout. */
 export const note = (text: string): void => void process.stderr.write(`${text}\n`);

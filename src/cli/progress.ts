@@ -1,9 +1,9 @@
-/** How far a long command has come, on stderr: a line that moves in a terminal, and elsewhere a new one every few seconds. */
+/** Shows the progress of a long command on stderr: a line that is overwritten in a terminal, elsewhere a new line every few seconds. */
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
 
 const barCells = 24;
-/** Of a terminal that does not tell. */
+/** The width of a terminal that does not report it. */
 const usualColumns = 80;
 
 /** `[#####-------]  42 %` of a part between 0 and 1. */
@@ -18,14 +18,14 @@ export class Progress {
   readonly #moving = process.stderr.isTTY === true;
   #timer: Timer;
 
-  /** `line` is asked whenever it is to be shown. */
+  /** `line` is called whenever the progress is shown. */
   constructor(clock: Clock, line: () => string) {
     this.#clock = clock;
     this.#line = line;
     this.#timer = this.#later();
   }
 
-  /** Takes the moving line away and shows no more. */
+  /** Clears the line and shows no more. */
   end(): void {
     this.#timer.cancel();
     if (this.#moving) process.stderr.write('\r\u001b[K');

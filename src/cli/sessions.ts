@@ -1,9 +1,9 @@
 /** `parley sessions` */
 import { Option, type Command } from 'commander';
+import type { List, Message, Session } from '../client/types.ts';
 import { connected, inWorkspace, moreLine, paged, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { fields, oneLine, printable, table, time } from './output.ts';
-import type { List, MessageRecord, SessionRecord } from './records.ts';
 
 interface ListOptions extends ConnectionOptions, PageOptions {
   readonly assistant?: string;
@@ -11,8 +11,8 @@ interface ListOptions extends ConnectionOptions, PageOptions {
 }
 
 interface Shown {
-  readonly session: SessionRecord;
-  readonly transcript: List<MessageRecord>;
+  readonly session: Session;
+  readonly transcript: List<Message>;
 }
 
 export function registerSessions(program: Command): void {
@@ -35,22 +35,22 @@ const list = (options: ListOptions): Promise<void> =>
     const { client, workspace } = connection;
     const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
     const query = { ...pageQuery(options), assistant_id, status: options.status };
-    connection.show(await client.get<List<SessionRecord>>(`${workspace}/sessions`, query), renderList);
+    connection.show(await client.get<List<Session>>(`${workspace}/sessions`, query), renderList);
   });
 
 const show = (id: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(options, async (connection) => {
     const { client, workspace } = connection;
     const path = `${workspace}/sessions/${segment(id)}`;
-    const session = await client.get<SessionRecord>(path);
-    const messages: MessageRecord[] = [];
-    for await (const message of client.all<MessageRecord>(`${path}/transcript`, { order: 'asc' })) messages.push(message);
-    const transcript = { object: 'list', data: messages, has_more: false, next_cursor: null };
+    const session = await client.get<Session>(path);
+    const messages: Message[] = [];
+    for await (const message of client.all<Message>(`${path}/transcript`, { order: 'asc' })) messages.push(message);
+    const transcript: List<Message> = { object: 'list', data: messages, has_more: false, next_cursor: null };
     const text = `{"session":${session.text.trim()},"transcript":${JSON.stringify(transcript)}}`;
     connection.show({ body: { session: session.body, transcript }, text }, renderOne);
   });
 
-function renderList(sessions: List<SessionRecord>): string {
+function renderList(sessions: List<Session>): string {
   if (sessions.data.length === 0) return 'No sessions.';
   const columns = [{ title: 'ID' }, { title: 'ASSISTANT' }, { title: 'STATUS' }, { title: 'CHANNEL' }, { title: 'VISITOR' }, { title: 'CREATED' }];
   const rows = sessions.data.map((one) => [
@@ -89,7 +89,7 @@ const lines = (values: Readonly<Record<string, unknown>>): string =>
     .join('\n');
 
 /** How a message that did not complete stands. */
-function ending(message: MessageRecord): string {
+function ending(message: Message): string {
   if (message.status === 'completed') return '';
   return ` (${[message.status, message.stop_reason, message.error_code].filter(Boolean).join(', ')})`;
 }

@@ -1,9 +1,9 @@
-/** The person's side of a conversation: lines in, text out, Ctrl-C told apart from the end of input. */
+/** The person's side of a conversation: reads lines, prints text, and tells Ctrl-C from the end of input. */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { printable } from './output.ts';
 
-/** Readline's output, which can be silenced: while a reply runs or a secret is typed nothing typed is echoed. */
+/** Readline's output, which can be silenced: typed text is not echoed while a reply runs or a secret is typed. */
 class Echo extends Writable {
   silent = true;
   readonly #target: NodeJS.WriteStream;
@@ -24,14 +24,14 @@ class Echo extends Writable {
 }
 
 export interface TerminalOptions {
-  /** Whether stdin is ours to read. What is not read is left to others, such as the loop of a shell script. */
+  /** Whether this command reads stdin. If not, stdin is left to other programs, such as a shell script's loop. */
   readonly reads: boolean;
-  /** Whether stdout must hold nothing but replies. */
+  /** Whether stdout must contain only replies. */
   readonly bare: boolean;
 }
 
 export class Terminal {
-  /** Whether a person types; otherwise stdin is a script's. */
+  /** Whether a person types; otherwise stdin comes from a script. */
   readonly interactive: boolean;
   readonly #prompts: NodeJS.WriteStream;
   readonly #echo: Echo;
@@ -62,7 +62,7 @@ export class Terminal {
     process.on('SIGTERM', this.#terminated);
   }
 
-  /** What Ctrl-C does; null for the default, which is to end the input. */
+  /** Sets the handler of Ctrl-C; null for the default, which ends the input. */
   onInterrupt(callback: (() => void) | null): void {
     this.#interrupted = callback ?? this.#leave;
   }
@@ -82,22 +82,25 @@ export class Terminal {
     return line;
   }
 
-  /** Makes every `line` from now on answer null. */
+  /** Makes every later `line` resolve with null. */
   end(): void {
     this.#end();
   }
 
-  /** Prints a part of a reply: as it is into a pipe, without control characters into a terminal. */
+  /** Prints a part of a reply: unchanged into a pipe, without control characters into a terminal. */
   write(text: string): void {
     process.stdout.write(process.stdout.isTTY ? printable(text) : text);
   }
 
-  /** Says something that is not part of a reply. */
+  /** Prints a note that is not part of a reply. */
   note(text: string): void {
     process.stderr.write(`${printable(text)}\n`);
   }
 
-  /** A line that the next one overwrites, in a terminal; an empty text clears it. It is cut to the width, since a second line would stay. */
+  /**
+   * Prints a line that the next one overwrites, in a terminal only; an empty text clears it. It is cut to the terminal's width,
+   * because a second line would stay.
+   */
   passing(text: string): void {
     if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${printable(text).slice(0, process.stderr.columns - 1)}`);
   }
@@ -111,13 +114,13 @@ export class Terminal {
 
   readonly #signal = (): void => this.#interrupted();
 
-  /** Ends the input. Whoever insists while the end is being tidied up is let go at once. */
+  /** Ends the input. At the third Ctrl-C the process exits at once, without waiting for the cleanup. */
   readonly #leave = (): void => {
     if (++this.#insisted > 2) process.exit(1);
     this.end();
   };
 
-  /** Twice, so that a reply is not only aborted but left. */
+  /** Called twice, so that a reply is not only aborted but left. */
   readonly #terminated = (): void => {
     this.end();
     this.#interrupted();

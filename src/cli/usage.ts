@@ -1,11 +1,11 @@
 /** `parley usage` */
 import { Option, type Command } from 'commander';
+import type { Usage, UsageCounts } from '../client/types.ts';
 import { secondsOf } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { moment } from './arguments.ts';
 import { connected, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { table, time } from './output.ts';
-import type { UsageCountsRecord, UsageRecord } from './records.ts';
 
 interface UsageOptions extends ConnectionOptions {
   readonly start?: string;
@@ -35,10 +35,10 @@ const usage = (options: UsageOptions): Promise<void> =>
     const when = (flag: string, text: string | undefined) => (text === undefined ? undefined : moment(flag, text, now, true));
     const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
     const query = { start: when('--start', options.start), end: when('--end', options.end), bucket: options.bucket, assistant_id };
-    show(await client.get<UsageRecord>(`${workspace}/usage`, query), render);
+    show(await client.get<Usage>(`${workspace}/usage`, query), render);
   });
 
-const counts: readonly (readonly [keyof UsageCountsRecord, string])[] = [
+const counts: readonly (readonly [keyof UsageCounts, string])[] = [
   ['sessions', 'SESSIONS'],
   ['turns', 'TURNS'],
   ['failed_turns', 'FAILED'],
@@ -48,11 +48,11 @@ const counts: readonly (readonly [keyof UsageCountsRecord, string])[] = [
   ['transcription_seconds', 'TRANSCRIBED S'],
 ];
 
-function render(usage: UsageRecord): string {
+function render(usage: Usage): string {
   const window = `From ${time(usage.start)} to ${time(usage.end)}`;
   const used = usage.data.filter((bucket) => counts.some(([name]) => bucket[name] > 0));
   if (used.length === 0) return `${window}: nothing was used.`;
-  const row = (label: string, record: UsageCountsRecord) => [label, ...counts.map(([name]) => String(record[name]))];
+  const row = (label: string, record: UsageCounts) => [label, ...counts.map(([name]) => String(record[name]))];
   const label = (start: number) => (usage.bucket === 'day' ? time(start).slice(0, 10) : time(start));
   const columns = [{ title: usage.bucket.toUpperCase() }, ...counts.map(([, title]) => ({ title, right: true }))];
   const empty = usage.data.length - used.length;

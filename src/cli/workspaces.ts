@@ -1,10 +1,11 @@
 /** `parley workspaces` */
 import type { Command } from 'commander';
+import type { List } from '../client/types.ts';
 import { limits } from '../limits.ts';
+import type { WorkspaceView } from '../wire.ts';
 import { wholeNumber } from './arguments.ts';
 import { atServer, connected, moreLine, paged, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { oneLine, table, time } from './output.ts';
-import type { List, WorkspaceRecord } from './records.ts';
 
 interface CreateOptions extends ConnectionOptions {
   readonly retentionDays?: number;
@@ -28,16 +29,16 @@ Examples:
 
 const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
   atServer(options, async (client, _clock, show) => {
-    show(await client.get<List<WorkspaceRecord>>('/workspaces', pageQuery(options)), render);
+    show(await client.get<List<WorkspaceView>>('/workspaces', pageQuery(options)), render);
   });
 
 const create = (name: string, options: CreateOptions): Promise<void> =>
   atServer(options, async (client, _clock, show) => {
     const body = { name, retention_days: options.retentionDays, turns_in_flight_max: options.turnsInFlightMax };
-    show(await client.post<WorkspaceRecord>('/workspaces', body), (workspace) => `Created the workspace "${oneLine(workspace.name)}": ${workspace.id}`);
+    show(await client.post<WorkspaceView>('/workspaces', body), (workspace) => `Created the workspace "${oneLine(workspace.name)}": ${workspace.id}`);
   });
 
-function render(workspaces: List<WorkspaceRecord>): string {
+function render(workspaces: List<WorkspaceView>): string {
   if (workspaces.data.length === 0) return 'No workspaces.';
   const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'RETENTION', right: true }, { title: 'TURNS AT ONCE', right: true }, { title: 'CREATED' }];
   const rows = workspaces.data.map((one) => [one.id, one.name, `${one.retention_days} d`, String(one.turns_in_flight_max), time(one.created_at)]);

@@ -5,6 +5,7 @@ import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Assistant, Credential, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../store.ts';
+import { SlugTaken } from '../store.ts';
 import { consoleAssistantView } from '../views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
@@ -35,7 +36,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   const configured = merged({ ...freshAssistant, ...blank, machine: draftSnapshot(false) }, body, at);
   await checkModel(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
-  await services.store.catalog.create('assistant', assistant);
+  await withSlug(services.store.catalog.create('assistant', assistant));
   return {
     status: 201,
     headers: { location: `/console/api/workspaces/${workspaceId}/assistants/${assistant.id}` },
@@ -55,7 +56,7 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   const before = present(await services.host.assistants.of(workspaceId, params.id!), unknown());
   await checkModel(merged(before.record, body, 0), request);
   const at = nowSeconds(request);
-  const actor = await services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at));
+  const actor = await withSlug(services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at)));
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
 }
 
@@ -70,9 +71,18 @@ export const moveAssistant =
   (verb: AssistantVerb) =>
   async (request: ConsoleRequest): Promise<Reply> => {
     const { id: workspaceId } = await reachWorkspace(request);
-    const actor = await request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request));
+    const actor = await withSlug(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request)));
     return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
   };
+
+/** What stores an assistant, or the refusal of a slug that belongs to another one. */
+async function withSlug<T>(stored: Promise<T>): Promise<T> {
+  try {
+    return await stored;
+  } catch (error) {
+    throw error instanceof SlugTaken ? new Failure('invalid_field', { field: 'link.slug' }) : error;
+  }
+}
 
 /** The record with what the body says of it; what it does not mention stays. */
 function merged(record: Assistant, body: PatchAssistantBody, at: number): Assistant {
@@ -119,7 +129,7 @@ const mergedVoice = (before: VoiceSettings | null, body: PatchAssistantBody['voi
 
 const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'] & {}): LinkSettings => ({
   slug: kept(body.slug, before?.slug ?? null),
-  limits: body.limits ?? before?.limits ?? {},
+  limits: { ...before?.limits, ...body.limits },
   origins: body.origins ?? before?.origins ?? [],
 });
 

@@ -7,7 +7,7 @@ import type { CatalogKind, CatalogRecords, Workspace } from '../store.ts';
 
 export type ConsoleRequest<Query = unknown, Body = unknown> = Request<OperatorCaller, Query, Body>;
 
-/** The error table has no code for what only the console knows: such a path leads nowhere. */
+/** The error table has no code for the console's own records: such a path gets 404. */
 export const nowhere = (): Failure => new Failure('route_not_found');
 
 export const nowSeconds = ({ services }: ConsoleRequest): number => secondsOf(services.clock.now());

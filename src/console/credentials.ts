@@ -1,8 +1,9 @@
-/** `/console/api/workspaces/{w}/credentials`: a secret goes in and never comes out again. */
+/** `/console/api/workspaces/{w}/credentials`: a secret can be written and is never returned. */
 import { Failure } from '../errors.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
+import type { Services } from '../services.ts';
 import { StoreUnavailable, type Credential } from '../store.ts';
 import { credentialView } from '../views.ts';
 import { listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
@@ -23,13 +24,11 @@ export async function createCredential(request: ConsoleRequest<unknown, Credenti
   const { id: workspaceId } = await reachWorkspace(request);
   const at = nowSeconds(request);
   const id = services.ids.make('crd');
+  const holder = { id, workspaceId, provider: body.provider, baseUrl: body.base_url ?? null };
   const credential: Credential = {
-    id,
-    workspaceId,
+    ...holder,
     kind: body.kind as Credential['kind'],
-    provider: body.provider,
-    baseUrl: body.base_url ?? null,
-    sealed: services.vault.seal(workspaceId, id, body.api_key),
+    sealed: services.vault.seal(holder, body.api_key),
     createdAt: at,
     updatedAt: at,
   };
@@ -41,19 +40,14 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
   const { body, params, services } = request;
   checkBaseUrl(body.base_url, request);
   const { id: workspaceId } = await reachWorkspace(request);
-  // One at a time here; the comparison is for other processes.
-  return services.host.credentials.post(async () => {
+  // The mailbox runs changes of this process one at a time; the version comparison covers other processes.
+  return services.host.credentials.changes.post(async () => {
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const found = await services.store.catalog.read('credential', workspaceId, params.id!);
       if (found === null) throw nowhere();
-      const credential: Credential = {
-        ...found.record,
-        baseUrl: body.base_url === undefined ? found.record.baseUrl : body.base_url,
-        sealed: body.api_key === undefined ? found.record.sealed : services.vault.seal(workspaceId, found.record.id, body.api_key),
-        updatedAt: nowSeconds(request),
-      };
+      const credential = { ...changed(found.record, body, services), updatedAt: nowSeconds(request) };
       if ((await services.store.catalog.replace('credential', credential, found.version)) !== null) {
-        services.vault.forget(workspaceId, credential.id);
+        services.host.forgetCredentials(workspaceId, credential.id);
         return { status: 200, json: credentialView(credential) };
       }
     }
@@ -61,15 +55,27 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
   });
 }
 
+/**
+ * A caller who may change a secret's destination could otherwise have it sent to themselves: a change of base URL or provider
+ * requires the secret again (contract 12).
+ */
+function changed(before: Credential, { provider = before.provider, base_url: baseUrl = before.baseUrl, api_key: secret }: Partial<CredentialBody>, { vault }: Services): Credential {
+  const holder = { ...before, provider, baseUrl };
+  if (secret !== undefined) return { ...holder, sealed: vault.seal(holder, secret) };
+  if (provider !== before.provider || baseUrl !== before.baseUrl) throw new Failure('missing_field', { field: 'api_key' });
+  return before;
+}
+
 export async function deleteCredential(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
-  const { store, vault } = request.services;
+  const { store, host } = request.services;
   if (!(await store.catalog.remove('credential', workspaceId, request.params.id!))) throw nowhere();
-  vault.forget(workspaceId, request.params.id!);
+  host.forgetCredentials(workspaceId, request.params.id!);
   return noContent;
 }
 
 function checkBaseUrl(baseUrl: string | null | undefined, { services }: ConsoleRequest): void {
   if (baseUrl === null || baseUrl === undefined) return;
-  if (services.baseUrlProblem(baseUrl) !== null) throw new Failure('invalid_field', { field: 'base_url' });
+  const problem = services.baseUrlProblem(baseUrl);
+  if (problem !== null) throw new Failure(problem, { field: 'base_url' });
 }

@@ -5,12 +5,19 @@
 import type { Socket, Upgrade } from '../edge.ts';
 import type { ActorIdentity, Inspected } from '../host/inspector.ts';
 import { limits } from '../limits.ts';
-import type { Services } from '../services.ts';
+import type { OperatorCaller, Request } from '../request.ts';
+
+/** What narrows the actors down; without it all are watched. */
+export interface WatchQuery {
+  readonly workspace?: string;
+  readonly kind?: string;
+  readonly id?: string;
+}
 
 type Wanted = (actor: ActorIdentity) => boolean;
 
-export function watchActors(upgrade: Upgrade, requestId: string, services: Services): void {
-  const wanted = filterOf(new URLSearchParams(upgrade.query));
+export function watchActors({ query, requestId, services }: Request<OperatorCaller, WatchQuery>, upgrade: Upgrade): void {
+  const wanted = filterOf(query);
   let unwatch = () => {};
   upgrade.accept(
     {
@@ -31,7 +38,7 @@ export function watchActors(upgrade: Upgrade, requestId: string, services: Servi
   );
 }
 
-/** Sends what the watcher can take; what it is too slow for is counted and told instead of buffered. */
+/** Sends what the watcher can take. Events that it is too slow for are not buffered: they are counted, and the count is sent. */
 function teller(socket: Socket): (message: object) => void {
   let dropped = 0;
   return (message) => {
@@ -45,13 +52,10 @@ function teller(socket: Socket): (message: object) => void {
   };
 }
 
-function filterOf(query: URLSearchParams): Wanted {
-  const workspace = query.get('workspace');
-  const kind = query.get('kind');
-  const id = query.get('id');
-  return (actor) =>
-    (workspace === null || actor.workspaceId === workspace) && (kind === null || actor.kind === kind) && (id === null || actor.id === id);
-}
+const filterOf =
+  ({ workspace, kind, id }: WatchQuery): Wanted =>
+  (actor) =>
+    (workspace ?? actor.workspaceId) === actor.workspaceId && (kind ?? actor.kind) === actor.kind && (id ?? actor.id) === actor.id;
 
 const identityView = ({ kind, id, workspaceId }: ActorIdentity) => ({ kind, id, workspace_id: workspaceId });
 

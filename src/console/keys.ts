@@ -19,37 +19,49 @@ const defaultLimits: KeyLimits = {
 export const listKeys = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
   listRecords(request, 'key', (key) => keyView(key, request.services.clock.now()));
 
-/** Makes a key in a workspace; its text is returned here and kept nowhere. */
-export async function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services): Promise<{ key: Key; text: string }> {
+/** Creates a key in a workspace; its text is only returned, and stored nowhere. */
+export function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services): Promise<NewKey> {
+  const { name, assistant_ids: assistantIds = null, expires_at: expiresAt = null } = body;
+  return storedKey({ workspaceId, name, assistantIds, expiresAt, limits: mergedLimits(defaultLimits, body.limits) }, at, services);
+}
+
+/** A key as it was stored, and its text. */
+export interface NewKey {
+  readonly key: Key;
+  readonly text: string;
+}
+
+type KeySettings = Pick<Key, 'workspaceId' | 'name' | 'assistantIds' | 'expiresAt' | 'limits'>;
+
+export async function storedKey(settings: KeySettings, at: number, services: Services): Promise<NewKey> {
   const { publicId, text, digest } = makeKey(services.ids);
-  const expiresAt = body.expires_at ?? null;
   const key: Key = {
+    ...settings,
     id: keyIdOf(publicId),
-    workspaceId,
     publicId,
     digest,
-    name: body.name,
-    assistantIds: body.assistant_ids ?? null,
-    expiresAt,
-    limits: mergedLimits(defaultLimits, body.limits),
     createdAt: at,
     revokedAt: null,
-    machine: activeSnapshot(expiresAt),
+    machine: activeSnapshot(settings.expiresAt),
   };
   await services.store.catalog.create('key', key);
+  // Other processes are notified; this one may remember the key as unknown.
+  services.host.keys.doubt(key.id);
   return { key, text };
 }
 
 export async function createKey(request: ConsoleRequest<unknown, KeyBody & { name: string }>): Promise<Reply> {
   const { body, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const { key, text } = await newKey(workspaceId, body, nowSeconds(request), services);
-  return {
-    status: 201,
-    headers: { location: `/console/api/workspaces/${workspaceId}/keys/${key.id}`, 'cache-control': 'no-store' },
-    json: { ...keyView(key, services.clock.now()), key: text },
-  };
+  return createdReply(await newKey(workspaceId, body, nowSeconds(request), services), services);
 }
+
+/** The one answer that holds a key's text. */
+export const createdReply = ({ key, text }: NewKey, { clock }: Services): Reply => ({
+  status: 201,
+  headers: { location: `/console/api/workspaces/${key.workspaceId}/keys/${key.id}`, 'cache-control': 'no-store' },
+  json: { ...keyView(key, clock.now()), key: text },
+});
 
 export async function getKey(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
@@ -61,10 +73,9 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
   const { body, params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
   const actor = await services.host.keys.configure(workspaceId, params.id!, (key) => ({
-    ...key,
+    ...(body.expires_at === undefined ? key : datedAnew(key, body.expires_at)),
     name: body.name ?? key.name,
     assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
-    expiresAt: body.expires_at === undefined ? key.expiresAt : body.expires_at,
     limits: mergedLimits(key.limits, body.limits),
   }));
   return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
@@ -75,6 +86,11 @@ export async function revokeKey(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const actor = await services.host.keys.revoke(workspaceId, params.id!);
   return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
+}
+
+/** With a date of its own, whatever rotations have made of the one before. */
+function datedAnew({ ownExpiresAt: _, ...key }: Key, expiresAt: number | null): Key {
+  return { ...key, expiresAt };
 }
 
 const mergedLimits = (before: KeyLimits, given: KeyBody['limits']): KeyLimits => ({

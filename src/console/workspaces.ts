@@ -1,6 +1,6 @@
 /** `/console/api/workspaces` and what is read of one: its sessions and its usage. */
 import { Failure } from '../errors.ts';
-import { retainedSession } from '../handlers/common.ts';
+import { retainedSession } from '../conversation/reach.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import { listedSessions, type SessionsQuery } from '../handlers/sessions.ts';
 import { transcriptPage } from '../handlers/transcript.ts';
@@ -10,11 +10,17 @@ import type { Reply } from '../request.ts';
 import type { Session, Workspace } from '../store.ts';
 import { sessionView, workspaceView } from '../views.ts';
 import { listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { transcriptMarkdown, usageCsv } from './exports.ts';
 
 interface WorkspaceBody {
   readonly name?: string;
   readonly retention_days?: number;
   readonly turns_in_flight_max?: number;
+}
+
+/** Without a format it is the page or the window in JSON, as on the API. */
+interface Exported {
+  readonly format?: string;
 }
 
 export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'workspace', workspaceView);
@@ -53,7 +59,6 @@ export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceB
 export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
   const { id } = await reachWorkspace(request);
   if (!(await request.services.host.removeWorkspace(id))) throw nowhere();
-  request.services.vault.forget(id);
   return noContent;
 }
 
@@ -71,15 +76,17 @@ export async function getWorkspaceSession(request: ConsoleRequest): Promise<Repl
   return { status: 200, json: sessionView(await reachSession(request), request.services.clock.now()) };
 }
 
-export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields>): Promise<Reply> {
-  const { id, workspaceId } = await reachSession(request);
-  return transcriptPage(workspaceId, id, request.query, request.services);
+export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields & Exported>): Promise<Reply> {
+  const session = await reachSession(request);
+  if (request.query.format === 'markdown') return transcriptMarkdown(session, request.services);
+  return transcriptPage(session.workspaceId, session.id, request.query, request.services);
 }
 
-export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields>): Promise<Reply> {
+export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported>): Promise<Reply> {
   const window = usageWindow(request.query, request.services);
   const { id } = await reachWorkspace(request);
-  return usageReply(id, await listedAssistants(request), window, request.services);
+  const reply = request.query.format === 'csv' ? usageCsv : usageReply;
+  return reply(id, await listedAssistants(request), window, request.services);
 }
 
 /** The assistants that a listing shows: the one asked for, or null for all. */

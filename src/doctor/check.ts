@@ -1,6 +1,6 @@
-/** What the doctor finds: one fact, how good it is, and what to do where it is not. */
+/** A finding of the doctor: one fact, its status, and what to do if it is not ok. */
 
-/** `warn`: parley runs, and somebody should know. `fail`: it does not start, or loses or refuses what it should not. */
+/** `warn`: parley runs, but the operator should know. `fail`: it does not start, or it loses or refuses what it should not. */
 export type Status = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
@@ -12,7 +12,7 @@ export interface Finding {
 }
 
 export interface Check extends Finding {
-  /** What was looked at, in lower case with hyphens. */
+  /** The name of the check, in lower case with hyphens. */
   readonly id: string;
 }
 
@@ -25,8 +25,8 @@ export const check = (id: string, finding: Finding): Check => ({ id, ...finding 
 const badness = { ok: 0, warn: 1, fail: 2 } as const;
 
 /**
- * One finding of what was found at several places: the worst of them, with the places where it is that bad, unless
- * it is the same at all. A place without a name is named by its finding.
+ * Combines the findings of several places into one: the worst of them, with the places that have it, unless it is the same
+ * everywhere. A place without a name is named by its finding.
  */
 export function worstOf(places: readonly { readonly place: string; readonly finding: Finding }[]): Finding {
   const worst = Math.max(...places.map(({ finding }) => badness[finding.status]));
@@ -39,7 +39,7 @@ export function worstOf(places: readonly { readonly place: string; readonly find
   return { status: first.finding.status, found, ...(advices.length > 0 && { advice: advices.join(' ') }) };
 }
 
-/** Bytes for a person. */
+/** A number of bytes for a person. */
 export function bytes(count: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
   const power = count < 1 ? 0 : Math.min(Math.floor(Math.log2(count) / 10), units.length - 1);

@@ -4,6 +4,7 @@ import { access, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Ids } from '../ids.ts';
+import { limits } from '../limits.ts';
 import { dataFile, isLmdb, lockFile, lookInto, ownerOf } from '../store/lmdb/look.ts';
 import { check, fail, ok, warn } from './check.ts';
 import type { Check, Finding } from './check.ts';
@@ -16,8 +17,8 @@ export async function examineFolder(folder: string, config: Config, ids: Ids): P
   if (!(await exists(folder))) return [check('folder', there), ...(await filesystemChecks(await nearest(folder), 0))];
   const file = dataFile(folder);
   const size = await bytesIn(folder);
-  const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET');
-  const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN');
+  const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET', 0);
+  const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN', limits.operatorTokenCharactersMin);
   const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check];
   return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, ids))];
 }
@@ -61,7 +62,7 @@ const octal = (mode: number): string => (mode & 0o777).toString(8);
 const othersMay = (mode: number): boolean => process.platform !== 'win32' && (mode & 0o077) !== 0;
 
 /** A secret that is kept in the folder where the settings give none. */
-async function keptFile(folder: string, name: string, given: string | null, variable: string): Promise<{ check: Check; text: string | null }> {
+async function keptFile(folder: string, name: string, given: string | null, variable: string, charactersMin: number): Promise<{ check: Check; text: string | null }> {
   const path = join(resolve(folder), name);
   if (given !== null) return { check: check(name, ok(`${variable} is set`)), text: given };
   const found = await stat(path).catch(() => null);
@@ -69,6 +70,9 @@ async function keptFile(folder: string, name: string, given: string | null, vari
   const text = await readFile(path, 'utf8').then((text) => text.trim(), () => null);
   if (text === null) return { check: check(name, fail(`${path} cannot be read`, `chown USER ${path} with the user that runs parley.`)), text: null };
   if (text === '') return { check: check(name, fail(`${path} is empty`, `Put back what it held, or remove it: the next start makes a new one.`)), text: null };
+  if (text.length < charactersMin) {
+    return { check: check(name, fail(`${path} has fewer than ${charactersMin} characters`, 'Remove it: the next start makes a new one.')), text: null };
+  }
   if (othersMay(found.mode)) return { check: check(name, warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 600 ${path}`)), text };
   return { check: check(name, ok(path)), text };
 }

@@ -1,4 +1,4 @@
-/** Whether the address that parley would listen on is free, or has a parley on it already. */
+/** Whether the address for parley to listen on is free, or a parley listens on it already. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.ts';
@@ -7,9 +7,17 @@ import { limits } from '../limits.ts';
 import { fail, ok, warn } from './check.ts';
 import type { Finding } from './check.ts';
 
-/** Listens there for a moment, which is the only way to know. */
-export async function port({ host, port }: Config, clock: Clock): Promise<Finding> {
-  if (port === 0) return ok('PORT=0: a free one is picked');
+type Ports = Pick<Config, 'host' | 'port' | 'servicePort'>;
+
+/** Listens on the address for a moment, which is the only way to know. */
+export const port = (config: Ports, clock: Clock): Promise<Finding> => portOf('PORT', config.port, config, clock);
+
+/** The same for the service port, if there is one. */
+export const servicePort = (config: Ports, clock: Clock): Promise<Finding> => portOf('PARLEY_SERVICE_PORT', config.servicePort!, config, clock);
+
+async function portOf(variable: string, port: number, config: Ports, clock: Clock): Promise<Finding> {
+  const { host } = config;
+  if (port === 0) return ok(`${variable}=0: a free one is picked`);
   const server = createServer();
   try {
     server.listen({ host, port, exclusive: true });
@@ -19,26 +27,27 @@ export async function port({ host, port }: Config, clock: Clock): Promise<Findin
     return ok(`${port} on ${host} is free`);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') return whoHas(host, port, clock);
-    if (code === 'EACCES') return fail(`${port} on ${host} may not be listened on`, 'Choose a port from 1024 on with PORT.');
+    if (code === 'EADDRINUSE') return whoHas(variable, port, config, clock);
+    if (code === 'EACCES') return fail(`${port} on ${host} may not be listened on`, `Choose a port from 1024 on with ${variable}.`);
     return fail(`${host} is no address of this machine (${code})`, 'Correct HOST: 127.0.0.1, 0.0.0.0 for all, or an address that ip addr shows.');
   }
 }
 
-async function whoHas(host: string, port: number, clock: Clock): Promise<Finding> {
+async function whoHas(variable: string, port: number, { host, servicePort }: Ports, clock: Clock): Promise<Finding> {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const aborted = new AbortController();
   const deadline = clock.after(limits.doctorPortMs, () => aborted.abort());
-  const ask = async (path: string): Promise<Response> => fetch(`http://${near}:${port}${path}`, { signal: aborted.signal });
+  const ask = async (at: number, path: string): Promise<Response> => fetch(`http://${near}:${at}${path}`, { signal: aborted.signal });
   try {
-    const alive = await ask('/healthz');
+    const alive = await ask(port, '/healthz');
     if (!alive.headers.get('x-request-id')?.startsWith('req_') || (await alive.text()) !== '{"status":"ok"}') throw new Error('Somebody else.');
-    const ready = await ask('/readyz');
+    const ready = await ask(servicePort || port, '/readyz').catch(() => null);
+    if (ready === null) return warn(`${port} on ${host} is served by a parley that does not answer on ${servicePort || port}`, 'Start it again with these settings, or look at its log.');
     await ready.arrayBuffer();
     if (ready.ok) return ok(`${port} on ${host} is served by a parley, which is ready`);
     return warn(`${port} on ${host} is served by a parley that is not ready (${ready.status})`, 'It is ending, or its store does not answer: look at its log.');
   } catch {
-    return fail(`${port} on ${host} is in use by another program`, `Choose another with PORT, or end that program: ss -ltnp 'sport = :${port}' names it.`);
+    return fail(`${port} on ${host} is in use by another program`, `Choose another with ${variable}, or end that program: ss -ltnp 'sport = :${port}' names it.`);
   } finally {
     deadline.cancel();
   }

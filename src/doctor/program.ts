@@ -1,7 +1,7 @@
 /** What is wrong with the program itself: the Node that runs it, its settings, the engine that it serves with. */
 import about from '../../package.json' with { type: 'json' };
 import { readConfig, SettingError, settings, type Config } from '../config.ts';
-import { loadEngine } from '../edge/uws.ts';
+import { loadEngine } from '../edge/uws/engine.ts';
 import type { Ids } from '../ids.ts';
 import { readSecrets } from '../secrets.ts';
 import { check, fail, ok, warn } from './check.ts';
@@ -15,7 +15,7 @@ export function nodeVersion(running = process.versions.node): Finding {
   return older ? fail(`Node ${running}`, `parley needs Node ${wanted} or later: install it.`) : ok(`Node ${running}`);
 }
 
-/** Every setting that cannot be used, each by itself; and the settings without those. Null if the store's is among them. */
+/** The settings that cannot be used, each with its problem; and the settings without those. Null if the store's setting is among them. */
 export function settingsOf(environment: Environment, ids: Ids): { readonly checks: Check[]; readonly config: Config | null } {
   const wrong = new Map<string, Check>();
   const store = environment['PARLEY_STORE'];
@@ -25,16 +25,17 @@ export function settingsOf(environment: Environment, ids: Ids): { readonly check
   };
   tried('PARLEY_STORE', { PARLEY_STORE: store });
   const usable = wrong.size === 0;
-  // What a setting may be can depend on the store.
+  // What a setting may be can depend on the store, and on the port, which stands before what depends on it.
   for (const { variable } of settings) {
-    if (variable !== 'PARLEY_STORE') tried(variable, { ...(usable && { PARLEY_STORE: store }), [variable]: environment[variable] });
+    const before = { ...(usable && { PARLEY_STORE: store }), ...(!wrong.has('PORT') && { PORT: environment['PORT'] }) };
+    if (variable !== 'PARLEY_STORE') tried(variable, { ...before, [variable]: environment[variable] });
   }
   const config = usable ? readConfig(Object.fromEntries(Object.entries(environment).filter(([variable]) => !wrong.has(variable)))) : null;
   const checks = [...wrong.values(), ...(config === null ? [] : lacking(config, ids).filter((one) => !wrong.has(one.variable)).map((one) => one.check))];
   return { checks: checks.length > 0 ? checks : [check('settings', ok('valid'))], config };
 }
 
-/** What the processes on one Redis must be given. */
+/** The settings that all processes on one Redis must share. */
 function lacking(config: Config, ids: Ids): { readonly variable: string; readonly check: Check }[] {
   if (config.store.kind !== 'redis') return [];
   const cases = [
@@ -57,15 +58,15 @@ function sentence(run: () => unknown): string | null {
   }
 }
 
-/** As the server chooses it. */
+/** The engine that the server would choose. */
 export async function engine({ edge }: Config, load: () => Promise<unknown> = loadEngine): Promise<Finding> {
   if (edge === 'node') return ok('node:http, as PARLEY_EDGE says');
   try {
     await load();
-    return ok('uWebSockets.js loads');
+    return ok('uWebSockets.js loads (for clients that pipeline, or send chunk extensions, trailers or absolute targets, without a proxy between: PARLEY_EDGE=node)');
   } catch (error) {
     const said = (error as Error).message;
-    if (edge === 'uws') return fail(said, 'Unset PARLEY_EDGE, so that node:http serves, or run on Linux with glibc and Node 20.');
-    return warn(`${said} node:http serves instead.`, 'All works; a streamed event costs about half as much processor time again. Run on Linux with glibc and Node 20 to have uWebSockets.js.');
+    if (edge === 'uws') return fail(said, 'Unset PARLEY_EDGE, so that node:http serves, or run on Linux on x64 with glibc and Node 20 or 22.');
+    return warn(`${said} node:http serves instead.`, 'All works; a streamed event costs about half as much processor time again. Run on Linux on x64 with glibc and Node 20 or 22 to have uWebSockets.js.');
   }
 }

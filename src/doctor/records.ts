@@ -1,4 +1,4 @@
-/** What a store holds, looked at without a change: that this version can read it, and that its credentials open. */
+/** Checks a store's records without changing them: whether this version can read them, and whether its credentials open. */
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Catalog, CatalogKind, CatalogRecords, Credential, Page, Store, Workspace } from '../store.ts';
@@ -13,14 +13,14 @@ export interface Records {
   readonly sessions: Store['sessions'];
 }
 
-/** What credentials are opened with. */
+/** The secrets that may open credentials. */
 export interface OpeningSecrets {
   /** Null where none is set or kept: then no credential can be opened. */
   readonly secret: string | null;
   readonly previous: string | null;
 }
 
-/** Rejects with `StoreUnavailable` if the store cannot be asked. */
+/** Rejects with `StoreUnavailable` if the store does not answer. */
 export async function examineRecords(records: Records, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
   let workspaces: Workspace[];
   const credentials: Credential[] = [];
@@ -61,16 +61,21 @@ function opening(credentials: readonly Credential[], { secret, previous }: Openi
   if (credentials.length === 0) return check('credentials', ok('none is stored'));
   if (secret === null) return check('credentials', fail(`${credentials.length} stored, and no PARLEY_SECRET to open them with`, 'Set the PARLEY_SECRET that they were stored under.'));
   const vault = openVault(secret, ids, previous);
-  const under = (which: 'previous' | null) => credentials.filter(({ workspaceId, id, sealed }) => vault.sealedUnder(workspaceId, id, sealed) === which);
-  const shut = under(null);
-  const old = under('previous');
+  const sealings = credentials.map((credential) => vault.sealing(credential));
+  const shut = credentials.filter((_, index) => sealings[index] === null);
+  const old = sealings.filter((sealing) => sealing?.secret === 'previous');
+  const loose = sealings.filter((sealing) => sealing?.bound === false);
   if (shut.length === 0 && old.length > 0) {
     const still = `${old.length} of ${credentials.length} open only with PARLEY_SECRET_PREVIOUS`;
     return check('credentials', warn(still, 'Keep it set: the next start of parley encrypts them under PARLEY_SECRET.'));
   }
+  if (shut.length === 0 && loose.length > 0) {
+    const still = `${loose.length} of ${credentials.length} were encrypted by an earlier version, which did not bind them to their provider and base URL`;
+    return check('credentials', warn(still, 'The next start of parley binds them; on Redis one with PARLEY_SECRET_PREVIOUS set, to the same secret if it is not to change, once no server of that version runs.'));
+  }
   const unneeded = previous === null ? '' : '; PARLEY_SECRET_PREVIOUS can be unset';
   if (shut.length === 0) return check('credentials', ok(`all ${credentials.length} open with PARLEY_SECRET${unneeded}`));
   const found = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut.slice(0, 3).map(({ id }) => id).join(', ')}${shut.length > 3 ? ', …' : ''})`;
-  if (shut.length === credentials.length) return check('credentials', fail(found, 'Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or enter them again: parley credentials create.'));
-  return check('credentials', warn(found, 'They were stored under another PARLEY_SECRET. Set PARLEY_SECRET_PREVIOUS to it, or enter them again: parley credentials create.'));
+  if (shut.length === credentials.length) return check('credentials', fail(found, 'Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or enter them again: parley credentials update.'));
+  return check('credentials', warn(found, 'They were stored under another PARLEY_SECRET, or their provider or base URL was changed past parley. Set PARLEY_SECRET_PREVIOUS to that secret, or enter them again: parley credentials update.'));
 }

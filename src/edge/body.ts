@@ -18,7 +18,7 @@ export class BodyReader {
   #resolve: ((body: Body) => void) | null = null;
   #timer: Timer | null = null;
 
-  /** `declared` is the length that the head announces, null for a chunked body; `onWait` is called every few seconds of waiting for it. */
+  /** `declared`: the length that the head announces, null for a chunked body; `onWait`: called every few seconds while the body is awaited. */
   constructor(bounds: EdgeBounds, clock: Clock, declared: number | null, onWait: () => void = () => {}) {
     this.#bounds = bounds;
     this.#clock = clock;
@@ -27,12 +27,12 @@ export class BodyReader {
     if (declared === 0) this.finish();
   }
 
-  /** Whether the rest of the body is not worth waiting for, so that the answer has to close the connection. */
+  /** Whether the rest of the body is not awaited, so that the answer must close the connection. */
   get closesConnection(): boolean {
     return this.#outcome?.kind === 'too_large' || this.#outcome?.kind === 'timeout';
   }
 
-  /** Whether all has come, or nothing more of it matters. */
+  /** Whether the body is complete, or its rest does not matter any more. */
   get settled(): boolean {
     return this.#outcome !== null;
   }
@@ -42,7 +42,7 @@ export class BodyReader {
     return this.#outcome === null && !this.#overflown;
   }
 
-  /** Takes the next piece, which the reader keeps. */
+  /** Takes the next piece. The reader keeps it without copying. */
   take(piece: Uint8Array): void {
     if (!this.collects) return;
     this.#size += piece.length;
@@ -55,21 +55,21 @@ export class BodyReader {
     if (this.#promise !== null) this.#linger();
   }
 
-  /** The last piece has come. */
+  /** Called after the last piece. */
   finish(): void {
     if (this.#outcome !== null) return;
     if (this.#overflown) this.#settle({ kind: 'too_large' });
     else this.#settle({ kind: 'bytes', bytes: this.#joined() });
   }
 
-  /** Nobody will ask for the bytes again. */
+  /** Drops the bytes; the caller will not read them again. */
   release(): void {
     if (this.#outcome?.kind !== 'bytes') return;
     this.#outcome = released;
     this.#promise = null;
   }
 
-  /** The client has gone: nothing more will come. */
+  /** Ends the reading: the client has gone, or the request is answered. */
   abandon(): void {
     this.#settle({ kind: 'gone' });
   }
@@ -93,8 +93,8 @@ export class BodyReader {
   }
 
   /**
-   * A client that is still sending when the connection closes loses the answer to the reset that follows. So a body
-   * that is too large is first taken in and dropped, for a short while.
+   * If a connection closes while its client still sends, the reset that follows destroys the answer. So the rest of a body that is
+   * too large is received and dropped for a short while first.
    */
   #linger(): void {
     this.#timer?.cancel();

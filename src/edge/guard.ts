@@ -1,6 +1,6 @@
-/** The border to the house: what it throws ends one connection, never the process. */
+/** Guards the engine's calls into our code: an error there ends one connection, never the process. */
 
-/** Calls into the house; a throw or a rejected promise calls `cut` instead of reaching the engine. */
+/** Runs a call; if it throws or its promise rejects, calls `cut`, so that the error does not reach the engine. */
 export function guarded(call: () => unknown, cut: () => void): void {
   try {
     const result = call();
@@ -11,7 +11,7 @@ export function guarded(call: () => unknown, cut: () => void): void {
 }
 
 function fail(error: unknown, cut: () => void): void {
-  // An error's message can quote what a client sent; where it was thrown is enough to find it.
+  // An error's message may quote what a client sent, so only the place where it was thrown is logged.
   const where = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at ')) : [];
   const name = error instanceof Error ? error.name : typeof error;
   process.emitWarning(`A listener of the edge failed with ${name}; its connection was ended.`, {

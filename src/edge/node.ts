@@ -23,9 +23,9 @@ class NodeEdge implements Edge {
   #listener: EdgeListener;
   #shared: NodeShared;
   #server: Server;
-  /** Connections that end with an answer under way: the parser goes on with its buffer, and what follows in it is not to run. */
+  /** Connections that end after an answer under way. The parser goes on with its buffer, but the requests in it must not run. */
   #ending = new WeakSet<NetSocket>();
-  /** Resolves when it listens no more and its last connection has ended. */
+  /** Resolves when the server has stopped listening and its last connection has ended. */
   #deafness: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
 
@@ -38,12 +38,12 @@ class NodeEdge implements Edge {
       maxHeaderSize: bounds.headerBytesMax,
       keepAliveTimeout: bounds.connectionIdleMs,
       headersTimeout: bounds.bodyMsMax,
-      // Node would answer a request without a host, and then run the one behind it.
+      // Otherwise Node would answer a request without `Host` by itself, and then run the request after it.
       requireHostHeader: false,
-      // A body that nobody reads is bounded by this alone.
+      // The only bound for a body that no handler reads.
       requestTimeout: 2 * bounds.bodyMsMax,
     });
-    // Lines over the bound are dropped by the parser; one more than allowed shows that there were too many.
+    // The parser drops lines over its bound. A bound that is one higher than allowed shows that there were too many.
     this.#server.maxHeadersCount = bounds.headersCountMax + 1;
     this.#server.on('connection', (socket) => this.#connect(socket));
     this.#server.on('request', (request, response) => this.#exchange(request, response));
@@ -52,7 +52,7 @@ class NodeEdge implements Edge {
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as NetSocket, head));
   }
 
-  /** A shared port is the cluster's: its workers accept from one socket, so none of them can lose what waits there. */
+  /** The cluster module shares the port: its workers accept from one socket, so no connection is lost with a worker. */
   listen(host: string, port: number, shared = false): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -65,7 +65,7 @@ class NodeEdge implements Edge {
 
   stopListening(): void {
     this.#shared.running.draining = true;
-    // The server of HTTP would end idle connections along with it.
+    // `close` of the HTTP server would end idle connections as well.
     this.#deafness ??= new Promise((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
   }
 
@@ -78,13 +78,13 @@ class NodeEdge implements Edge {
     this.stopListening();
     this.#server.close();
     await running.drained(clock, graceMs);
-    // What is idle or was cut, and sockets whose other side does not answer the closing.
+    // The connections left are idle or cut, or are sockets whose peer does not answer the closing frame.
     for (const socket of connections.keys()) socket.destroy();
     await this.#deafness;
   }
 
   #connect(socket: NetSocket): void {
-    // A connection whose wish to upgrade is ignored passes here a second time.
+    // A connection passes here again after its request to upgrade was ignored.
     if (this.#shared.connections.has(socket)) return;
     const requests = new Set<NodeRequest>();
     this.#shared.connections.set(socket, requests);
@@ -103,10 +103,10 @@ class NodeEdge implements Edge {
     guarded(() => this.#listener.exchange(exchange), () => exchange.cut());
   }
 
-  /** Whether the head is not to run: it is refused here, with the connection, or its connection ends already. Without a `refusal` it is cut. */
+  /** Whether the head must not run. If so, refuses it, or cuts the connection if `refusal` is null or the connection is ending already. */
   #refuses({ socket, httpVersion }: IncomingMessage, lines: HeaderLines, refusal: (() => Answerable & Cuttable) | null): boolean {
     if (socket.destroyed) return true;
-    // Whoever goes on behind such a head would only fill the memory with requests that wait for nothing.
+    // A client that goes on after such a head would only fill the memory with requests that never run.
     if (this.#ending.has(socket)) {
       socket.destroy();
       return true;
@@ -125,7 +125,7 @@ class NodeEdge implements Edge {
 
   #upgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
     const lines = headerLines(request);
-    // Behind a request that is still to be answered nothing else can be.
+    // A refusal cannot be sent while an earlier request on the connection is unanswered.
     const unanswered = (this.#shared.connections.get(request.socket)?.size ?? 0) > 0;
     if (this.#refuses(request, lines, unanswered ? null : () => new NodeUpgrade(this.#shared, request, lines, head))) return;
     if (isHandshake(request.method ?? '', lines)) {
@@ -135,8 +135,8 @@ class NodeEdge implements Edge {
   }
 
   /**
-   * Node's parser stops at every wish to upgrade, `h2c` among them, which some clients send with each request. One that
-   * is ignored goes through the parser again without that wish.
+   * Node's parser stops at every request to upgrade, also to `h2c`, which some clients send with each request. A request whose
+   * upgrade is ignored is parsed again without the `Upgrade` header.
    */
   #ignoreUpgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
     let text = `${request.method} ${request.url} HTTP/${request.httpVersion}\r\n`;

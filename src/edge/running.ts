@@ -1,15 +1,15 @@
 import type { Clock } from '../clock.ts';
 
-/** Something that holds up the end of an edge until it is over, or cut. */
+/** Something that keeps an edge from ending until it is over or cut. */
 export interface Cuttable {
   cut(): void;
 }
 
-/** Everything of one edge that is not over yet: exchanges without a complete answer and open sockets. */
+/** All open work of one edge: exchanges without a complete answer, and open sockets. */
 export class Running {
   #items = new Set<Cuttable>();
   #emptied: (() => void) | null = null;
-  /** True once the edge is closing: answers from now on close their connection. */
+  /** True once the edge is closing: from then on answers close their connections. */
   draining = false;
 
   add(item: Cuttable): void {
@@ -21,7 +21,7 @@ export class Running {
     if (this.#items.size === 0) this.#emptied?.();
   }
 
-  /** Resolves when nothing is left, or once `graceMs` milliseconds have passed and the rest has been cut. */
+  /** Resolves when no open work is left, or once `graceMs` milliseconds have passed and the rest has been cut. */
   drained(clock: Clock, graceMs: number): Promise<void> {
     this.draining = true;
     if (this.#items.size === 0) return Promise.resolve();

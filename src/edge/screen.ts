@@ -1,4 +1,4 @@
-/** The first look at a request's header lines, before anything else of ours or of an engine believes them. */
+/** The first check of a request's header lines, before our code or an engine relies on them. */
 import type { EdgeBounds, HeadFault } from '../edge.ts';
 
 /** Header lines in order of arrival: name, value, name, value …; the names in lower case, the values as Latin-1. */
@@ -14,8 +14,8 @@ export function valuesOf(lines: HeaderLines, name: string): string[] {
 const digits = /^[0-9]{1,15}$/;
 
 /**
- * Why a head must not run, or null: it is too large, or two readers could disagree about where its body ends or whom it is for
- * (contract 12, "Framing"). What comes behind such a body must never run either, so the answer ends the connection.
+ * Why a head must not run, or null. It must not if it is too large, or if two readers could disagree about where its body ends or
+ * about its host (contract 12, "Framing"). The bytes after such a body must never run either, so the answer closes the connection.
  */
 export function faultOf(lines: HeaderLines, bounds: EdgeBounds): HeadFault | null {
   if (lines.length > 2 * bounds.headersCountMax) return 'size';
@@ -41,7 +41,7 @@ export function faultOf(lines: HeaderLines, bounds: EdgeBounds): HeadFault | nul
   return hosts > 1 ? 'Host' : null;
 }
 
-/** The body's length as the head declares it: 0 for none, null for a chunked body. For heads that were not refused. */
+/** The body's length as the head declares it: 0 without a body, null for a chunked one. Only for heads that were not refused. */
 export function declaredLength(lines: HeaderLines): number | null {
   for (let i = 0; i < lines.length; i += 2) {
     if (lines[i] === 'content-length') return Number(lines[i + 1]);
@@ -50,12 +50,12 @@ export function declaredLength(lines: HeaderLines): number | null {
   return 0;
 }
 
-/** A base-64 key of 16 bytes, as RFC 6455 asks for. */
+/** A base-64 key of 16 bytes, as RFC 6455 demands. */
 const handshakeKey = /^[A-Za-z0-9+/]{22}==$/;
 
 /**
- * Whether a request asks for a WebSocket in the one way that RFC 6455 knows. Everything short of it is an ordinary
- * request, because a server may always ignore a wish to upgrade (RFC 9110, 7.8).
+ * Whether the request asks for a WebSocket exactly as RFC 6455 defines it. Any other request is an ordinary one, because a server
+ * may always ignore a request to upgrade (RFC 9110, 7.8).
  */
 export function isHandshake(method: string, lines: HeaderLines): boolean {
   const keys = valuesOf(lines, 'sec-websocket-key');

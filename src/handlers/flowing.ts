@@ -1,17 +1,17 @@
-/** Answers that are too long to wait whole for a slow reader: each piece is made when there is room for it. */
-import type { Outlet } from '../edge.ts';
+/** Long answers, made piece by piece: each piece is made when the client can take it, so that a slow reader does not keep the whole answer in memory. */
+import type { Outlet, ResponseHeaders } from '../edge.ts';
 import type { Reply } from '../request.ts';
 import { jsonHeaders } from './lists.ts';
 
 /**
- * A document of JSON in pieces. What fails before the first piece is answered as any failure; after it the answer is cut off,
- * so that nobody takes the beginning for the whole.
+ * A document in pieces, of JSON unless the headers say otherwise. A failure before the first piece is answered as any failure; after it
+ * the answer is cut, so that a client cannot take the beginning for the whole.
  */
-export async function flowing(pieces: AsyncGenerator<string, void>): Promise<Reply> {
+export async function flowing(pieces: AsyncGenerator<string, void>, headers: ResponseHeaders = jsonHeaders): Promise<Reply> {
   const first = await pieces.next();
   return {
     status: 200,
-    headers: jsonHeaders,
+    headers,
     stream: (outlet, onGone) => flow(first, pieces, outlet, onGone),
   };
 }

@@ -1,4 +1,4 @@
-/** Answers with lists. No page is longer than `answerBytesMax`: an answer that is no stream waits whole for its reader, however slow that is. */
+/** Answers with lists. No page is longer than `answerBytesMax`, because an answer that is no stream is held in memory until its reader has taken it. */
 import { limits } from '../limits.ts';
 import { jsonType, type Reply } from '../request.ts';
 import type { Page, PageRequest } from '../store.ts';
@@ -9,14 +9,14 @@ export interface PageFields {
   readonly order?: string;
 }
 
-/** The page that a query asks for. */
+/** The page that a query requests. */
 export const pageRequest = (query: PageFields, order: 'asc' | 'desc'): PageRequest => ({
   limit: query.limit ?? limits.listDefault,
   after: query.after ?? null,
   order: query.order === 'asc' || query.order === 'desc' ? query.order : order,
 });
 
-/** A page as it goes out: each item in JSON. */
+/** A page as it is sent: each item in JSON. */
 export interface WrittenPage<T> {
   readonly items: readonly T[];
   readonly texts: readonly string[];
@@ -25,7 +25,7 @@ export interface WrittenPage<T> {
 
 export const jsonHeaders = { 'content-type': jsonType };
 
-/** The page asked for; of long items fewer than were asked for, but one at least. What is read at a time is bounded as well. */
+/** The requested page. It has fewer items if they are long, but at least one. Each read from the store is bounded too. */
 export async function writtenPage<T>(
   wanted: PageRequest,
   read: (page: PageRequest) => Page<T> | Promise<Page<T>>,
@@ -39,10 +39,10 @@ export async function writtenPage<T>(
     const fresh = page.items.map((item) => JSON.stringify(view(item)));
     let sum = bytes;
     const fitting = fresh.findIndex((text, index) => (sum += Buffer.byteLength(text)) > limits.answerBytesMax && texts.length + index > 0);
-    // Where nothing of this reading fits, the page ends where the one before did.
+    // If none of these items fits, the page ends with the items before them.
     if (fitting === 0) return { items, texts, next: after };
     if (fitting > 0) {
-      // Read again, for what is read and where it ends must be of one moment.
+      // Reads again with a smaller limit, because items and cursor must come from one read.
       most = texts.length + fitting;
       continue;
     }
@@ -54,7 +54,7 @@ export async function writtenPage<T>(
   }
 }
 
-/** What comes before the items of a list, and behind them. */
+/** The text before a list's items, and the text after them. */
 export const frameOf = (next: string | null): readonly [string, string] => [
   '{"object":"list","data":[',
   `],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`,

@@ -1,23 +1,24 @@
-/** What needs no key: health, readiness, metrics and the OpenAPI document. */
+/** The paths without a key: health, readiness, metrics and the OpenAPI document. */
 import { Failure } from '../errors.ts';
-import { jsonType, type NobodyCaller, type Reply, type Request } from '../request.ts';
+import type { NobodyCaller, Reply, Request } from '../request.ts';
+import type { ServiceView } from '../services.ts';
+import { fileReply } from './file.ts';
+
+interface Look {
+  readonly services: ServiceView;
+}
 
 /** The process is alive. */
 export const healthz = (): Reply => ({ status: 200, json: { status: 'ok' } });
 
-/** The process takes work: it is not draining and its store answers. */
-export async function readyz({ services }: Request<NobodyCaller>): Promise<Reply> {
-  if (services.draining) throw new Failure('service_unavailable');
-  await services.store.ping();
+/** The process accepts work: it is not draining and its store answers. */
+export async function readyz({ services }: Look): Promise<Reply> {
+  if (services.draining || !(await services.readiness.look())) throw new Failure('service_unavailable');
   return { status: 200, json: { status: 'ready' } };
 }
 
-export async function metrics({ services }: Request<NobodyCaller>): Promise<Reply> {
+export async function metrics({ services }: Look): Promise<Reply> {
   return { status: 200, headers: { 'content-type': services.metrics.contentType }, text: await services.metrics.text() };
 }
 
-export const openapi = ({ services }: Request<NobodyCaller>): Reply => ({
-  status: 200,
-  headers: { 'content-type': jsonType },
-  text: services.openapi(),
-});
+export const openapi = ({ head, services }: Request<NobodyCaller>): Reply => fileReply(services.openapi(), head);

@@ -1,17 +1,15 @@
 /** A turn's log as an event stream (contract 7). */
+import type { FoundTurn } from '../conversation/turns.ts';
 import { comment, eventFrame } from '../edge/event-stream.ts';
 import type { Outlet } from '../edge.ts';
 import { errors, type ErrorName } from '../errors.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
-import type { Terminal, TurnLog } from '../turn.ts';
+import type { Terminal } from '../turn.ts';
 import { TurnReader, type Sink } from '../turn/reader.ts';
 
-export interface StreamedTurn {
-  readonly turnId: string;
-  readonly messageId: string;
-  readonly log: TurnLog;
-}
+/** The parts of a turn that its stream shows. */
+type StreamedTurn = Pick<FoundTurn, 'turnId' | 'messageId' | 'log'>;
 
 /** Streams a turn from its beginning (`cursor` null, with `turn.started`) or from behind `cursor` code points of output. */
 export const streamReply = (turn: StreamedTurn, cursor: number | null, services: Services, headers: Record<string, string> = {}): Reply => ({
@@ -31,7 +29,7 @@ class EventSink implements Sink {
   readonly #outlet: Outlet;
   readonly #turn: StreamedTurn;
   readonly #services: Services;
-  /** Leaves together with what follows it. */
+  /** Sent together with the next event. */
   #held = '';
   #begun = false;
 
@@ -63,11 +61,15 @@ class EventSink implements Sink {
     this.#outlet.end(this.#held + this.#frame(event, position, data));
   }
 
+  cut(): void {
+    this.#outlet.cut();
+  }
+
   onDrain(callback: () => void): void {
     this.#outlet.onDrain(callback);
   }
 
-  /** Sends the head even when there is nothing yet that it could leave with. */
+  /** Sends the head even if there is no event yet to send it with. */
   flush(): void {
     if (!this.#begun) this.#write(this.#held === '' ? comment('') : '');
   }

@@ -1,12 +1,12 @@
 /** `GET /usage`: what a window of time cost, in buckets aligned to UTC (contract 6 and 12). */
 import { secondsOf } from '../clock.ts';
+import { listedAssistants } from '../conversation/reach.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { KeyCaller, Reply, Request } from '../request.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { UsageBucket, UsageCounts } from '../store.ts';
 import { usageCountsView } from '../views.ts';
-import { listedAssistants } from './common.ts';
 import { flowing } from './flowing.ts';
 import { jsonHeaders } from './lists.ts';
 
@@ -20,19 +20,19 @@ export interface UsageFields {
 const daySeconds = 86_400;
 const clockToleranceSeconds = 5;
 
-export async function usage({ caller, query, services }: Request<KeyCaller, UsageFields>): Promise<Reply> {
+export async function usage({ caller: { party }, query, services }: Request<PartyCaller, UsageFields>): Promise<Reply> {
   const window = usageWindow(query, services);
-  return usageReply(caller.workspaceId, await listedAssistants(caller, query.assistant_id, services), window, services);
+  return usageReply(party.workspaceId, await listedAssistants(party, query.assistant_id, services), window, services);
 }
 
 export interface UsageWindow {
-  /** Inclusive and exclusive, in Unix seconds. */
+  /** `start` is inclusive, `end` exclusive, in Unix seconds. */
   readonly start: number;
   readonly end: number;
   readonly bucket: 'day' | 'hour';
 }
 
-/** The window that a query asks for; throws `invalid_range`. */
+/** The window that a query requests; throws `invalid_range`. */
 export function usageWindow(query: UsageFields, { clock }: Services): UsageWindow {
   const now = secondsOf(clock.now());
   const longest = limits.usageDaysMax * daySeconds;
@@ -52,7 +52,7 @@ export async function usageReply(
   { start, end, bucket }: UsageWindow,
   services: Services,
 ): Promise<Reply> {
-  const bucketSeconds = bucket === 'hour' ? 3600 : daySeconds;
+  const bucketSeconds = secondsIn(bucket);
   const head = JSON.stringify({ object: 'usage', start, end, bucket }).slice(0, -1);
   const parts = partsOf(start, end, bucketSeconds);
   const pieces = piecesOf(head, parts, (from, to) => services.store.usage(workspaceId, { assistantIds, start: from, end: to, bucketSeconds }));
@@ -62,8 +62,10 @@ export async function usageReply(
   return { status: 200, headers: jsonHeaders, text };
 }
 
+export const secondsIn = (bucket: UsageWindow['bucket']): 3600 | 86_400 => (bucket === 'hour' ? 3600 : daySeconds);
+
 /** The window in parts of `flowingBuckets` each. */
-function partsOf(start: number, end: number, bucketSeconds: number): [from: number, to: number][] {
+export function partsOf(start: number, end: number, bucketSeconds: number): [from: number, to: number][] {
   const parts: [number, number][] = [];
   for (let from = start; from < end || parts.length === 0; ) {
     const to = Math.min(end, from - (from % bucketSeconds) + limits.flowingBuckets * bucketSeconds);
@@ -89,7 +91,8 @@ async function* piecesOf(
   yield `],"totals":${JSON.stringify(usageCountsView(totals))}}`;
 }
 
-const none: UsageCounts = {
+/** The counts of a time in which nothing happened. */
+export const none: UsageCounts = {
   sessions: 0,
   turns: 0,
   failedTurns: 0,

@@ -1,55 +1,79 @@
 /**
- * One actor's machine: it decides, the host hears what it decided. An actor is no more than the state and the context that it
- * stands in; the machine is run over them for each event. A live XState actor of its own would be some 5 KB that a conversation
- * holds for as long as it lasts, and 15 µs at each activation.
+ * One actor's machine: the machine decides, and the host acts on the outcomes. An actor holds only its state and its context; the
+ * machine is run over them for each event. A live XState actor would cost some 5 KB for as long as the conversation lasts, and 15
+ * µs at each activation.
  */
 import { createEmptyActor, type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine } from 'xstate';
+import { migrated, type MachineKind, type MachineState } from '../../machines/version.ts';
 import type { ErrorName } from '../errors.ts';
 import type { Snapshot } from '../store.ts';
-import type { ActorIdentity, Inspector } from './inspector.ts';
+import { Inspector, type ActorIdentity } from './inspector.ts';
 
 export interface Stateful<Event, Outcome> {
-  /** Lets the machine consume the event: the outcomes it emitted, in order. A fault of the machine is thrown, and has moved nothing. */
+  /** Sends the event to the machine; returns the outcomes that it emitted, in order. Throws a fault of the machine, and then the state is unchanged. */
   send(event: Event): Outcome[];
-  /** The state it is in. */
+  /** The machine's current state. */
   readonly state: string;
   readonly context: unknown;
-  /** What to store. */
+  /** The snapshot to store. */
   snapshot(): Snapshot;
-  /** Puts the machine back to a snapshot: a decision that was not committed never happened. */
+  /** Puts the machine back to a snapshot, as if a decision that was not committed had never been made. Throws `UnreadableSnapshot` and then changes nothing. */
   restore(snapshot: Snapshot): void;
+  /** A copy to decide on; no watcher sees its events. */
+  draft(): Draft<Event, Outcome>;
 }
 
-/** Brings a machine to life from a snapshot, or from its beginning with `input`. */
+/** A copy of a machine. Its events change the copy only; the machine itself changes when the same events are sent to it. */
+export interface Draft<Event, Outcome> extends Pick<Stateful<Event, Outcome>, 'send' | 'state' | 'context' | 'snapshot'> {
+  /** The events that the copy consumed, in order. */
+  readonly events: readonly Event[];
+}
+
+/**
+ * An actor's stored snapshot cannot be used by this process: a later version of its machine wrote it, or its state is unknown.
+ * Nothing is run or written. Clients get 503 `api_error` for a snapshot of a later version, because during a rolling restart a
+ * process of that version serves it. A state that the snapshot's own version does not have is a fault of ours: 500 `api_error`.
+ */
+export class UnreadableSnapshot extends Error {
+  readonly later: boolean;
+
+  constructor({ name, version }: MachineKind, stored: Snapshot) {
+    const why = stored.version === version ? `in the state ${JSON.stringify(stored.state)}, which its machine does not have` : `by version ${stored.version} of its machine`;
+    super(`The ${name} was stored ${why}; this process runs version ${version}.`);
+    this.later = stored.version > version;
+  }
+}
+
+/** The stored snapshot, migrated to this version of the machine. Throws `UnreadableSnapshot`. */
+export function current(kind: MachineKind, stored: Snapshot): Snapshot {
+  const found = migrated(kind, stored);
+  if (found === null) throw new UnreadableSnapshot(kind, stored);
+  return found;
+}
+
+/** Opens a machine from a snapshot of this version or an earlier one, or at its beginning with `input`. Throws `UnreadableSnapshot`. */
 export function openActor<Event extends { type: string }, Outcome extends { type: string }>(
-  machine: AnyStateMachine,
-  machineVersion: number,
+  kind: MachineKind,
   from: { snapshot: Snapshot } | { input: unknown },
   identity: ActorIdentity,
   inspector: Inspector,
 ): Stateful<Event, Outcome> {
-  const steps = stepsOf(machine);
-  const start = 'snapshot' in from ? from.snapshot : steps.begin(from.input);
-  return new Standing<Event, Outcome>(steps, machineVersion, start, identity, inspector);
-}
-
-/** Where a machine stands. */
-interface Standpoint {
-  readonly state: string;
-  readonly context: unknown;
+  const steps = stepsOf(kind.machine);
+  const start = 'snapshot' in from ? current(kind, from.snapshot) : steps.begin(from.input);
+  return new Standing<Event, Outcome>(steps, kind, start, identity, inspector);
 }
 
 class Standing<Event extends { type: string }, Outcome extends { type: string }> implements Stateful<Event, Outcome> {
   state: string;
   context: unknown;
   readonly #steps: Steps;
-  readonly #version: number;
+  readonly #kind: MachineKind;
   readonly #identity: ActorIdentity;
   readonly #inspector: Inspector;
 
-  constructor(steps: Steps, version: number, { state, context }: Standpoint, identity: ActorIdentity, inspector: Inspector) {
+  constructor(steps: Steps, kind: MachineKind, { state, context }: MachineState, identity: ActorIdentity, inspector: Inspector) {
     this.#steps = steps;
-    this.#version = version;
+    this.#kind = kind;
     this.state = state;
     this.context = context;
     this.#identity = identity;
@@ -66,19 +90,35 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
   }
 
   snapshot(): Snapshot {
-    return { version: this.#version, state: this.state, context: { ...(this.context as object) } };
+    return { version: this.#kind.version, state: this.state, context: { ...(this.context as object) } };
   }
 
-  restore({ state, context }: Snapshot): void {
+  restore(snapshot: Snapshot): void {
+    const { state, context } = current(this.#kind, snapshot);
     this.state = state;
     this.context = context;
   }
+
+  draft(): Draft<Event, Outcome> {
+    return new Copy(this.#steps, this.#kind, this, this.#identity, unwatched);
+  }
 }
 
-/** A machine and what it needs to be run, shared by all who stand in it. */
+const unwatched = new Inspector();
+
+class Copy<Event extends { type: string }, Outcome extends { type: string }> extends Standing<Event, Outcome> implements Draft<Event, Outcome> {
+  readonly events: Event[] = [];
+
+  override send(event: Event): Outcome[] {
+    this.events.push(event);
+    return super.send(event);
+  }
+}
+
+/** A machine and what is needed to run it, shared by all actors of that machine. */
 class Steps {
   readonly #machine: AnyStateMachine;
-  /** By state: what XState makes of it, whatever the context. */
+  /** XState's snapshot of each state, with an empty context. */
   readonly #states = new Map<string, AnyMachineSnapshot>();
   readonly #scope: AnyActorScope;
   #outcomes: { type: string }[] = [];
@@ -99,14 +139,14 @@ class Steps {
     };
   }
 
-  begin(input: unknown): Standpoint {
+  begin(input: unknown): MachineState {
     const snapshot: AnyMachineSnapshot = this.#machine.getInitialSnapshot(this.#scope, input);
     if (snapshot.status === 'error') throw snapshot.error;
     this.#outcomes = [];
     return { state: String(snapshot.value), context: snapshot.context };
   }
 
-  step({ state, context }: Standpoint, event: { type: string }): Standpoint & { outcomes: { type: string }[] } {
+  step({ state, context }: MachineState, event: { type: string }): MachineState & { outcomes: { type: string }[] } {
     const outcomes: { type: string }[] = (this.#outcomes = []);
     const next: AnyMachineSnapshot = this.#machine.transition({ ...this.#in(state), context }, event, this.#scope);
     return { state: String(next.value), context: next.context, outcomes };
@@ -127,7 +167,7 @@ function stepsOf(machine: AnyStateMachine): Steps {
   return steps;
 }
 
-/** The refusal among the outcomes, if there is one, as the table has it. */
+/** The code of the first refusal among the outcomes; null if there is none. */
 export function refusalOf(outcomes: readonly { type: string }[]): ErrorName | null {
   const refused = outcomes.find((outcome) => outcome.type === 'refused') as { code: ErrorName } | undefined;
   return refused?.code ?? null;

@@ -1,6 +1,6 @@
-/** Assistant actors: configuration and state, the newest at once for every request. */
+/** Assistant actors: configuration and state. Every request sees the newest ones at once. */
 import {
-  assistantMachine,
+  assistantKind,
   assistantVersion,
   type AssistantEvent,
   type AssistantOutcome,
@@ -15,7 +15,7 @@ import { CatalogActors, type CatalogActor } from './residents.ts';
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
 export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
 
-/** What an assistant's machine answers to `converse` in a state. */
+/** The answer of an assistant's machine to `converse` in a state. */
 interface Conversing {
   readonly state: string;
   readonly refusal: ErrorName | null;
@@ -32,11 +32,11 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       shared: store.leaseMs !== null,
       inspector,
       open: (record, identity) =>
-        openActor<AssistantEvent, AssistantOutcome>(assistantMachine, assistantVersion, { snapshot: record.machine }, identity, inspector),
+        openActor<AssistantEvent, AssistantOutcome>(assistantKind, { snapshot: record.machine }, identity, inspector),
     });
   }
 
-  /** Why the assistant does not converse; null if it does. The question moves no machine, so in a state it is asked once. */
+  /** Why the assistant does not converse; null if it does. `converse` does not move the machine, so the answer is cached for each state. */
   refusal({ machine }: AssistantActor): ErrorName | null {
     const { state } = machine;
     const known = this.#conversing.get(machine);
@@ -51,7 +51,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return refusalOf(machine.send({ type: 'speak' }));
   }
 
-  /** One of the console's verbs. */
+  /** Applies one of the console's verbs. */
   move(workspaceId: string, id: string, verb: AssistantVerb, at: number): Promise<AssistantActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const moved = actor.machine.send({ type: verb }).some(({ type }) => type === 'moved');
@@ -59,7 +59,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     });
   }
 
-  /** Replaces the configuration; the machine learns whether it has a voice. */
+  /** Replaces the configuration; the machine is notified whether the assistant has a voice. */
   configure(workspaceId: string, id: string, change: (record: Assistant) => Assistant): Promise<AssistantActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const record = change(actor.record);
@@ -69,5 +69,5 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   }
 }
 
-/** A draft's machine at its beginning. */
+/** The snapshot of a new draft. */
 export const draftSnapshot = (voice: boolean) => ({ version: assistantVersion, state: 'draft', context: { voice } });

@@ -1,6 +1,6 @@
 /**
- * What was said last in the sessions that are in use, so that a turn need not read it from the store. An entry is good
- * for the session as it was kept with, its version and its mark, and no other: who moved the session elsewhere made it void.
+ * The newest messages of sessions in use, so that a turn need not read them from the store. An entry is valid only for the version
+ * and the mark of the session that it was kept with; any other move of the session makes it invalid.
  */
 import { limits } from '../limits.ts';
 import type { Message, Session, Store, Versioned } from '../store.ts';
@@ -9,22 +9,22 @@ import { codePoints } from '../text.ts';
 interface Entry {
   readonly version: number;
   readonly mark: string | undefined;
-  /** As many of the newest messages as a model may be given. */
+  /** The newest messages, as many as a model may be given. */
   readonly messages: readonly Message[];
-  /** The code points of each. */
+  /** The code points of each message. */
   readonly lengths: readonly number[];
-  /** What the entry weighs against `historiesCharactersMax`. */
+  /** The entry's share of `historiesCharactersMax`, in characters. */
   readonly weight: number;
 }
 
-/** What a message weighs beside its text, in characters. */
+/** What a message costs beside its text, in characters. */
 const messageWeight = 256;
 
 const charactersMax = limits.historyTokensMax * 4;
 
 export class Histories {
   readonly #store: Store;
-  /** By session, the one used longest ago first. */
+  /** By session, least recently kept first. */
   readonly #entries = new Map<string, Entry>();
   #weight = 0;
 
@@ -32,7 +32,7 @@ export class Histories {
     this.#store = store;
   }
 
-  /** The newest messages of a session at a version, oldest first; from the store if they are not at hand. */
+  /** The newest messages of a session at a version, oldest first; read from the store if they are not cached. */
   of(session: Session, version: number): readonly Message[] | Promise<readonly Message[]> {
     if (session.messageCount === 0) return [];
     const entry = this.#entries.get(session.id);
@@ -40,7 +40,7 @@ export class Histories {
     return this.#store.recentMessages(session.workspaceId, session.id, session.messageCount, charactersMax, limits.historyMessagesMax);
   }
 
-  /** Keeps what a session's history is as of a version: `before` as it was given out, with what was said since. */
+  /** Caches a session's history at a version: `before` as `of` returned it, followed by the messages since. */
   keep({ record: { id: sessionId, mark }, version }: Versioned<Session>, before: readonly Message[], said: readonly Message[]): void {
     const known = this.#entries.get(sessionId);
     const lengthsBefore = known?.messages === before ? known.lengths : before.map(({ content }) => codePoints(content));
@@ -59,7 +59,7 @@ export class Histories {
     if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();
   }
 
-  /** For many at a time: a map finds its first entry behind all that were deleted before it. */
+  /** Evicts many entries at a time: to find its first entry a map skips all that were deleted before it. */
   #makeRoom(): void {
     for (const id of this.#entries.keys()) {
       if (this.#weight <= limits.historiesCharactersMax * limits.cacheShareKept) break;

@@ -1,4 +1,4 @@
-/** What people who watch the charts live are told: events as actors consume them, and who is awake (contract 9, `/inspect`). */
+/** What watchers of the live charts receive: events as actors consume them, and which actors are live (contract 9, `/inspect`). */
 
 export interface ActorIdentity {
   readonly kind: string;
@@ -24,7 +24,7 @@ export interface InspectedLife {
 
 export type Inspected = InspectedEvent | InspectedLife;
 
-/** Costs one comparison per event while nobody watches. */
+/** Costs one comparison for each event while there is no watcher. */
 export class Inspector {
   #watchers = new Set<(inspected: Inspected) => void>();
 
@@ -32,7 +32,7 @@ export class Inspector {
     return this.#watchers.size > 0;
   }
 
-  /** Calls back for everything that happens from now on; returns how to stop. */
+  /** Calls back for every event from now on; returns a function that stops it. */
   watch(watcher: (inspected: Inspected) => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);

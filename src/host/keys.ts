@@ -1,5 +1,5 @@
 /** Key actors: whether a request may pass, and what it costs. */
-import { keyMachine, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
+import { keyKind, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
 import { secondsOf, type Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { isWhole, matches, publicIdOf } from '../keys.ts';
@@ -8,12 +8,16 @@ import type { BudgetName, Key, Store, Taken } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
 import type { Inspector } from './inspector.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
+import { UnknownKeys } from './unknown-keys.ts';
 
 export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
 
 export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   readonly #store: Store;
   readonly #owed = new WeakMap<object, Debt>();
+  readonly #unknown: UnknownKeys;
+  /** Reads under way, by id: concurrent requests for the same key share one. */
+  readonly #lookUps = new Map<string, Promise<KeyActor | null>>();
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -22,12 +26,23 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       clock,
       shared: store.leaseMs !== null,
       inspector,
-      open: (record, identity) => openActor<KeyEvent, KeyOutcome>(keyMachine, keyVersion, { snapshot: record.machine }, identity, inspector),
+      open: (record, identity) => openActor<KeyEvent, KeyOutcome>(keyKind, { snapshot: record.machine }, identity, inspector),
     });
     this.#store = store;
+    this.#unknown = new UnknownKeys(clock);
   }
 
-  /** The key that this text is; throws the 401 that says why it is none. Costs no budget. */
+  override doubt(id: string): void {
+    super.doubt(id);
+    this.#unknown.forget(id);
+  }
+
+  override doubtAll(): void {
+    super.doubtAll();
+    this.#unknown.forgetAll();
+  }
+
+  /** The key with this text; throws the 401 that says why the text is not a valid key. Charges no budget. */
   authenticate(text: string): KeyActor | Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const live = publicId === null ? undefined : this.population.peek(keyIdOf(publicId));
@@ -35,7 +50,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return known && this.#isFresh(live) ? this.#admitted(live) : this.#recognized(text);
   }
 
-  /** As above, of a key that is not awake or may have changed. */
+  /** Does the same for a key that is not live or may have changed. */
   async #recognized(text: string): Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
@@ -50,7 +65,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   #admitted(actor: KeyActor): KeyActor {
     const at = this.options.clock.now();
     const { state } = actor.machine;
-    // The machine is asked only where it would refuse or move: within its budgets a key's request changes nothing in it.
+    // The machine gets an event only where it would refuse or change state: a request within the key's budgets changes nothing in it.
     if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {
       const refusal = refusalOf(actor.machine.send({ type: 'request', at, debt: null }));
       if (refusal !== null) throw new Failure(refusal);
@@ -58,7 +73,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return actor;
   }
 
-  /** Holds a request against the budgets, in order until one refuses; the last item tells the verdict. */
+  /** Charges one request to the budgets, in order until one refuses; the last item is the verdict. */
   take(actor: KeyActor, budgets: readonly BudgetName[]): Taken[] | Promise<Taken[]> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
@@ -78,13 +93,17 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return taken;
   }
 
-  /** A key that stays limited only owes more: its machine is told when that may move it, or when somebody watches. */
+  /** A key that stays limited only gets more debt: its machine gets the debt when it may change state by it, or when there is a watcher. */
   #owe({ machine }: KeyActor, debt: Debt): void {
     const owed = this.#owed.get(machine) ?? (machine.context as KeyContext).debt;
     this.#owed.set(machine, longerDebt(owed, debt)!);
   }
 
-  /** Tells the machine what it was not told of. */
+  protected override level(actor: KeyActor): void {
+    this.#level(actor, this.options.clock.now());
+  }
+
+  /** Sends the machine the debt that was not sent to it yet. */
   #level({ machine }: KeyActor, at: number): void {
     const debt = this.#owed.get(machine);
     if (debt === undefined) return;
@@ -104,21 +123,31 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   async configure(workspaceId: string, id: string, change: (record: Key) => Key): Promise<KeyActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const record = change(actor.record);
-      const at = this.options.clock.now();
-      this.#level(actor, at);
-      actor.machine.send({ type: 'configure', at, expiresAt: record.expiresAt });
+      actor.machine.send({ type: 'configure', at: this.options.clock.now(), expiresAt: record.expiresAt });
       return { ...record, machine: settled(actor.machine.snapshot()) };
     });
   }
 
   async #byPublicId(publicId: string, text: string): Promise<KeyActor | null> {
     const live = this.population.peek(keyIdOf(publicId));
-    // A copy that is not whole costs no look-up, and one of a live key that needs none is found out by its digest.
+    // A text with a wrong checksum needs no read. The digest of a live key that needs no read finds a wrong text anyway.
     if ((live === undefined || this.options.shared) && !isWhole(text)) return null;
-    // One that is gone may have left its public id to another.
+    // A key that was removed may have left its public id to another key.
     if (live !== undefined && (!this.options.shared || (await this.fresh(live)))) return live;
+    const id = keyIdOf(publicId);
+    if (this.#unknown.has(id)) return null;
+    let lookUp = this.#lookUps.get(id);
+    if (lookUp === undefined) this.#lookUps.set(id, (lookUp = this.#lookUp(publicId, id).finally(() => this.#lookUps.delete(id))));
+    return lookUp;
+  }
+
+  async #lookUp(publicId: string, id: string): Promise<KeyActor | null> {
+    const askedAt = this.options.clock.monotonic();
     const found = await this.#store.catalog.keyByPublicId(publicId);
-    if (found === null) return null;
+    if (found === null) {
+      this.#unknown.add(id, askedAt);
+      return null;
+    }
     return this.adopt(found, found.record.workspaceId);
   }
 }
@@ -128,24 +157,24 @@ function isOverdue({ machine }: KeyActor, at: number): boolean {
   return expiresAt !== null && at >= expiresAt * 1000;
 }
 
-/** A key's id carries its public part, so that a key that is awake is found without the store. */
+/** A key's id contains its public part, so that a live key is found without the store. */
 export const keyIdOf = (publicId: string): string => `key_${publicId}`;
 
-/** Debt lives in the budgets; a stored key is active, revoked or expired. */
+/** The budgets hold the debt; a stored key is active, revoked or expired. */
 const settled = (snapshot: { version: number; state: string; context: unknown }) => ({
   ...snapshot,
   state: snapshot.state === 'limited' ? 'active' : snapshot.state,
   context: { ...(snapshot.context as KeyContext), debt: null },
 });
 
-/** An active key's machine at its beginning. */
+/** The snapshot of a new, active key. */
 export const activeSnapshot = (expiresAt: number | null) => ({
   version: keyVersion,
   state: 'active',
   context: { expiresAt, revokedAt: null, debt: null } satisfies KeyContext,
 });
 
-/** The key's status as its people see it: a debt is not a status. */
+/** The key's status as clients see it: a debt is not a status. */
 export function keyStatus(key: Key, now: number): 'active' | 'revoked' | 'expired' {
   if (key.revokedAt !== null) return 'revoked';
   return key.expiresAt !== null && secondsOf(now) >= key.expiresAt ? 'expired' : 'active';

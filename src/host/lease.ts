@@ -4,15 +4,17 @@ import { limits } from '../limits.ts';
 import type { Appended, Fence, Renewed, StopRequest, Store, TurnPlace } from '../store.ts';
 
 export interface LeaseEvents {
-  /** Somebody asks the turn to stop. */
+  /** The turn was requested to stop. */
   stop(reason: StopRequest): void;
-  /** Another process may own the turn, or soon will. */
+  /** Another process may own the turn soon. */
   lost(): void;
+  /** Another process owns the turn or its slot, or the turn is over. */
+  fenced(): void;
 }
 
 /**
- * Until when an owner has a turn. It ends soon after its session does: by then a living owner has cut the turn, and that of a
- * dead one is not to outlive the session by what was left of its lease.
+ * When an owner's lease on a turn ends. It ends soon after its session expires: by then a living owner has stopped the turn, and
+ * the turn of a dead owner must not outlive the session by the rest of its lease.
  */
 export const leaseUntil = (nowMs: number, leaseMs: number, expiresAt: number): number =>
   nowMs + Math.min(leaseMs, Math.max(0, expiresAt * 1000 - nowMs) + limits.stopMs);
@@ -25,12 +27,14 @@ export class Lease {
   readonly #leaseMs: number;
   readonly #expiresAt: number;
   readonly #events: LeaseEvents;
-  /** When the last renewal that was granted was asked for: the lease runs at least from there. */
+  /** When the last successful renewal was sent, in monotonic milliseconds: the lease runs at least from then. */
   #renewedAt: number;
   #renewing = false;
+  /** Appends without an answer yet. Each renews the lease; and if the first append is lost, no other request may renew it. */
+  #appending = 0;
   #timer: Timer | null = null;
 
-  /** `expiresAt` is the session's, `begunAt` the monotonic time from which the lease runs. */
+  /** `expiresAt`: when the session expires; `begunAt`: the monotonic time from which the lease runs. */
   constructor(
     parts: { store: Store; clock: Clock; place: TurnPlace; fence: Fence; leaseMs: number; expiresAt: number; begunAt: number },
     events: LeaseEvents,
@@ -46,12 +50,17 @@ export class Lease {
     this.#arm();
   }
 
-  /** Stores a piece of output; it renews the lease as well. */
+  /** Stores a piece of output and renews the lease. */
   async append(position: number, text: string): Promise<'stored' | 'fenced'> {
     const askedAt = this.#clock.monotonic();
     const nowMs = this.#clock.now();
     const step = { ...this.#place, fence: this.#fence, position, text, leaseUntilMs: this.#until(nowMs), nowMs };
-    return this.#heard(await this.#store.appendOutput(step), askedAt) ? 'stored' : 'fenced';
+    this.#appending++;
+    try {
+      return this.#heard(await this.#store.appendOutput(step), askedAt) ? 'stored' : 'fenced';
+    } finally {
+      this.#appending--;
+    }
   }
 
   end(): void {
@@ -59,13 +68,13 @@ export class Lease {
     this.#timer = null;
   }
 
-  /** Several looks for each renewal, so that a lease that nobody could renew is given up well before it runs out. */
+  /** Checks the lease several times for each renewal, so that a lease that could not be renewed is given up well before it runs out. */
   #arm(): void {
     this.#timer = this.#clock.after(this.#leaseMs / 6, () => {
       this.#arm();
       const age = this.#clock.monotonic() - this.#renewedAt;
       if (age > this.#leaseMs * 0.8) this.#events.lost();
-      else if (age >= this.#leaseMs / 3 && !this.#renewing) void this.#renew();
+      else if (age >= this.#leaseMs / 3 && !this.#renewing && this.#appending === 0) void this.#renew();
     });
   }
 
@@ -75,9 +84,9 @@ export class Lease {
     const nowMs = this.#clock.now();
     try {
       const answer = await this.#store.renewTurn(this.#place, this.#fence, this.#until(nowMs), nowMs);
-      if (!this.#heard(answer, askedAt) && this.#timer !== null) this.#events.lost();
+      if (!this.#heard(answer, askedAt) && this.#timer !== null) this.#events.fenced();
     } catch {
-      // The store is away: its age tells when to give up.
+      // The store is away: the lease's age decides when to give up.
     } finally {
       this.#renewing = false;
     }

@@ -9,7 +9,7 @@ export class Mailbox {
 
   post<T>(job: () => Promise<T>): Promise<T> {
     this.#waiting++;
-    // The tail never rejects: a job that failed is its poster's affair, not the next one's.
+    // The tail never rejects: a failed job is handled by its poster, and the next job runs all the same.
     const result = this.#tail.then(job);
     this.#tail = result.then(
       () => this.#waiting--,

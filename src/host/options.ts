@@ -1,19 +1,23 @@
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Store } from '../store.ts';
-import type { ForeignTurns } from './foreign.ts';
+import type { RemoteTurns } from './remote-turns.ts';
 import type { Inspector } from './inspector.ts';
+import type { Takeovers } from './takeovers.ts';
+import type { Withdrawals } from './withdrawals.ts';
 
-/** What the session actors are made with. */
+/** The options of the session actors. */
 export interface SessionsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly inspector: Inspector;
-  readonly foreign: ForeignTurns;
-  /** A random name for this process as an owner of turns. */
+  readonly remote: RemoteTurns;
+  readonly withdrawals: Withdrawals;
+  readonly takeovers: Takeovers;
+  /** A random name of this process as an owner of turns. */
   readonly owner: string;
-  /** A mark for a session that is about to move (see `Session`): no other move, of this process or another, has the same. */
+  /** Returns a mark for the next move of a session (see `Session`): no other move, of this process or another, has the same one. */
   mark(): string;
   /** How long a turn may run, in milliseconds. */
   readonly turnMsMax: number;

@@ -1,14 +1,14 @@
 /** Turns whose process died: their stored output becomes the partial message, and the session is free again. */
-import { sessionMachine, sessionVersion, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { secondsOf } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { estimateInputTokens, estimateTokens } from '../model.ts';
-import type { Session, Turn, Versioned } from '../store.ts';
+import { StoreUnavailable, type Finished, type FinishTurn, type Message, type TakenOver, type Session, type Turn, type Versioned } from '../store.ts';
 import { codePoints } from '../text.ts';
 import { openActor } from './actor.ts';
 import type { SessionsOptions } from './options.ts';
 
-/** What a sealed turn reports: why it was asked to stop, or else by the state of the session that it was found in. */
+/** How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its session. */
 const endings = {
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   ended: { status: 'aborted', stopReason: 'aborted', errorCode: null },
@@ -16,54 +16,108 @@ const endings = {
   died: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
 } as const;
 
-/** Seals the session's turn if its lease has run out: the session as it is then. Another process' living turn is left alone. */
+/**
+ * Seals the session's turn if its lease has run out; resolves with the session after that. A living turn of another process is
+ * left alone, and so is a turn that this process withdraws. A turn without output and without a request to stop is withdrawn: its
+ * chat was never answered with a stream. If another writer moves the session meanwhile, it is read again and the turn sealed under
+ * the same fence. If the store does not accept the seal, the next attempt uses the same fence too: to give up would lock the turn
+ * for another lease.
+ */
 export async function sealOrphan(options: SessionsOptions, found: Versioned<Session>, turnId: string): Promise<Versioned<Session>> {
-  const { store, clock, inspector, owner } = options;
+  const { clock, withdrawals, takeovers } = options;
+  if (withdrawals.has(found.record.id, turnId)) return found;
+  const nowMs = clock.now();
+  const again = takeovers.has(turnId);
+  const untilMs = takeovers.begin(turnId, nowMs, limits.leaseMs);
+  if (untilMs === null) return found;
+  let done = false;
+  try {
+    const sealed = await seizeAndSeal(options, found, turnId, nowMs, untilMs);
+    done = sealed.done;
+    return sealed.session;
+  } catch (error) {
+    // The session can be read although its turn still cannot be sealed.
+    if (again && error instanceof StoreUnavailable) return found;
+    throw error;
+  } finally {
+    takeovers.end(turnId, done);
+  }
+}
+
+/** Resolves with the session after the step; `done` unless the turn still must be sealed under the seized fence. */
+async function seizeAndSeal(
+  options: SessionsOptions,
+  found: Versioned<Session>,
+  turnId: string,
+  nowMs: number,
+  untilMs: number,
+): Promise<{ session: Versioned<Session>; done: boolean }> {
+  const { store, owner } = options;
   const { id: sessionId, workspaceId } = found.record;
   const place = { workspaceId, sessionId, turnId };
-  const nowMs = clock.now();
-  const seized = await store.seizeTurn(place, owner, nowMs + limits.leaseMs, nowMs);
+  const seized = await store.takeOverTurn(place, owner, untilMs, nowMs);
   const turn = seized && (await store.turn(workspaceId, sessionId, turnId));
-  if (!seized || !turn) return found;
-  const { stop, ...fence } = seized;
-
-  const machine = openActor<SessionEvent, SessionOutcome>(
-    sessionMachine,
-    sessionVersion,
-    { snapshot: found.record.machine },
-    { kind: 'session', id: sessionId, workspaceId },
-    inspector,
-  );
-  // A session whose deadline passed while nobody ran it expired first, and its turn was cut by that.
-  machine.send({ type: 'tick', at: nowMs });
-  const ending = endings[stop ?? (machine.state as keyof typeof endings)] ?? endings.died;
-  machine.send({ type: 'finished', at: nowMs, turnId });
+  if (!seized || !turn) return { session: found, done: true };
 
   const output = await store.output(place);
-  // What its provider counted died with the process: the estimate stands in (see `estimateTokens`).
+  // The provider's token count died with the process, so the tokens are estimated (see `estimateTokens`).
   const said = await store.recentMessages(workspaceId, sessionId, turn.messageIndex, limits.historyTokensMax * 4, limits.historyMessagesMax);
-  const counted = { inputTokens: estimateInputTokens(said), outputTokens: estimateTokens(codePoints(output)) };
-  const sealed: Turn = { ...turn, ...ending, ...counted, endedAt: secondsOf(nowMs) };
-  const session = { ...found.record, mark: options.mark(), machine: machine.snapshot() };
-  const finished = await store.finishTurn({
+  const orphan = { seized, turn: { ...turn, inputTokens: estimateInputTokens(said), outputTokens: estimateTokens(codePoints(output)) }, output };
+  let session: Versioned<Session> | null = found;
+  for (let attempt = 0; session !== null && attempt < limits.decisionAttemptsMax; attempt++) {
+    const { record, finished } = await seal(options, session, orphan);
+    if (finished.outcome === 'finished') return { session: { record, version: finished.version }, done: true };
+    session = await store.session(workspaceId, sessionId);
+    if (finished.outcome === 'fenced') return { session: session ?? found, done: true };
+  }
+  return { session: session ?? found, done: session === null };
+}
+
+/** A turn that was taken over, with its tokens counted and its stored output. */
+interface Orphan {
+  readonly seized: TakenOver;
+  readonly turn: Turn;
+  readonly output: string;
+}
+
+/** Decides from the session's state how the turn ended, and stores that end. */
+async function seal(
+  { store, clock, inspector, mark }: SessionsOptions,
+  found: Versioned<Session>,
+  { seized, turn, output }: Orphan,
+): Promise<{ record: Session; finished: Finished }> {
+  const { id: sessionId, workspaceId, machine: snapshot } = found.record;
+  const { stop, ...fence } = seized;
+  const nowMs = clock.now();
+  const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot }, { kind: 'session', id: sessionId, workspaceId }, inspector);
+  // If the session's deadline passed while no process ran it, the session expires first, and that ends its turn.
+  machine.send({ type: 'tick', at: nowMs });
+  const ending = endings[stop ?? (machine.state as keyof typeof endings)] ?? endings.died;
+  machine.send({ type: 'finished', at: nowMs, turnId: turn.id });
+  const session = { ...found.record, mark: mark(), machine: machine.snapshot() };
+  const basis = { version: found.version, mark: found.record.mark };
+  if (ending === endings.died && output === '') {
+    const record = { ...session, messageCount: turn.messageIndex - 1 };
+    return { record, finished: await store.withdrawTurn({ session: record, ...basis, turn, fence }) };
+  }
+  const message: Message = {
+    id: turn.messageId,
+    turnId: turn.id,
+    role: 'assistant',
+    content: output,
+    status: 'partial',
+    stopReason: ending.stopReason,
+    errorCode: ending.errorCode,
+    createdAt: turn.createdAt,
+  };
+  const step: FinishTurn = {
     session,
-    version: found.version,
-    mark: found.record.mark,
-    turn: sealed,
-    message: {
-      id: turn.messageId,
-      turnId,
-      role: 'assistant',
-      content: output,
-      status: 'partial',
-      stopReason: ending.stopReason,
-      errorCode: ending.errorCode,
-      createdAt: turn.createdAt,
-    },
+    ...basis,
+    turn: { ...turn, ...ending, endedAt: secondsOf(nowMs) },
+    message,
     tail: { position: codePoints(output), text: '' },
     fence,
     nowMs,
-  });
-  if (finished.outcome === 'finished') return { record: session, version: finished.version };
-  return (await store.session(workspaceId, sessionId)) ?? found;
+  };
+  return { record: session, finished: await store.finishTurn(step) };
 }

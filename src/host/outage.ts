@@ -1,10 +1,10 @@
-/** A store that is away is told of once when it goes and once when it is back, however often it is asked in between. */
+/** Logs an outage of the store once when it begins and once when it ends, however many calls fail in between. */
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { StoreUnavailable } from '../store.ts';
 
 export class Outage {
-  /** How often the store has gone away. */
+  /** The number of outages so far. */
   count = 0;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -15,7 +15,7 @@ export class Outage {
     this.#log = log;
   }
 
-  /** For how long it has been away; 0 while it is not. */
+  /** How long the current outage has lasted, in seconds; 0 without an outage. */
   get seconds(): number {
     return this.#sinceMs === null ? 0 : (this.#clock.monotonic() - this.#sinceMs) / 1000;
   }
@@ -24,7 +24,7 @@ export class Outage {
     return this.#sinceMs !== null;
   }
 
-  /** Work that nobody waits for has failed. Any other fault than the store's absence is told each time. */
+  /** Reports a failure of background work. An outage of the store is logged once, any other error each time. */
   failed(error: unknown): void {
     if (!(error instanceof StoreUnavailable)) return this.#log.error({ err: error }, 'sweep failed');
     if (this.#sinceMs !== null) return;

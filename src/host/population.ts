@@ -1,15 +1,15 @@
 /**
- * The live actors of one kind: activated on demand (concurrent asks load once), kept in order of use, passivated when
- * idle for `actorIdleMs` and, the longest idle first, above `actorsLiveMax`.
+ * The live actors of one kind: activated on demand (concurrent requests load once), kept in order of use, passivated when idle for
+ * `actorIdleMs` and, the longest idle first, when there are more than `actorsLiveMax`.
  */
 import type { Clock, Timer } from '../clock.ts';
 
 export interface Resident {
-  /** True while it must not be passivated: an event waits in its mailbox, or a turn is in flight. */
+  /** True while the actor must not be passivated: an event waits in its mailbox, or a turn is in flight. */
   readonly busy: boolean;
   /** Milliseconds of the clock at the last use. */
   usedAt: number;
-  /** Called once when it leaves. */
+  /** Called once when the actor is passivated or discarded. */
   passivated(): void;
 }
 
@@ -39,7 +39,7 @@ export class Population<R extends Resident> {
     return this.#live.values();
   }
 
-  /** The live one, if it is; counts as a use. */
+  /** The live actor with this id, if there is one; counts as a use. */
   peek(id: string): R | undefined {
     const resident = this.#live.get(id);
     if (resident !== undefined) this.#use(id, resident);
@@ -47,8 +47,8 @@ export class Population<R extends Resident> {
   }
 
   /**
-   * The live one, or the one that `load` brings; null if there is none. Asks with the same `asker` share one load: who
-   * asks on behalf of another workspace must not be handed its answer.
+   * The live actor, or the one that `load` returns; null if there is none. Calls with the same `asker` share one load: a call for
+   * another workspace must not get its answer.
    */
   activate(id: string, load: () => Promise<R | null>, asker = ''): R | Promise<R | null> {
     return this.peek(id) ?? this.#load(id, load, asker);
@@ -70,7 +70,7 @@ export class Population<R extends Resident> {
     }
   }
 
-  /** Throws the actor away without a word to the store: the next ask loads it anew. */
+  /** Drops the actor without writing to the store: the next use loads it anew. */
   discard(id: string): void {
     this.#loading.delete(id);
     const resident = this.#live.get(id);
@@ -85,7 +85,7 @@ export class Population<R extends Resident> {
     for (const id of [...this.#live.keys()]) this.discard(id);
   }
 
-  /** Of two loads of the same actor the first one counts. */
+  /** Of two loads of the same actor the first one is kept. */
   #admit(id: string, resident: R): R {
     const earlier = this.peek(id);
     if (earlier !== undefined) return earlier;
@@ -95,7 +95,7 @@ export class Population<R extends Resident> {
     return resident;
   }
 
-  // Re-insertion keeps the map in order of use: its first entry is the longest idle. One that was just used stays where it is.
+  // Re-insertion keeps the map in order of use: its first entry is the longest idle. An actor that was used a moment ago keeps its place.
   #use(id: string, resident: R): void {
     const now = this.#clock.now();
     if (now - resident.usedAt < this.#idleMs * sameUse && now >= resident.usedAt && this.#live.has(id)) return;

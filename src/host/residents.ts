@@ -1,22 +1,22 @@
 /**
- * Live actors over the console's records: a workspace, an assistant or a key with its machine. A change is decided on the
- * live actor, committed against the version it was decided on, and seen by every request from then on.
+ * Live actors over the console's records: a workspace, an assistant or a key with its machine. A change is decided on a copy of
+ * the live actor and committed against the version that it was decided on; requests and watchers see it from then on.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
 import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Versioned } from '../store.ts';
-import type { Stateful } from './actor.ts';
+import type { Draft, Stateful } from './actor.ts';
 import type { ActorIdentity, Inspector } from './inspector.ts';
 import { Mailbox } from './mailbox.ts';
 import { Population, type Resident } from './population.ts';
 
 export class CatalogActor<K extends CatalogKind, Event, Outcome> implements Resident {
   usedAt = 0;
-  /** When the store was last asked, in monotonic milliseconds. */
+  /** When the store was read last, in monotonic milliseconds. */
   checkedAt = -Infinity;
-  /** Asks the store, while it does. */
+  /** The read of the store that is under way; null if there is none. */
   checking: Promise<boolean> | null = null;
   record: CatalogRecords[K];
   version: number;
@@ -47,11 +47,17 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event, Outcome> {
   readonly kind: K;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Other processes change the records as well. */
+  /** Whether other processes change the records as well. */
   readonly shared: boolean;
   readonly inspector: Inspector;
-  /** Brings the machine of a record to life. */
+  /** Opens the machine of a record. */
   open(record: CatalogRecords[K], identity: ActorIdentity): Promise<Stateful<Event, Outcome>> | Stateful<Event, Outcome>;
+}
+
+/** The basis of a change: the record, and a copy of the machine. */
+export interface Undecided<K extends CatalogKind, Event, Outcome> {
+  readonly record: CatalogRecords[K];
+  readonly machine: Draft<Event, Outcome>;
 }
 
 type MaybeActor<K extends CatalogKind, Event, Outcome> = CatalogActor<K, Event, Outcome> | null | Promise<CatalogActor<K, Event, Outcome> | null>;
@@ -65,7 +71,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     this.population = new Population(options.clock, limits);
   }
 
-  /** The actor with this id in this workspace, or null: an id of another workspace is as unknown as none. */
+  /** The actor with this id in this workspace; null if there is none. An id of another workspace is treated as unknown. */
   of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome> {
     return promptly(this.population.activate(id, () => this.#load(workspaceId, id), workspaceId), (actor) => {
       if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
@@ -77,7 +83,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     return this.options.kind;
   }
 
-  /** The next ask looks at the store first. */
+  /** Makes the next use read the store first. */
   doubt(id: string): void {
     const actor = this.population.peek(id);
     if (actor !== undefined) actor.checkedAt = -Infinity;
@@ -87,7 +93,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     for (const actor of this.population.residents()) actor.checkedAt = -Infinity;
   }
 
-  /** Sees to it that the actor is no older than `catalogFreshMs`; false if it is gone. */
+  /** Reads the store if the last read is older than `catalogFreshMs`; false if the record was removed. */
   fresh(actor: CatalogActor<K, Event, Outcome>): Promise<boolean> | boolean {
     const now = this.options.clock.monotonic();
     if (now - actor.checkedAt < limits.catalogFreshMs) return true;
@@ -100,7 +106,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
       const { id, workspaceId } = actor.identity;
       const found = await this.options.catalog.read(this.options.kind, workspaceId, id);
       if (found === null) this.population.discard(id);
-      // After a failover that forgot some changes a version alone can repeat.
+      // After a failover that lost some changes the store may give the same version again, so the record is compared as well.
       else if (found.version !== actor.version || !isDeepStrictEqual(found.record, actor.record)) {
         actor.machine = await this.options.open(found.record, actor.identity);
         actor.record = found.record;
@@ -111,7 +117,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     });
   }
 
-  /** Makes a live actor of a record that is at hand already. */
+  /** Makes a live actor from a record that the caller has read. */
   async adopt(found: Versioned<CatalogRecords[K]>, workspaceId: string): Promise<CatalogActor<K, Event, Outcome>> {
     const identity = { kind: this.options.kind, id: found.record.id, workspaceId };
     return (await this.population.activate(found.record.id, async () => {
@@ -121,13 +127,13 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   }
 
   /**
-   * Decides, commits, answers: `decide` gets the actor and returns the record as it will be. The changed actor, or null
-   * if there is none. Throws what `decide` throws, and then nothing has changed.
+   * Decides, commits and applies a change: `decide` returns the record after it. Resolves with the changed actor, or null if there
+   * is none. Throws what `decide` and the store throw, and then the actor is unchanged.
    */
   async change(
     workspaceId: string,
     id: string,
-    decide: (actor: CatalogActor<K, Event, Outcome>) => CatalogRecords[K],
+    decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K],
   ): Promise<CatalogActor<K, Event, Outcome> | null> {
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const actor = await this.of(workspaceId, id);
@@ -144,32 +150,34 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     return removed;
   }
 
-  /** False if somebody else moved: the actor is then as the store has it, and the decision is to be taken again. */
-  async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (actor: CatalogActor<K, Event, Outcome>) => CatalogRecords[K]): Promise<boolean> {
+  /** False if another writer changed the record: the actor then holds what is stored, and the caller must decide again. */
+  async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K]): Promise<boolean> {
     const { kind, catalog } = this.options;
-    try {
-      const record = decide(actor);
-      const version = await catalog.replace(kind, record, actor.version);
-      if (version !== null) {
-        actor.record = record;
-        actor.version = version;
-        return true;
-      }
-    } catch (error) {
-      // What was decided and not committed never happened, for this request and for those that wait behind it.
-      actor.machine = await this.options.open(actor.record, actor.identity);
-      throw error;
+    const machine = actor.machine.draft();
+    const record = decide({ record: actor.record, machine });
+    const version = await catalog.replace(kind, record, actor.version);
+    if (version !== null) {
+      actor.record = record;
+      actor.version = version;
+      // Requests may have moved the machine meanwhile, by a slot taken or a debt made: the decision's events apply to its state now.
+      this.level(actor);
+      for (const event of machine.events) actor.machine.send(event);
+      return true;
     }
     const found = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
     if (found === null) {
       this.population.discard(actor.identity.id);
       return false;
     }
+    // `open` comes first: it throws if this version cannot read the snapshot, and then the record is not adopted.
+    actor.machine = await this.options.open(found.record, actor.identity);
     actor.record = found.record;
     actor.version = found.version;
-    actor.machine = await this.options.open(found.record, actor.identity);
     return false;
   }
+
+  /** Sends the machine the events that were withheld because they did not change its state so far. */
+  protected level(_actor: CatalogActor<K, Event, Outcome>): void {}
 
   async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
     const askedAt = this.options.clock.monotonic();

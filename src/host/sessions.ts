@@ -1,12 +1,12 @@
 /** Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered. */
-import { openedSession, sessionMachine, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import { openedSession, sessionKind, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Basis, type Message, type Remembered, type Session, type StopRequest, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Basis, type Message, type IdempotencyRecord, type Session, type StopRequest, type Versioned } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
-import { openActor, type Stateful } from './actor.ts';
+import { current, openActor, type Stateful } from './actor.ts';
 import type { ActorIdentity, Inspector } from './inspector.ts';
 import { Mailbox } from './mailbox.ts';
 import type { SessionsOptions } from './options.ts';
@@ -21,8 +21,11 @@ export interface NewSession {
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
   readonly greeting: string | null;
-  readonly remember: Omit<Remembered, 'resultId' | 'untilMs'> | null;
+  readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
 }
+
+/** A request's `Idempotency-Key`, to be looked up among those remembered. */
+type Asked = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
 
 export class SessionActor implements Resident {
   usedAt = 0;
@@ -33,8 +36,12 @@ export class SessionActor implements Resident {
   readonly identity: ActorIdentity;
   /** The turn in flight, if this process runs it. */
   runner: TurnRunner | null = null;
-  /** Fires when a session with a turn in flight expires; without one, its deadline is read off the clock. */
+  /** Fires when a session with a turn in flight expires. Without a turn the clock is read instead. */
   deadline: Timer | null = null;
+  /** The version that an unanswered move was decided on: while the stored session still has this version, the move may still be applied. */
+  unsettledAt: number | null = null;
+  /** Fires when a session with a turn in flight and an unanswered move must be read again. */
+  look: Timer | null = null;
   readonly #inspector: Inspector;
 
   constructor(found: Versioned<Session>, inspector: Inspector) {
@@ -42,7 +49,7 @@ export class SessionActor implements Resident {
     this.version = found.version;
     this.identity = { kind: 'session', id: found.record.id, workspaceId: found.record.workspaceId };
     this.#inspector = inspector;
-    this.machine = openActor(sessionMachine, sessionVersion, { snapshot: found.record.machine }, this.identity, inspector);
+    this.machine = openActor(sessionKind, { snapshot: found.record.machine }, this.identity, inspector);
     inspector.life('activated', this.identity, this.machine.state);
   }
 
@@ -50,7 +57,7 @@ export class SessionActor implements Resident {
     return this.runner !== null || this.mailbox.busy;
   }
 
-  /** What a decision that is made now is made on. */
+  /** The version and mark that a decision made now is based on. */
   get basis(): Basis {
     return { version: this.version, mark: this.record.mark };
   }
@@ -60,16 +67,22 @@ export class SessionActor implements Resident {
   }
 
   /**
-   * Whether a turn is open in it that this process does not run: whoever ran it has died, if it is not another process. So it
-   * looks, too, while this process begins one; whoever takes it over queues behind that in the mailbox, and looks again there.
+   * Whether the session has an open turn that this process does not run: another process runs it, or the process that ran it has
+   * died. This is also true while this process begins a turn; a caller that then reads the session again queues behind that
+   * beginning in the mailbox.
    */
   get abandoned(): boolean {
     const { activeTurnId } = this.context;
     return activeTurnId !== null && this.runner?.turnId !== activeTurnId;
   }
 
+  get unsettled(): boolean {
+    return this.unsettledAt === this.version;
+  }
+
   passivated(): void {
     this.deadline?.cancel();
+    this.look?.cancel();
     this.#inspector.life('passivated', this.identity, this.machine.state);
   }
 }
@@ -83,7 +96,7 @@ export class Sessions {
     this.population = new Population(options.clock, limits);
   }
 
-  /** Creates a session with its greeting; under an `Idempotency-Key` used before, answers with the session it made then. */
+  /** Creates a session with its greeting. Under an `Idempotency-Key` that was used before, returns the session created then. */
   async create(wanted: NewSession): Promise<{ session: Session; replayed: boolean }> {
     const { store, clock, ids } = this.options;
     const nowMs = clock.now();
@@ -108,23 +121,31 @@ export class Sessions {
       nowMs,
     });
     if (created.outcome === 'created') return { session, replayed: false };
-    return { session: await this.#made(wanted.workspaceId, created.remembered, remember!.bodyDigest), replayed: true };
+    return { session: await this.#made(wanted.workspaceId, sameBody(created.remembered, remember!)), replayed: true };
   }
 
-  /** The session that a request under this `Idempotency-Key` made before; null if there was none. */
-  async remembered(workspaceId: string, remember: Pick<Remembered, 'scope' | 'key' | 'bodyDigest'>): Promise<Session | null> {
-    const earlier = await this.options.store.remembered(workspaceId, remember.scope, remember.key, this.options.clock.now());
-    return earlier && this.#made(workspaceId, earlier, remember.bodyDigest);
+  /** The record of an earlier request under this `Idempotency-Key`; null if there was none. Throws `idempotency_mismatch` if that request had another body. */
+  async earlier(workspaceId: string, remember: Asked): Promise<IdempotencyRecord | null> {
+    const found = await this.options.store.remembered(workspaceId, remember.scope, remember.key, this.options.clock.now());
+    return found && sameBody(found, remember);
   }
 
-  async #made(workspaceId: string, earlier: Remembered, bodyDigest: string): Promise<Session> {
-    if (earlier.bodyDigest !== bodyDigest) throw new Failure('idempotency_mismatch');
-    const session = await this.read(workspaceId, earlier.resultId);
+  /** The session that an earlier request under this `Idempotency-Key` created; null if there was none. */
+  async remembered(workspaceId: string, remember: Asked): Promise<Session | null> {
+    const earlier = await this.earlier(workspaceId, remember);
+    return earlier && this.#made(workspaceId, earlier);
+  }
+
+  async #made(workspaceId: string, { resultId }: IdempotencyRecord): Promise<Session> {
+    const session = await this.read(workspaceId, resultId);
     if (session === null) throw new Failure('session_not_found');
     return session;
   }
 
-  /** The session as it is. Its actor is woken only where a turn is open in it that this process does not run: that seals a dead process's. */
+  /**
+   * The session as it is now. Its actor is activated only if the session has an open turn that this process does not run: that
+   * seals the turn of a dead process.
+   */
   read(workspaceId: string, sessionId: string): Session | null | Promise<Session | null> {
     const live = this.population.peek(sessionId);
     if (live === undefined || this.#stale(live)) return this.#stored(workspaceId, sessionId);
@@ -133,24 +154,27 @@ export class Sessions {
 
   async #stored(workspaceId: string, sessionId: string): Promise<Session | null> {
     const record = (await this.options.store.session(workspaceId, sessionId))?.record ?? null;
-    const turnId = (record?.machine.context as SessionContext | undefined)?.activeTurnId ?? null;
+    const turnId = record && activeTurnOf(record);
     if (record === null || turnId === null || this.population.peek(sessionId)?.runner?.turnId === turnId) return record;
     return (await this.of(workspaceId, sessionId))?.record ?? null;
   }
 
-  /** The live actor of a session; a turn that its process left behind is sealed on the way. */
+  /** The live actor of a session. If its process has died, an open turn is sealed first. */
   of(workspaceId: string, sessionId: string): SessionActor | null | Promise<SessionActor | null> {
+    // A record that this very call has loaded from a shared store is as fresh as a second read would make it.
+    let loaded = false;
     const load = async (): Promise<SessionActor | null> => {
+      loaded = true;
       const found = await this.#settled(workspaceId, sessionId);
       return found && new SessionActor(found, this.options.inspector);
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
-      return this.#stale(actor) ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
+      return this.#stale(actor) && !(loaded && this.#shared) ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
     });
   }
 
-  /** Takes over what other processes have made of the session since it was last used; false if it is gone. */
+  /** Adopts what other processes have changed in the session since its last use; false if the session was removed. */
   #refreshed(actor: SessionActor): Promise<boolean> {
     return actor.mailbox.post(async () => {
       const { workspaceId, id } = actor.record;
@@ -165,42 +189,47 @@ export class Sessions {
     return this.options.store.leaseMs !== null;
   }
 
-  /** Whether the store may know more. Where one process has it to itself, that is so of a turn that could not be sealed when the session was woken. */
+  /**
+   * Whether the store may hold a newer session. With a single owner of the store that is so only if a turn could not be sealed
+   * when the session was activated, or if a move was not answered.
+   */
   #stale(actor: SessionActor): boolean {
-    return this.#shared || actor.abandoned;
+    return this.#shared || actor.abandoned || actor.unsettled;
   }
 
-  /** Ends the session, and with it the turn in flight; answers once that turn is sealed, or the store would not have it. */
+  /** Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal. */
   async end(actor: SessionActor): Promise<void> {
     await this.tell(actor, (at) => ({ type: 'end', at }));
     await this.#stopped(actor, actor.context.activeTurnId);
     await actor.runner?.settled;
+    await this.options.store.confirm(actor.record.workspaceId);
   }
 
-  /** Aborts the turn if it is the one in flight; answers once it is sealed, by whichever process. */
+  /** Aborts the turn if it is in flight. Resolves once it is sealed, by this process or another. */
   async abort(actor: SessionActor, turnId: string): Promise<void> {
     const { runner } = actor;
     await this.tell(actor, (at) => ({ type: 'abort', at, turnId }));
     if (actor.context.activeTurnId === turnId) await this.#stopped(actor, turnId);
     const sealed = runner?.turnId === turnId ? await runner.settled : actor.context.activeTurnId !== turnId;
     if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
+    await this.options.store.confirm(actor.record.workspaceId);
   }
 
   /**
-   * Waits for a turn that another process runs and was asked to stop, whoever asked; if that one has died, until its lease, cut
-   * by that, has run out, and seals it.
+   * Waits for a turn that another process runs and that was requested to stop. If that process has died, waits until the turn's
+   * lease, which the request has cut, runs out, and then seals the turn.
    */
   async #stopped(actor: SessionActor, turnId: string | null): Promise<void> {
     if (!this.#shared || turnId === null || actor.runner?.turnId === turnId) return;
     const { workspaceId, id: sessionId } = actor.record;
-    for (const withinMs of [limits.stopMs + limits.foreignPollMs, limits.foreignStopMs]) {
-      await this.options.foreign.stopped({ workspaceId, sessionId, turnId }, withinMs);
+    for (const withinMs of [limits.stopMs + limits.remotePollMs, limits.remoteStopMs]) {
+      await this.options.remote.stopped({ workspaceId, sessionId, turnId }, withinMs);
       await this.#refreshed(actor);
       if (actor.context.activeTurnId !== turnId) return;
     }
   }
 
-  /** Hands the actor an event that stores no output: decides, commits if the machine moved, acts. Returns the outcomes. */
+  /** Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the outcomes. */
   tell(actor: SessionActor, event: (at: number) => SessionEvent): Promise<SessionOutcome[]> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
@@ -213,7 +242,7 @@ export class Sessions {
     });
   }
 
-  /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the decision must be taken again. */
+  /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the caller must decide again. */
   settle(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): boolean | Promise<boolean> {
     return outcomes.some(({ type }) => cutting.has(type)) ? this.#cut(actor, outcomes, at) : true;
   }
@@ -223,11 +252,11 @@ export class Sessions {
     if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop);
     const over = outcomes.find((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired');
     if (over !== undefined) {
-      // Retention counts from the end itself, not from when somebody noticed.
+      // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const committed = await this.commit(actor, session, async () => this.options.store.saveSession(session, actor.basis));
-      if (!committed) return false;
+      const committed = this.commit(actor, session, async () => this.options.store.saveSession(session, actor.basis));
+      if (!(await committed.catch((error) => this.#unanswered(actor, error)))) return false;
     }
     for (const outcome of outcomes) {
       if (outcome.type === 'turn.stop' && actor.runner?.turnId === outcome.turnId) void actor.runner.stop(outcome.reason);
@@ -235,11 +264,30 @@ export class Sessions {
     return true;
   }
 
-  /** Asked for before anything is committed: who asks again after a failure must not find the session moved and its turn running on. */
+  /** The end of the session may be stored although the store's answer was lost: its turn must not go on. */
+  #unanswered(actor: SessionActor, error: unknown): never {
+    actor.unsettledAt = actor.version;
+    this.#lookAgain(actor, limits.unsettledLookMs);
+    throw error;
+  }
+
+  /**
+   * Polls the session until its unanswered move is known to be stored, or can no longer be applied because another move came
+   * first. Without a turn nothing depends on that: the next use of the session reads it.
+   */
+  #lookAgain(actor: SessionActor, waitMs: number): void {
+    const waits = (): boolean => actor.runner !== null && actor.unsettled && this.population.peek(actor.record.id) === actor;
+    // Polls again, with a longer pause, if the store is away or the session has not moved.
+    const again = (): void => this.#lookAgain(actor, Math.min(2 * waitMs, limits.unsettledLookMsMax));
+    actor.look?.cancel();
+    if (waits()) actor.look = this.options.clock.after(waitMs, () => waits() && void this.#refreshed(actor).then(again, again));
+  }
+
+  /** The stop is requested before anything is committed: after a failure, a retry must not find the session moved and its turn still running. */
   async #requestStop(actor: SessionActor, { turnId, reason }: { turnId: string; reason: StopRequest }): Promise<void> {
     const { workspaceId, id: sessionId } = actor.record;
     const nowMs = this.options.clock.now();
-    // Where one process has the store to itself no lease runs out while it lives.
+    // With a single owner of the store no lease runs out while that process lives.
     const leaseUntilMs = this.#shared ? nowMs + limits.stopMs : Number.MAX_SAFE_INTEGER;
     try {
       await this.options.store.requestStop({ workspaceId, sessionId, turnId }, reason, leaseUntilMs, nowMs);
@@ -250,8 +298,8 @@ export class Sessions {
   }
 
   /**
-   * Runs the store's step and takes its new version: true if it held. If somebody else moved, the actor is loaded anew
-   * and the answer is false; if the store is away, the decision is undone and the error goes on.
+   * Runs the store's step and adopts its new version; true if it was applied. If another writer moved the session, reloads the
+   * actor and resolves with false. If the store is away, undoes the decision and rethrows the error.
    */
   async commit(actor: SessionActor, session: Session, step: () => Promise<number | null>): Promise<boolean> {
     try {
@@ -269,36 +317,49 @@ export class Sessions {
     return false;
   }
 
-  /** Forgets what was decided and takes the session as the store has it. */
+  /** Drops the decision and adopts the stored session. */
   async reload(actor: SessionActor): Promise<void> {
-    const found = await this.options.store.session(actor.record.workspaceId, actor.record.id).catch((error) => {
+    try {
+      const found = await this.options.store.session(actor.record.workspaceId, actor.record.id);
+      if (found !== null) return adopt(actor, found);
+    } catch (error) {
       actor.machine.restore(actor.record.machine);
       throw error;
-    });
-    if (found === null) {
-      this.population.discard(actor.record.id);
-      throw new Failure('session_not_found');
     }
-    adopt(actor, found);
+    this.population.discard(actor.record.id);
+    throw new Failure('session_not_found');
   }
 
-  /** The session as stored, with no turn of a dead process left open in it. */
+  /** The stored session; the open turn of a dead process is sealed first. */
   async #settled(workspaceId: string, sessionId: string, runningTurnId?: string): Promise<Versioned<Session> | null> {
     const found = await this.options.store.session(workspaceId, sessionId);
     if (found === null) return null;
-    const { activeTurnId } = found.record.machine.context as SessionContext;
+    const activeTurnId = activeTurnOf(found.record);
     return activeTurnId === null || activeTurnId === runningTurnId ? found : sealOrphan(this.options, found, activeTurnId);
   }
+}
+
+function sameBody(earlier: IdempotencyRecord, { bodyDigest }: Asked): IdempotencyRecord {
+  if (earlier.bodyDigest !== bodyDigest) throw new Failure('idempotency_mismatch');
+  return earlier;
 }
 
 /** The outcomes that end a turn or the session. */
 const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'session.ended', 'session.expired']);
 
 function adopt(actor: SessionActor, found: Versioned<Session>): void {
+  // `restore` comes first: it throws if this version cannot read the snapshot, and then the record is not adopted.
+  actor.machine.restore(found.record.machine);
   actor.record = found.record;
   actor.version = found.version;
-  actor.machine.restore(found.record.machine);
+  // The session may be over and its turn still running: the end was stored, but the store's answer was lost.
+  const reason = stopsWith[actor.machine.state];
+  if (reason !== undefined) void actor.runner?.stop(reason);
 }
+
+const stopsWith: Readonly<Record<string, StopRequest>> = { ended: 'aborted', expired: 'expired' };
+
+const activeTurnOf = ({ machine }: Session): string | null => (current(sessionKind, machine).context as SessionContext).activeTurnId;
 
 const greetingMessage = (id: string, content: string, createdAt: number): Message => ({
   id,

@@ -1,5 +1,5 @@
 /** Workspace actors: the slots for turns in flight, as this process sees them. */
-import { workspaceMachine, workspaceVersion, type WorkspaceContext, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
+import { workspaceKind, type WorkspaceContext, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
 import type { Clock } from '../clock.ts';
 import type { Store, Workspace } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
@@ -10,7 +10,7 @@ export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, Workspace
 
 export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, WorkspaceOutcome> {
   readonly #store: Store;
-  /** Slots taken, by machine: a machine learns of one only where that moves it, or where somebody watches. */
+  /** Slots taken, by machine. The machine gets an event only if that moves it, or if there is a watcher. */
   readonly #taken = new WeakMap<object, number>();
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
@@ -20,10 +20,10 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       clock,
       shared: store.leaseMs !== null,
       inspector,
-      // Its snapshot is derived: the store's slots are the truth.
+      // The machine is not opened from a stored snapshot: the store's slots decide its state.
       open: async (record, identity) => {
         const input = { inFlight: await store.turnsInFlight(record.id), max: record.turnsInFlightMax };
-        const machine = openActor<WorkspaceEvent, WorkspaceOutcome>(workspaceMachine, workspaceVersion, { input }, identity, inspector);
+        const machine = openActor<WorkspaceEvent, WorkspaceOutcome>(workspaceKind, { input }, identity, inspector);
         machine.send({ type: 'sync', inFlight: input.inFlight });
         return machine;
       },
@@ -35,22 +35,21 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     return super.of(id, id);
   }
 
-  /** Replaces the settings; the machine learns of the ceiling. */
+  /** Replaces the settings, and sends the machine the new ceiling. */
   configure(id: string, change: (record: Workspace) => Workspace): Promise<WorkspaceActor | null> {
     return this.change(id, id, ({ record, machine }) => {
       const changed = change(record);
-      this.#level(machine, this.#takenOf(machine));
       machine.send({ type: 'configure', max: changed.turnsInFlightMax });
       return changed;
     });
   }
 
-  /** Takes a slot; a refusal is checked against the store first, for another process may have freed one. */
+  /** Takes a slot. Before it refuses, it reads the store: another process may have freed a slot. */
   acquired(workspace: WorkspaceActor): boolean | Promise<boolean> {
     return this.#acquire(workspace) || this.sync(workspace.record.id).then(() => this.#acquire(workspace));
   }
 
-  /** A turn is over, or never began. An actor that is not awake has nothing to correct. */
+  /** Frees a slot, when a turn is over or never began. An actor that is not live has no count to correct. */
   released(id: string): void {
     const workspace = this.population.peek(id);
     if (workspace === undefined) return;
@@ -63,7 +62,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     this.#taken.set(machine, Math.max(0, taken - 1));
   }
 
-  /** Takes over what the store says, after it refused what this process had thought possible. */
+  /** Takes over the store's count, after the store refused what this process expected to be possible. */
   async sync(id: string): Promise<void> {
     const inFlight = await this.#store.turnsInFlight(id);
     const machine = this.population.peek(id)?.machine;
@@ -84,16 +83,20 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     return true;
   }
 
-  /** Whether the machine would stay where it is, and nobody looks. */
+  /** Whether a slot leaves the machine in its state and there is no watcher, so that the machine needs no event. */
   #quiet({ machine }: WorkspaceActor): boolean {
     return machine.state === 'available' && !this.options.inspector.watched;
+  }
+
+  protected override level({ machine }: WorkspaceActor): void {
+    this.#level(machine, this.#takenOf(machine));
   }
 
   #takenOf(machine: WorkspaceActor['machine']): number {
     return this.#taken.get(machine) ?? (machine.context as WorkspaceContext).inFlight;
   }
 
-  /** Tells the machine how many are taken, where it was not told of each. */
+  /** Sends the machine the number of slots taken, if it did not get an event for each. */
   #level(machine: WorkspaceActor['machine'], inFlight: number): void {
     if ((machine.context as WorkspaceContext).inFlight !== inFlight) machine.send({ type: 'sync', inFlight });
   }

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { limits } from '../limits.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
 import type { Dialect, Teller } from './dialect.ts';
-import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from './http.ts';
+import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../provider.ts';
 import { parseObject } from './json.ts';
 import { StreamReader } from './stream.ts';
 

@@ -5,7 +5,8 @@ import { streamAnswer } from './answer.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { countAt, objectAt, textOf } from './json.ts';
 import type { Json } from './json.ts';
-import type { ProviderHttp, ProviderPost } from './http.ts';
+import type { ProviderHttp, ProviderPost } from '../provider.ts';
+import { tryKey } from './key-trial.ts';
 import { refusedCall } from './refused.ts';
 
 const defaultBaseUrl = 'https://api.anthropic.com/v1';
@@ -16,6 +17,7 @@ export function anthropicModel(http: ProviderHttp): Model {
   return {
     provider: 'anthropic',
     needsCredential: true,
+    tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { 'x-api-key': apiKey, 'anthropic-version': version }),
     start(request, sink) {
       if (request.apiKey === null) return refusedCall(sink, 'credential');
       const post = postOf(request, request.apiKey);

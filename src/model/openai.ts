@@ -5,8 +5,9 @@ import type { Attempts } from './answer.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { countAt, isObject, objectAt, textOf } from './json.ts';
 import type { Json } from './json.ts';
+import { tryKey } from './key-trial.ts';
 import { refusedCall } from './refused.ts';
-import type { ProviderHttp } from './http.ts';
+import type { ProviderHttp } from '../provider.ts';
 
 const defaultBaseUrl = 'https://api.openai.com/v1';
 
@@ -37,6 +38,7 @@ export function openaiModel(http: ProviderHttp): Model {
   return {
     provider: 'openai',
     needsCredential: true,
+    tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { authorization: `Bearer ${apiKey}` }),
     start(request, sink) {
       const apiKey = request.apiKey;
       if (apiKey === null) return refusedCall(sink, 'credential');

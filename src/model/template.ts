@@ -1,6 +1,6 @@
 /**
- * The events of a stream mostly differ in their text alone. Once one has been read, the next that has the same characters
- * before and behind its text needs no reading: JSON with other plain characters within a string is the same but for that string.
+ * The events of a stream mostly differ in their text alone. Once one event has been parsed, the next one with the same characters
+ * before and after its text need not be parsed: in JSON, other plain characters within a string change nothing but that string.
  */
 
 export interface Template {
@@ -8,15 +8,15 @@ export interface Template {
   readonly after: string;
 }
 
-/** Makes the text another one, to see whether its place is the text's. */
+/** Appended to the text to check that the place found in the event really holds the text. */
 const mark = '\ue000';
 
-/** What may stand in a JSON string as it is. */
+/** Characters that need no escape in a JSON string. */
 const plain = /^[^"\\\u0000-\u001f]*$/;
 
 /**
- * The template of an event that said `text` and nothing else; null if it is not certain where. `said` reads an event: the
- * text that it says, null if it says anything else.
+ * The template of an event that contained `text` and nothing else; null if the text's place is not certain. `said` parses an
+ * event: returns its text, or null if it contains anything else.
  */
 export function templateOf(data: string, text: string, said: (data: string) => string | null): Template | null {
   if (!plain.test(text)) return null;
@@ -27,7 +27,7 @@ export function templateOf(data: string, text: string, said: (data: string) => s
   return said(template.before + text + mark + template.after) === text + mark ? template : null;
 }
 
-/** The text of an event that fits the template; null if it must be read. */
+/** The text of an event that fits the template; null if the event must be parsed. */
 export function textBy({ before, after }: Template, data: string): string | null {
   const end = data.length - after.length;
   if (end < before.length || !data.endsWith(after) || !data.startsWith(before)) return null;

@@ -1,6 +1,6 @@
 /**
- * A store written to a file. The file grows as `FILE.part` and has its name once it is whole, so that a name never
- * stands for half of an installation. Cut, it can be gone on with from the last conversation that it holds.
+ * Exports a store to a file. The file grows as `FILE.part` and gets its name once it is complete, so that the name never stands
+ * for a part of an installation. An interrupted export can continue after the last conversation in the file.
  */
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -14,34 +14,34 @@ import { readLines, writeLines } from './file.ts';
 import { dumpFormat, headerOf, Tally, type Counts, type Header } from './format.ts';
 
 export interface ExportOptions {
-  /** Open. */
+  /** The store, open. */
   readonly source: DumpSource;
   readonly secret: string;
-  /** Of parley. */
+  /** The version of parley. */
   readonly version: string;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Null is stdout. */
+  /** Null for stdout. */
   readonly out: string | null;
-  /** Go on with a file that was cut, where that can be. */
+  /** Continue an interrupted file, if possible. */
   readonly resume: boolean;
-  /** Told of the rows so far. */
+  /** Called with the number of rows so far. */
   readonly onRows: (rows: number) => void;
 }
 
 export interface Exported {
   readonly rows: number;
   readonly counts: Counts;
-  /** Rows that were there already from an export that was cut; null where there was nothing to go on with. */
+  /** Rows kept from an interrupted export; null if there was none to continue. */
   readonly resumed: number | null;
   /** Credentials that do not open with the secret, and so will not open anywhere. */
   readonly unopened: number;
 }
 
-/** A file that was cut, as far as it can be used. */
+/** An interrupted file, as far as it can be used. */
 interface Part {
   readonly header: Header;
-  /** Rows to keep. */
+  /** The number of rows to keep. */
   readonly rows: number;
   readonly place: DumpPlace | null;
 }
@@ -80,7 +80,7 @@ const headerFor = ({ source, secret, version, clock, ids }: ExportOptions): Head
   secret: fingerprintOf(secret),
 });
 
-const opens = (vault: Vault, { record }: DumpRow & { type: 'credential' }): boolean => vault.open(record.workspaceId, record.id, record.sealed) !== null;
+const opens = (vault: Vault, { record }: DumpRow & { type: 'credential' }): boolean => vault.open(record) !== null;
 
 async function* linesOf(
   { source, clock }: ExportOptions,
@@ -106,11 +106,11 @@ async function* linesOf(
 }
 
 /**
- * What an export that was cut has left, put aside as `earlier`: its rows before the last workspace or session in it,
- * where the telling begins again. Null if there is nothing, or if the store has moved on from the state that was read.
+ * Renames the file of an interrupted export to `earlier` and returns its rows before the last workspace or session in it, from
+ * which the export continues. Null if there is none, or if the store has left the state that was read.
  */
 async function partOf(growing: string, earlier: string, name: string, source: DumpSource, secret: string): Promise<Part | null> {
-  // An export that went on with an earlier one and was cut while it still copied leaves both; the earlier one has more.
+  // If an export continued an earlier one and was interrupted while it still copied, both files are left; the earlier one has more rows.
   if (!existsSync(earlier)) {
     if (!existsSync(growing)) return null;
     await rename(growing, earlier);
@@ -134,7 +134,7 @@ async function partOf(growing: string, earlier: string, name: string, source: Du
   return part;
 }
 
-/** The first rows of a file that may have been cut. */
+/** The first rows of a file that may be incomplete. */
 async function* rowsOf(path: string, name: string, count: number): AsyncGenerator<{ row: DumpRow; line: string }> {
   let left = count;
   let isHeader = true;

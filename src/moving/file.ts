@@ -1,4 +1,4 @@
-/** Lines in and out of a file or a pipe, compressed where the file's name ends in `.gz`. Nobody holds more than a few of them. */
+/** Reads and writes lines of a file or a pipe, compressed if the file's name ends in `.gz`. At most a few lines are in memory. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,13 +8,13 @@ import { DumpRefused } from '../store/dump.ts';
 
 const isPacked = (path: string): boolean => path.endsWith('.gz');
 
-/** Bytes handed on at a time. */
+/** How many bytes are passed on at a time. */
 const chunkCharacters = 64 * 1024;
 
-/** Writes all lines. `path` is where they go, and `name`, the name that the file will have, says how; null is stdout. */
+/** Writes all lines. `path`: the file to write; `name`: its later name, which says whether it is compressed; null for stdout. */
 export async function writeLines(lines: AsyncIterable<string>, path: string | null, name: string | null): Promise<void> {
   if (path === null) return pipeline(chunks(lines), process.stdout, { end: false });
-  // What it holds is for its owner alone.
+  // The contents are readable for the file's owner alone.
   const file = createWriteStream(path, { mode: 0o600, flush: true });
   await pipeline(chunks(lines), isPacked(name ?? path) ? createGzip() : new PassThrough(), file);
 }
@@ -31,20 +31,20 @@ async function* chunks(lines: AsyncIterable<string>): AsyncGenerator<string> {
 }
 
 export interface LinesOptions {
-  /** The name that says whether it is compressed; the path by default. */
+  /** The name that says whether the file is compressed; the path by default. */
   readonly name?: string;
-  /** Given the file, to look at how far it was read. */
+  /** Called with the file, so that the caller can see how far it was read. */
   readonly opened?: (file: { readonly bytesRead: number }) => void;
 }
 
-/** The lines of a file, or of stdin for null. The last one counts only if it is ended. */
+/** The lines of a file, or of stdin for null. The last line counts only if it has a line end. */
 export async function* readLines(path: string | null, { name, opened }: LinesOptions = {}): AsyncGenerator<string> {
   const file = path === null ? null : createReadStream(path, { highWaterMark: chunkCharacters });
   if (file !== null) opened?.(file);
   const source: Readable = file ?? process.stdin;
   let text: Readable = source;
   if (isPacked(name ?? path ?? '')) {
-    // A file that was cut gives what can be unpacked of it; that it was cut shows by its closing line.
+    // An incomplete compressed file gives as much as can be unpacked; its missing closing line shows that it is incomplete.
     text = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
     pipeline(source, text as unknown as Writable).catch(() => {});
   }

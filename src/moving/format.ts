@@ -10,23 +10,23 @@ import { DumpRefused } from '../store/dump.ts';
 import type { DumpRow } from '../store/dump.ts';
 import { rowOf, RowProblem } from '../store/dump/text.ts';
 
-/** Raised when rows need to be read differently; a reader of this version reads every format up to it. */
+/** Raised when rows must be read differently; a version reads every format up to its own. */
 export const dumpFormat = 1;
 
 const Header = Type.Object({
   type: Type.Literal('header'),
   format: Type.Integer({ minimum: 1 }),
-  /** The version of parley that wrote it. */
+  /** The version of parley that wrote the file. */
   version: Type.String(),
-  /** The export's own. */
+  /** The export's own id. */
   id: Type.String({ minLength: 1 }),
-  /** The kind of store that it was told by. */
+  /** The kind of the exported store. */
   store: Type.String(),
-  /** Which state of that store this is; null where a state has no name. */
+  /** The state of that store; null if its states have no names. */
   mark: Type.Union([Type.String(), Type.Null()]),
   /** Unix seconds. */
   createdAt: Type.Integer(),
-  /** Tells which `PARLEY_SECRET` the credentials are sealed under. */
+  /** Identifies the `PARLEY_SECRET` that the credentials are sealed under. */
   secret: Type.String(),
 });
 export type Header = Static<typeof Header>;
@@ -38,10 +38,10 @@ const Closing = Type.Object({
 });
 export type Closing = Static<typeof Closing>;
 
-/** How many rows there are of each kind. */
+/** The number of rows of each kind. */
 export type Counts = Readonly<Partial<Record<DumpRow['type'], number>>>;
 
-/** Counts and digest of rows, as they pass. */
+/** Counts rows and computes their digest. */
 export class Tally {
   readonly #hash = createHash('sha256');
   readonly #counts: Partial<Record<DumpRow['type'], number>> = {};
@@ -57,7 +57,7 @@ export class Tally {
     return this.#counts;
   }
 
-  /** Ends the tally. */
+  /** Ends the count. */
   closing(): Closing {
     return { type: 'end', rows: { ...this.#counts }, sha256: this.#hash.digest('hex') };
   }
@@ -71,7 +71,7 @@ export interface NumberedRow {
 let header: Validator | undefined;
 let closing: Validator | undefined;
 
-/** The header, if this version reads what follows; throws `DumpRefused`. */
+/** The header, if this version can read the rows; throws `DumpRefused`. */
 export function headerOf(line: string | undefined): Header {
   if (line === undefined) throw new DumpRefused('The file is empty.');
   header ??= Compile(Header);
@@ -91,7 +91,7 @@ export function refuseForeign({ secret: fingerprint }: Header, secret: string): 
   );
 }
 
-/** The rows that follow the header; ends behind the closing line, and throws `DumpRefused` where the file is not whole. */
+/** The rows after the header; ends after the closing line, and throws `DumpRefused` if the file is incomplete. */
 export async function* rowsIn(lines: AsyncIterator<string>, tally: Tally): AsyncGenerator<NumberedRow> {
   for (let number = 2; ; number++) {
     const { value: line, done } = await lines.next();

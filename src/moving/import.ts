@@ -1,7 +1,7 @@
 /**
- * A file taken in by a store. A file that can be read twice is read through first, so that nothing is written from one
- * that is not whole; from a pipe, rows are taken in as they come and as far as they are sound. The store notes how far it
- * has come: the same file goes on there, and when all is in, changes nothing any more.
+ * Imports a file into a store. A file that can be read twice is checked completely first, so that nothing is written from an
+ * incomplete one; from a pipe, rows are loaded as they come and as far as they are valid. The store records the progress: the same
+ * file continues there, and once it is complete, changes nothing more.
  */
 import { limits } from '../limits.ts';
 import type { DumpProgress, DumpRow, DumpTarget } from '../store/dump.ts';
@@ -9,12 +9,12 @@ import { readLines, type LinesOptions } from './file.ts';
 import { headerOf, refuseForeign, rowsIn, Tally, type Counts, type Header } from './format.ts';
 
 export interface ImportOptions {
-  /** Opened once the file is known to be sound, and then closed. */
+  /** Opened once the file has been checked, and closed at the end. */
   readonly target: DumpTarget;
   readonly secret: string;
-  /** Null is stdin. */
+  /** Null for stdin. */
   readonly from: string | null;
-  /** Told of the rows so far, checked or taken in. */
+  /** Called with the number of rows checked or loaded so far. */
   readonly onRows: (doing: 'checking' | 'importing', rows: number) => void;
   readonly opened?: LinesOptions['opened'];
 }
@@ -22,7 +22,7 @@ export interface ImportOptions {
 export interface Imported {
   readonly rows: number;
   readonly counts: Counts;
-  /** Rows that had been taken in before. */
+  /** Rows that had been loaded before. */
   readonly before: number;
 }
 
@@ -72,7 +72,7 @@ async function taken(target: DumpTarget, { header, rows, tally }: File, onRows: 
   return { rows: tally.rows, counts: tally.counts, before: before.done ? tally.rows : before.rows };
 }
 
-/** Rows gathered into batches of a bounded size, behind those that were taken in before. */
+/** Groups rows into batches of a bounded size, after those that were loaded before. */
 class Taking {
   readonly #target: DumpTarget;
   readonly #before: DumpProgress;

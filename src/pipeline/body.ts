@@ -1,18 +1,20 @@
-/** A request's body: bounded, in time, UTF-8, JSON (contract 2 and 12). */
+/** Reads a request's body: bounded in size and time, UTF-8, JSON (contract 2 and 12). */
+import { MIMEType } from 'node:util';
 import { Failure } from '../errors.ts';
 import type { Exchange } from '../edge.ts';
 import { limits } from '../limits.ts';
-import type { Route } from '../request.ts';
+import { isConsole, type Route } from '../request.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The parsed body; undefined where there is none and the route wants none. */
+/** The parsed body; undefined if the request has none and the route takes none. */
 export async function readBody(exchange: Exchange, route: Route): Promise<unknown> {
   if (route.method === 'GET') return undefined;
   const body = await exchange.body();
   if (body.kind === 'too_large') throw new Failure('body_too_large', { limit: limits.bodyBytesMax });
   if (body.kind !== 'bytes') throw new Failure('body_timeout');
   if (route.body === null && body.bytes.length === 0) return undefined;
+  if (isConsole(route) && !mayBeJson(exchange.headers('content-type'))) throw new Failure('content_type');
   try {
     return JSON.parse(utf8.decode(body.bytes));
   } catch {
@@ -20,7 +22,21 @@ export async function readBody(exchange: Exchange, route: Route): Promise<unknow
   }
 }
 
-/** For a route that wants no body: one that came is an object, whatever is in it (contract 12). */
+/**
+ * Whether the body may be JSON: there is no `content-type`, or it is `application/json` or a type that ends in `+json` (contract
+ * 12). A page of another site can send none of these types without a CORS preflight.
+ */
+function mayBeJson([type, ...more]: readonly string[]): boolean {
+  if (type === undefined) return true;
+  try {
+    const { essence } = new MIMEType(type);
+    return more.length === 0 && (essence === 'application/json' || essence.endsWith('+json'));
+  } catch {
+    return false;
+  }
+}
+
+/** For a route without a body: a body that was sent all the same must be an object, of any content (contract 12). */
 export function checkUnwanted(json: unknown): void {
   if (json !== undefined && (typeof json !== 'object' || json === null || Array.isArray(json))) throw new Failure('not_an_object');
 }

@@ -1,13 +1,16 @@
-/** Heads that an edge does not hand on, because what follows them could be read in two ways, or because they are too large (contract 2 and 12, "Framing"). */
+/**
+ * Request heads that an edge refuses, because two readers could disagree about what follows them, or because they are too large
+ * (contract 2 and 12, "Framing").
+ */
 import type { Answerable, HeadFault } from '../edge.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Services } from '../services.ts';
+import type { Recording } from '../services.ts';
 import { begunCourse, refuse } from './reply.ts';
 
-/** Answers such a request, whatever it asks for, in the one error shape. */
+/** Answers such a request, whatever its target, with the one error shape. */
 export const openRefuser =
-  (services: Services) =>
+  (services: Recording) =>
   (request: Answerable, fault: HeadFault): void =>
     refuse(request, failureOf(fault), begunCourse(services), services);
 

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts';
 import type { RequestHead } from '../edge.ts';
 import { limits } from '../limits.ts';
 
-/** Null without the header. */
+/** The key; null without the header. */
 export function idempotencyKeyOf(head: RequestHead): string | null {
   const values = head.headers('idempotency-key');
   if (values.length === 0) return null;

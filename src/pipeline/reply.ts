@@ -1,36 +1,44 @@
-/** The end of a request's way: its headers, its failure body, its log line, its place in the metrics. */
-import { Failure, failureText, type Refusal } from '../errors.ts';
-import type { Answerable, Exchange, Outlet, ResponseHeaders } from '../edge.ts';
+/** The end of a request's path: its headers, its failure body, its log line and its metrics. */
+import { Failure, failureText, refused, type Refusal } from '../errors.ts';
+import type { Answerable, Exchange, Outlet, RequestHead, ResponseHeaders } from '../edge.ts';
+import { UnreadableSnapshot } from '../host/actor.ts';
+import type { Limiter } from '../metrics.ts';
 import { jsonType, type Caller, type Reply, type Route } from '../request.ts';
-import type { Services } from '../services.ts';
+import type { Recording } from '../services.ts';
 import { StoreUnavailable, type Taken } from '../store.ts';
-import { clientAddress } from './address.ts';
+import { clientAddress } from '../client-address.ts';
 
-/** How a request went so far. */
+/** What is known of a request so far. */
 export interface Course {
   readonly requestId: string;
-  /** Of the monotonic clock, in milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
   route: Route | null;
   caller: Caller | null;
-  /** The budget that the rate headers tell of. */
+  /** The budget that the rate headers describe. */
   rate: { readonly ceiling: number; readonly taken: Taken } | null;
 }
 
-/** A request that has come just now. */
-export const begunCourse = ({ ids, clock }: Services): Course => ({ requestId: ids.make('req'), startedAt: clock.monotonic(), route: null, caller: null, rate: null });
+/** The course of a request that has just arrived. */
+export const begunCourse = ({ ids, clock }: Recording): Course => ({ requestId: ids.make('req'), startedAt: clock.monotonic(), route: null, caller: null, rate: null });
 
+type WholeReply = Exclude<Reply, { stream: unknown }>;
 type TextReply = Extract<Reply, { text: string }>;
 
-/** Turns whatever was thrown into a row of the error table. */
-export const failed = (error: unknown, course: Course, services: Services): TextReply => refusal(failureOf(error), course, services);
+/** Turns an error into a row of the error table. For an address that fails to authenticate too often, the 401 becomes a 429 (contract 4). */
+export function failed(error: unknown, head: RequestHead, course: Course, services: Recording): TextReply {
+  const failure = failureOf(error);
+  const { failedAuthentications, config } = services;
+  if (failure.status !== 401 || failedAuthentications === undefined) return refusal(failure, course, services);
+  const seconds = failedAuthentications.take(clientAddress(head, config.trustedProxies));
+  return seconds === null ? refusal(failure, course, services) : refusal(refused('rate_limited', { seconds }), course, services, 'authentication');
+}
 
-/** The reply that says so. */
-export function refusal(failure: Refusal, course: Course, services: Services): TextReply {
+/** The reply for a failure. `limiter`: what answered 429, for the metrics, if it was none of the key's budgets. */
+export function refusal(failure: Refusal, course: Course, services: Recording, limiter: Limiter = 'turns'): TextReply {
   const { status } = failure.row;
   if (failure.cause !== undefined) services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
-  // Where the key's budgets let the request pass, it was the workspace's slots for turns that did not.
-  if (status === 429) services.metrics.limited.inc(course.rate?.taken.passed === false ? course.rate.taken.budget : 'turns');
+  if (status === 429) services.metrics.limited.inc(course.rate?.taken.passed === false ? course.rate.taken.budget : limiter);
   const headers: Record<string, string> = { 'content-type': jsonType };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (failure.seconds !== undefined) headers['retry-after'] = String(failure.seconds);
@@ -39,34 +47,38 @@ export function refusal(failure: Refusal, course: Course, services: Services): T
 
 function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof StoreUnavailable) return new Failure('service_unavailable', { cause: error });
+  const isPassing = error instanceof StoreUnavailable || (error instanceof UnreadableSnapshot && error.later);
+  if (isPassing) return new Failure('service_unavailable', { cause: error });
   return new Failure('api_error', { cause: error });
 }
 
-/** Answers with the failure what never comes to a handler: a request to become a WebSocket, or a head that is not to run. */
-export function refuse(request: Answerable, error: unknown, course: Course, services: Services): void {
-  const { status, headers, text } = whole(failed(error, course, services), course);
-  request.respond(status, headers, text);
+/** Answers with a failure where no handler runs: for a request to become a WebSocket, or for a head that must not run. */
+export function refuse(request: Answerable, error: unknown, course: Course, services: Recording): void {
+  answerWhole(request, failed(error, request, course, services), course, services);
+}
+
+/** Answers with a reply that is not a stream. */
+export function answerWhole(request: Answerable, reply: WholeReply, course: Course, services: Recording): void {
+  const { status, headers, body } = whole(reply, course);
+  request.respond(status, headers, body);
   record(request, status, course, services);
 }
 
-export function send(exchange: Exchange, reply: Reply, course: Course, services: Services): void {
+export function send(exchange: Exchange, reply: Reply, course: Course, services: Recording): void {
   if ('stream' in reply) return stream(exchange, reply, course, services);
-  const { status, headers, text } = whole(reply, course);
-  exchange.respond(status, headers, text);
-  record(exchange, status, course, services);
+  answerWhole(exchange, reply, course, services);
 }
 
-/** A reply that is not a stream, as it goes out. */
-function whole(reply: Exclude<Reply, { stream: unknown }>, course: Course): { status: number; headers: ResponseHeaders; text: string | undefined } {
+/** A reply that is not a stream, as it is sent. */
+function whole(reply: WholeReply, course: Course): { status: number; headers: ResponseHeaders; body: string | Uint8Array | undefined } {
   const { status } = reply;
-  if ('json' in reply) return { status, headers: headersOf({ 'content-type': jsonType }, reply, course), text: JSON.stringify(reply.json) };
-  return { status, headers: headersOf({}, reply, course), text: 'text' in reply ? reply.text : undefined };
+  if ('json' in reply) return { status, headers: headersOf({ 'content-type': jsonType }, reply, course), body: JSON.stringify(reply.json) };
+  return { status, headers: headersOf({}, reply, course), body: 'text' in reply ? reply.text : 'bytes' in reply ? reply.bytes : undefined };
 }
 
-/** The reply's own headers behind those that are there, then those of every response, and the rate's on every authenticated one (specification 8). */
+/** Adds headers to those present: the reply's own, those of every response, and on every authenticated response the rate's (specification 8). */
 function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate }: Course): ResponseHeaders {
-  // One by one: an object made by spreading others costs more than the rest of a refusal.
+  // Set one by one: an object made by spreading others costs more than the rest of a refusal.
   for (const name in reply.headers) headers[name] = reply.headers[name]!;
   headers['x-request-id'] = requestId;
   if (rate === null) return headers;
@@ -76,8 +88,8 @@ function headersOf(headers: Record<string, string>, reply: Reply, { requestId, r
   return headers;
 }
 
-/** Streams, and records the request when the stream has ended or the client has left. */
-function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, course: Course, services: Services): void {
+/** Sends a stream, and records the request when the stream has ended or the client has left. */
+function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, course: Course, services: Recording): void {
   let recorded = false;
   const done = () => {
     if (recorded) return;
@@ -105,8 +117,8 @@ function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, 
   });
 }
 
-/** One line in the log, and one more in the metrics. */
-export function record(exchange: Answerable, status: number, course: Course, services: Services): void {
+/** Writes the request's log line and counts it in the metrics. */
+export function record(exchange: Answerable, status: number, course: Course, services: Recording): void {
   const { route, caller } = course;
   services.metrics.requests.inc(route?.path ?? 'unknown', status);
   services.log.info({
@@ -115,8 +127,8 @@ export function record(exchange: Answerable, status: number, course: Course, ser
     route: route?.path ?? null,
     status,
     duration_ms: Math.round((services.clock.monotonic() - course.startedAt) * 1000) / 1000,
-    key_id: caller?.kind === 'key' ? caller.keyId : undefined,
-    workspace_id: caller?.kind === 'key' ? caller.workspaceId : undefined,
+    key_id: caller?.kind === 'key' ? caller.party.id : undefined,
+    workspace_id: caller?.kind === 'key' ? caller.party.workspaceId : undefined,
     address: clientAddress(exchange, services.config.trustedProxies),
     gone: exchange.gone || undefined,
   });

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { getAssistant, listAssistants } from '../handlers/assistants.ts';
 import { chat } from '../handlers/chat.ts';
+import { docs } from '../handlers/docs.ts';
 import * as service from '../handlers/service.ts';
 import { createSession, endSession, getSession, listSessions } from '../handlers/sessions.ts';
 import { transcript } from '../handlers/transcript.ts';
@@ -16,7 +17,7 @@ import { api, json, open, text } from './row.ts';
 const events: Success = {
   status: 200,
   description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
-  content: { type: 'text/event-stream', schema: wire.TurnEvents },
+  content: { type: 'text/event-stream', schema: wire.TurnStream },
   headers: ['Cache-Control', 'X-Turn-Id', 'Idempotent-Replayed'],
 };
 
@@ -122,8 +123,13 @@ export const apiRoutes: readonly Route[] = [
   }),
 ];
 
+const document = Type.Object({ openapi: Type.String(), info: Type.Object({ title: Type.String(), version: Type.String() }) });
+export const documentRoute: Route = open('GET', '/openapi.json', service.openapi, { summary: 'This document.', success: json(document, 'The OpenAPI document.', 200, ['ETag', 'Cache-Control']) });
+
+export const docsRoute: Route = open('GET', '/docs', docs, { summary: 'This document as a page.', success: text('text/html', 'The page.', ['ETag', 'Cache-Control']) });
+
+/** The paths for operators of a server. */
 export const serviceRoutes: readonly Route[] = [
-  open('GET', '/openapi.json', service.openapi, { summary: 'This document.', success: json(Type.Object({}), 'The OpenAPI document.') }),
   open('GET', '/healthz', service.healthz, { summary: 'Whether the process lives.', success: json(Type.Object({ status: Type.Literal('ok') }), 'It does.') }),
   open('GET', '/readyz', service.readyz, {
     summary: 'Whether the process takes work.',

@@ -1,7 +1,11 @@
 /** The console's API (contract 9). */
 import * as assistants from '../console/assistants.ts';
+import { testCredential } from '../console/credential-test.ts';
 import * as credentials from '../console/credentials.ts';
+import { csvType, markdownType } from '../console/exports.ts';
 import * as keys from '../console/keys.ts';
+import * as machines from '../console/machines.ts';
+import { rotateKey } from '../console/rotation.ts';
 import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
@@ -9,7 +13,10 @@ import { json, nothingLeft, operator } from './row.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
 const consoleErrors = ['route_not_found'] as const;
+const credentialErrors = ['route_not_found', 'unencrypted_url'] as const;
 const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
+
+const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disables', enable: 'Enables' } as const;
 
 export const consoleRoutes: readonly Route[] = [
   operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
@@ -66,9 +73,9 @@ export const consoleRoutes: readonly Route[] = [
     success: nothingLeft,
     errors: assistantErrors,
   }),
-  ...(['publish', 'unpublish', 'disable', 'enable'] as const).map((verb) =>
+  ...(Object.keys(moves) as (keyof typeof moves)[]).map((verb) =>
     operator('POST', `${inWorkspace}/assistants/{id}/${verb}`, assistants.moveAssistant(verb), {
-      summary: `Moves an assistant: ${verb}.`,
+      summary: `${moves[verb]} an assistant.`,
       success: json(wire.ConsoleAssistantView, 'The assistant.'),
       errors: assistantErrors,
     }),
@@ -101,6 +108,12 @@ export const consoleRoutes: readonly Route[] = [
     success: json(wire.KeyView, 'The key.'),
     errors: consoleErrors,
   }),
+  operator('POST', `${inWorkspace}/keys/{id}/rotate`, rotateKey, {
+    summary: 'Replaces an API key by a new one; this answer alone holds it.',
+    body: wire.RotateKeyBody,
+    success: json(wire.CreatedKeyView, 'The new key.', 201, ['Location', 'Cache-Control']),
+    errors: consoleErrors,
+  }),
   operator('GET', `${inWorkspace}/credentials`, credentials.listCredentials, {
     summary: "Lists providers' credentials without their secrets.",
     query: wire.CredentialsQuery,
@@ -111,17 +124,22 @@ export const consoleRoutes: readonly Route[] = [
     summary: 'Stores a credential, encrypted.',
     body: wire.CreateCredentialBody,
     success: json(wire.CredentialView, 'The credential.', 201),
-    errors: consoleErrors,
+    errors: credentialErrors,
   }),
   operator('PATCH', `${inWorkspace}/credentials/{id}`, credentials.patchCredential, {
     summary: 'Changes a credential.',
     body: wire.PatchCredentialBody,
     success: json(wire.CredentialView, 'The credential.'),
-    errors: consoleErrors,
+    errors: credentialErrors,
   }),
   operator('DELETE', `${inWorkspace}/credentials/{id}`, credentials.deleteCredential, {
     summary: 'Deletes a credential.',
     success: nothingLeft,
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/credentials/{id}/test`, testCredential, {
+    summary: 'Asks the provider whether it takes a credential.',
+    success: json(wire.CredentialTestView, 'What the provider says of it.'),
     errors: consoleErrors,
   }),
   operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
@@ -137,14 +155,24 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/sessions/{id}/transcript`, workspaces.getWorkspaceTranscript, {
     summary: "Lists a session's messages; of long ones fewer at a time than asked for.",
-    query: wire.TranscriptQuery,
-    success: json(wire.MessageList, 'A page of messages.'),
+    query: wire.ConsoleTranscriptQuery,
+    success: { ...json(wire.MessageList, 'A page of messages, or the whole transcript in Markdown.'), exports: [markdownType] },
     errors: ['route_not_found', 'session_not_found'],
   }),
   operator('GET', `${inWorkspace}/usage`, workspaces.getWorkspaceUsage, {
     summary: "A workspace's usage.",
-    query: wire.UsageQuery,
-    success: json(wire.UsageView, 'Usage by bucket and in all.'),
+    query: wire.ConsoleUsageQuery,
+    success: { ...json(wire.UsageView, 'Usage by bucket and in all, or by bucket as CSV.'), exports: [csvType] },
     errors: ['route_not_found', 'assistant_not_found', 'invalid_range'],
+  }),
+  operator('GET', '/console/api/machines', machines.listMachines, {
+    summary: 'Lists the state machines.',
+    query: wire.MachinesQuery,
+    success: json(wire.MachineList, 'A page of machines.'),
+  }),
+  operator('GET', '/console/api/machines/{kind}', machines.getMachine, {
+    summary: 'Fetches the configuration of a state machine.',
+    success: json(wire.MachineConfiguration, 'The configuration.'),
+    errors: consoleErrors,
   }),
 ];

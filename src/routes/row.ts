@@ -1,7 +1,8 @@
-/** How a row of the table of routes is written: once for each kind of caller. */
+/** Writes rows of the table of routes: one function for each kind of caller. */
 import { Type, type Static, type TSchema } from 'typebox';
-import type { ErrorName } from '../errors.ts';
-import type { KeyCaller, NobodyCaller, OperatorCaller, Reply, Request, Route, Success } from '../request.ts';
+import { Failure, type ErrorName } from '../errors.ts';
+import type { Upgrade } from '../edge.ts';
+import type { Caller, KeyCaller, NobodyCaller, OperatorCaller, Reply, Request, Route, Success, TokenCaller } from '../request.ts';
 import type { BudgetName } from '../store.ts';
 import * as wire from '../wire.ts';
 
@@ -15,10 +16,10 @@ interface Options<Q extends TSchema, B extends TSchema> {
   readonly errors?: readonly ErrorName[];
   readonly newWork?: boolean;
   readonly repeatable?: boolean;
-  /** A budget of the endpoint's own, which is held against a call after that of requests. */
+  /** The endpoint's own budget, which a call is charged to after that of requests. */
   readonly budget?: BudgetName;
 }
-type Handler<C extends KeyCaller | OperatorCaller | NobodyCaller, Q extends TSchema, B extends TSchema> = (
+type Handler<C extends Caller, Q extends TSchema, B extends TSchema> = (
   request: Request<C, Static<Q>, Static<B>>,
 ) => Reply | Promise<Reply>;
 
@@ -26,7 +27,7 @@ const nothing = wire.shape(Type.Object({}));
 
 /** A row of the table, for one kind of caller. */
 const rowFor =
-  <C extends KeyCaller | OperatorCaller | NobodyCaller>(caller: C['kind']) =>
+  <C extends Caller>(caller: C['kind']) =>
   <Q extends TSchema = TSchema, B extends TSchema = TSchema>(
     method: Line,
     path: string,
@@ -53,6 +54,23 @@ export const api = rowFor<KeyCaller>('key');
 export const operator = rowFor<OperatorCaller>('operator');
 export const open = rowFor<NobodyCaller>('anyone');
 
+/** A path that becomes a WebSocket; a request that does not ask for an upgrade gets 404. */
+const socketFor =
+  <C extends Caller>(caller: C['kind']) =>
+  <Q extends TSchema = TSchema>(path: string, accept: (request: Request<C, Static<Q>>, upgrade: Upgrade) => void | Promise<void>, options: Omit<Options<Q, TSchema>, 'success'>): Route => ({
+    ...rowFor<Caller>(caller)<Q>('GET', path, plain, { ...options, success: socket, errors: [...(options.errors ?? []), 'route_not_found'] }),
+    open: accept as unknown as NonNullable<Route['open']>,
+  });
+
+const socket: Success = { status: 101, description: 'It is a WebSocket from here on.', content: null };
+
+const plain = (): never => {
+  throw new Failure('route_not_found');
+};
+
+export const operatorSocket = socketFor<OperatorCaller>('operator');
+export const tokenSocket = socketFor<TokenCaller>('token');
+
 /** `POST /sessions/{id}/end` becomes `post_sessions_id_end`. */
 const operationName = (method: string, path: string): string =>
   `${method.toLowerCase()}${path.replace(/[^a-z]+/g, '_')}`.replace(/_$/, '');
@@ -63,5 +81,5 @@ export const json = (schema: TSchema, description: string, status = 200, headers
   content: { type: 'application/json', schema },
   headers,
 });
-export const text = (type: string, description: string): Success => ({ status: 200, description, content: { type, schema: Type.String() } });
+export const text = (type: string, description: string, headers: readonly string[] = []): Success => ({ status: 200, description, content: { type, schema: Type.String() }, headers });
 export const nothingLeft: Success = { status: 204, description: 'It is gone.', content: null };

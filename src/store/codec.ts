@@ -1,27 +1,27 @@
 /**
- * How a row is written: the number of its format, then the record, packed with msgpackr. Fields keep their names, so
- * that a row may have fields that this version does not know, and bytes stay bytes. A row of text that grows is its
- * UTF-8 behind a mark that neither msgpack nor UTF-8 ever begins with.
+ * The format of a row: its format number, then the record, packed with msgpackr. Fields keep their names, so that a row may have
+ * fields that this version does not know, and bytes stay bytes. A row of growing text is its UTF-8 after a mark with which neither
+ * msgpack nor UTF-8 ever begins.
  */
 import { Packr } from 'msgpackr';
 import type { Session } from '../store.ts';
 
-/** Raised when old rows need to be read differently; a reader of this version reads every format up to it. */
+/** Raised when old rows must be read differently; a version reads every format up to its own. */
 export const rowFormat = 1;
 
-// Bytes are copied out: a record must not hang on to the engine's memory.
+// Bytes are copied, so that a record does not keep the engine's memory alive.
 const packr = new Packr({ useRecords: false, copyBuffers: true });
 
-/** Reads objects as maps: as objects, their names are not all read as they were written. */
+/** Reads objects as maps, because as objects some names would not be read as they were written. */
 const named = new Packr({ useRecords: false, copyBuffers: true, mapsAsObjects: false });
 
-/** `odd`: the record has a name that msgpackr would read as another, or take for a method. */
+/** `odd`: the record has a name that msgpackr would read as another name, or take for a method. */
 export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [rowFormat, mapsOf(record), true] : [rowFormat, record]);
 
-/** A field of a record as it lies in the record's row. */
+/** A field of a record as it is stored in the record's row. */
 export const packField = (name: string, value: string): Uint8Array => Buffer.concat([packr.pack(name), packr.pack(value)]);
 
-/** Whether a client has given a session a name that means something to JavaScript. */
+/** Whether a client has given a session a field name that has a meaning in JavaScript. */
 export const isOdd = ({ metadata, visitor }: Session): boolean => oddNames.some((name) => Object.hasOwn(metadata, name) || Object.hasOwn(visitor, name));
 
 const oddNames = ['__proto__', 'toJSON'];
@@ -37,7 +37,7 @@ export function textBegun(text: string): Uint8Array {
 
 export const textMore = (text: string): Uint8Array => Buffer.from(text);
 
-/** The record of a row. Throws if the row was written by a later version in a format that this one cannot know. */
+/** The record of a row. Throws if a later version wrote the row in a format that this version does not know. */
 export function unpackRow<T>(bytes: Uint8Array): T {
   if (bytes[0] === textMark) return Buffer.from(bytes.buffer, bytes.byteOffset + 1, bytes.length - 1).toString() as T;
   const [format, record, odd] = packr.unpack(bytes) as [number, T, true?];

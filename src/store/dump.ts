@@ -1,21 +1,21 @@
 /**
- * What a store holds, as rows in the domain's words: what one store tells, another takes in. The rows of a workspace
- * stand together and in one order, whichever store tells them: the workspace, its assistants, credentials and keys, each
- * session with its messages (a turn behind its own message), what is remembered for retries, and what was used.
+ * A store's contents as rows in the domain's words: what one store exports, another one can load. Every store exports a
+ * workspace's rows together and in one order: the workspace, its assistants, credentials and keys, each session with its messages
+ * (a turn after its own message), the remembered requests, and the usage.
  *
- * A turn in flight is told as one whose owner has died: its message carries the output stored so far, its lease and slot
- * are void, and the first process that serves the other store seals it as partial. What is over by itself stays behind:
- * memories past their time, budgets that are full again, and what a workspace left that is being removed.
+ * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and slot are void,
+ * and the first process that serves the other store seals it as partial. Rows without effect are left out: expired memories,
+ * budgets that are full again, and the rest of a workspace that is being removed.
  */
 import type { Bucket } from '../../machines/budget.ts';
 import type {
-  Assistant, BudgetName, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, Remembered, Session, StopRequest, Turn, UsageCounts, Versioned,
+  Assistant, BudgetName, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
   Workspace,
 } from '../store.ts';
 import { fields } from './usage.ts';
 import type { Grain } from './usage.ts';
 
-/** A step's answer that the step must be able to give again. */
+/** The answer of a step that must be able to return it again. */
 export interface Answered {
   readonly fence: Fence;
   readonly version: number;
@@ -33,7 +33,7 @@ export interface CredentialRow extends Versioned<Credential> {
   readonly type: 'credential';
 }
 
-/** Those of a key's budgets that may not be full yet. */
+/** The key's budgets that may not be full yet. */
 export type Buckets = Readonly<Partial<Record<BudgetName, Bucket>>>;
 
 export interface KeyRow extends Versioned<Key> {
@@ -43,7 +43,7 @@ export interface KeyRow extends Versioned<Key> {
 
 export interface SessionRow extends Versioned<Session> {
   readonly type: 'session';
-  /** The turn last withdrawn, which left no other trace. */
+  /** The turn that was withdrawn last; no other row names it. */
   readonly withdrawn: ({ readonly turnId: string } & Answered) | null;
 }
 
@@ -61,7 +61,7 @@ export interface TurnRow {
   readonly record: Turn;
   readonly begun: Answered;
   readonly finished: Answered | null;
-  /** Of a turn that is not sealed: who ran it, who asked it to stop, and the request that it is remembered by. */
+  /** For a turn that is not sealed: its owner, the request to stop it, and the name of its remembered request. */
   readonly flight: {
     readonly fence: Fence;
     readonly stop: StopRequest | null;
@@ -72,10 +72,10 @@ export interface TurnRow {
 export interface MemoryRow {
   readonly type: 'memory';
   readonly workspaceId: string;
-  readonly record: Remembered;
+  readonly record: IdempotencyRecord;
 }
 
-/** What an assistant used in the second or the hour that begins at `start`, in Unix seconds. */
+/** An assistant's usage in the second or the hour that begins at `start`, in Unix seconds. */
 export interface UsageRow {
   readonly type: 'usage';
   readonly workspaceId: string;
@@ -87,25 +87,25 @@ export interface UsageRow {
 
 export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | MessageRow | TurnRow | MemoryRow | UsageRow;
 
-/** Where telling goes on: at this workspace, or at this session of it. */
+/** Where an export continues: at this workspace, or at this session of it. */
 export interface DumpPlace {
   readonly workspaceId: string;
   readonly sessionId: string | null;
 }
 
-/** A store that is told. */
+/** A store that can be exported. */
 export interface DumpSource {
   /** `memory`, `lmdb`, `redis`. */
   readonly name: string;
   open(): Promise<void>;
   close(): Promise<void>;
-  /** Names the state that is read: while it stands, a telling that was cut may go on. Null where a state has no name. */
+  /** Names the state that is read: while it exists, an interrupted export may continue. Null if the store's states have no names. */
   mark(): string | null;
-  /** All rows, or those from a place on. Memory stays bounded however many there are. */
+  /** All rows, or those from a place on. Memory stays bounded, however many rows there are. */
   rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow>;
 }
 
-/** How far a store has taken in the rows of a file. */
+/** How far a store has loaded the rows of a file. */
 export interface DumpProgress {
   /** The export's id. */
   readonly id: string;
@@ -113,42 +113,42 @@ export interface DumpProgress {
   readonly done: boolean;
 }
 
-/** A store that takes in. Until it is done, no server opens it. */
+/** A store that can be loaded. Until the load is complete, no server opens it. */
 export interface DumpTarget {
   readonly name: string;
   open(): Promise<void>;
   close(): Promise<void>;
-  /** How far this export has been taken in before; rejects with `DumpRefused` if the store holds anything else. */
+  /** How far this export has been loaded before; rejects with `DumpRefused` if the store holds anything else. */
   progress(id: string): Promise<DumpProgress>;
-  /** Takes in rows, and then notes how far this reaches. Every row is set and none is added to: taken in twice, it is there once. */
+  /** Loads rows, and then records how far that reaches. Every row is set and none is added to, so a row that is loaded twice is stored once. */
   load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void>;
 }
 
-/** An export or an import that cannot be, in one sentence that says what to do. */
+/** An export or an import that is impossible, with one sentence that says what to do. */
 export class DumpRefused extends Error {}
 
 export const holdsOtherData = (): DumpRefused =>
   new DumpRefused('The store holds other data. Import into an empty one (a new folder, another database of Redis) before a server first starts on it.');
 
-/** Why a store is not opened. */
+/** Why a store cannot be opened. */
 export const importUnfinished = 'An import into this store was cut. Run parley import again with the same file: it goes on where it was.';
 
-/** What a store has of each of the kinds, in the order of their ids, for `rowsOf` to put together. */
+/** A store's records of each kind, in the order of their ids, from which `rowsOf` makes the rows. */
 export interface Holdings {
   records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncIterable<Versioned<CatalogRecords[K]>>;
   buckets(workspaceId: string, keyId: string): Promise<Buckets>;
-  /** Each session before its messages, and each turn behind its own message. */
+  /** Each session before its messages, and each turn after its own message. */
   sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | MessageRow | TurnRow>;
-  /** In the order of their ends, then of their names. */
-  memories(workspaceId: string): AsyncIterable<Remembered>;
+  /** In the order of their ends, then by name. */
+  memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
   /** By assistant; each hour before its seconds. */
   usage(workspaceId: string): AsyncIterable<UsageRow>;
 }
 
-/** From its deepest debt a bucket is full after so long. */
+/** How long a bucket takes from its deepest debt until it is full, in milliseconds. */
 export const bucketFullMs = 120_000;
 
-/** The rows of all workspaces, in the one order. */
+/** The rows of all workspaces, in the common order. */
 export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace | null): AsyncGenerator<DumpRow> {
   for await (const workspace of holdings.records('workspace', '', from?.workspaceId ?? null)) {
     const { id } = workspace.record;
@@ -177,7 +177,7 @@ const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
     }),
   );
 
-/** What was counted, given in the order in which the stores keep counts. A count that was not kept yet is 0. */
+/** The counts, from a row in the order in which stores keep them. A count that older rows do not have is 0. */
 export function usageRow(workspaceId: string, assistantId: string, grain: Grain, start: number, counted: readonly number[]): UsageRow {
   const counts = Object.fromEntries(fields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
   return { type: 'usage', workspaceId, assistantId, grain, start, counts };

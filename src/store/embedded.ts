@@ -1,6 +1,6 @@
-/** A store within the one process that uses it: the verbs, over an ordered key-value engine. */
+/** A store used by one process: the verbs, over an ordered key-value engine. */
 import type {
-  AppendOutput, Basis, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
+  AppendOutput, Basis, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TakeLimits, TurnPlace,
   UsageQuery, WithdrawTurn,
 } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -10,6 +10,7 @@ import { Budgets } from './embedded/budgets.ts';
 import { EmbeddedCatalog } from './embedded/catalog.ts';
 import { Flights } from './embedded/flights.ts';
 import * as keys from './embedded/keys.ts';
+import { Limits } from './embedded/limits.ts';
 import { Memories } from './embedded/memories.ts';
 import { Notices } from './embedded/notices.ts';
 import { Sessions } from './embedded/sessions.ts';
@@ -31,6 +32,7 @@ export class EmbeddedStore implements Store {
   readonly #transcript: Transcript;
   readonly #memories: Memories;
   readonly #budgets: Budgets;
+  readonly #limits: Limits;
   readonly #usage: UsageBook;
   readonly #sweep: Sweep;
   readonly #notices = new Notices();
@@ -45,10 +47,11 @@ export class EmbeddedStore implements Store {
     this.#turns = new Turns(this.#ledger, this.#flights, this.#memories, this.#usage, this.#notices);
     this.#transcript = new Transcript(this.#ledger);
     this.#budgets = new Budgets(this.#ledger);
+    this.#limits = new Limits(this.#ledger);
     this.#sweep = new Sweep(this.#ledger);
     this.catalog = new EmbeddedCatalog(this.#ledger, this.#notices, (workspaceId, keyId) => {
       this.#budgets.forget(workspaceId, keyId);
-      if (keyId === null) this.#flights.forget(workspaceId);
+      return keyId === null ? this.#flights.forget(workspaceId) : [];
     });
   }
 
@@ -69,7 +72,7 @@ export class EmbeddedStore implements Store {
     return this.#ledger.close();
   }
 
-  /** Writes, because a store that can only be read cannot do its work; and looks at what will only be written later. */
+  /** Writes a row, because a store that can only be read cannot do its work; and checks rows that are to be written later. */
   async ping(): Promise<void> {
     await this.#ledger.step((draft) => draft.put('ping', null));
     await this.#ledger.sound();
@@ -82,6 +85,9 @@ export class EmbeddedStore implements Store {
   session(workspaceId: string, sessionId: string) {
     return this.#sessions.read(workspaceId, sessionId);
   }
+
+  /** Does nothing: an embedded store never reads what is not acknowledged yet. */
+  async confirm(_workspaceId: string): Promise<void> {}
 
   sessions(workspaceId: string, filter: SessionFilter, page: PageRequest) {
     return this.#sessions.list(workspaceId, filter, page);
@@ -115,7 +121,11 @@ export class EmbeddedStore implements Store {
     return this.#turns.withdraw(step);
   }
 
-  seizeTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number) {
+  claimTurn(place: TurnPlace) {
+    return this.#turns.claim(place);
+  }
+
+  takeOverTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number) {
     return this.#turns.seize(place, owner, leaseUntilMs, nowMs);
   }
 
@@ -155,6 +165,10 @@ export class EmbeddedStore implements Store {
 
   takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number) {
     return this.#budgets.take(workspaceId, keyId, budgets, nowMs);
+  }
+
+  takeLimits(step: TakeLimits) {
+    return this.#limits.take(step);
   }
 
   usage(workspaceId: string, query: UsageQuery) {

@@ -1,6 +1,6 @@
-/** An ordered key-value engine: all that an embedded store needs of what lies beneath it. */
+/** An ordered key-value engine: the interface beneath an embedded store. */
 
-/** Bytes that go behind those that a row has, or begin it. */
+/** Bytes to append to a row, or to begin it with. */
 export class Appended {
   readonly pieces: Uint8Array[];
 
@@ -9,40 +9,40 @@ export class Appended {
   }
 }
 
-/** What becomes of a row: these are its bytes, these go behind those that it has, or it is removed. */
+/** The change of a row: its new bytes, bytes to append, or null to remove it. */
 export type Change = Uint8Array | Appended | null;
 export type Write = readonly [key: string, change: Change];
 export type Row = readonly [key: string, value: Uint8Array];
 
 /**
- * Keys are ASCII and ordered by their bytes. Reads are synchronous and see what is committed. A range is consumed
- * within the turn of the event loop that asked for it, and before the next write is handed over.
+ * Keys are ASCII and ordered by their bytes. Reads are synchronous and see what is committed. A range must be consumed within the
+ * turn of the event loop that requested it, and before the next write begins.
  */
 export interface Engine {
   /** `memory` or `lmdb`. */
   readonly name: string;
-  /** Rejects with one clear sentence if it cannot be. */
+  /** Rejects with one clear sentence if the engine cannot be opened. */
   open(): Promise<void>;
   close(): Promise<void>;
   get(key: string): Uint8Array | undefined;
   /** Rows from `from` (inclusive) to `to` (exclusive), the greatest key first if `reverse`. */
   range(from: string, to: string, reverse: boolean): Iterable<Row>;
-  /** All of the rows or none; resolves when they are committed. Called again only once the call before has settled. */
+  /** Writes all of the rows or none; resolves when they are committed. Called again only once the earlier call has settled. */
   write(rows: Iterable<Write>): Promise<void>;
-  /** Lets whatever else is ready go first: other work during a long scan, other decisions before a batch leaves. */
+  /** Lets other ready work run first: other requests during a long scan, other decisions before a batch is written. */
   pause(): Promise<void>;
-  /** Of an engine that takes more than it has kept for good: rejects where it will refuse before long; resolves once that is mended. */
+  /** For an engine that accepts more than it has written for good: rejects if it will soon refuse writes; resolves once that is over. */
   sound?(): Promise<void>;
 }
 
-/** One change after another, as one; `before` is what came earlier, undefined where nothing did. */
+/** Merges two changes of a row into one; `before` is undefined if there is no earlier change. */
 export function followed(before: Change | undefined, change: Change): Change {
   if (!(change instanceof Appended) || before === undefined) return change;
   if (before instanceof Appended) return new Appended([...before.pieces, ...change.pieces]);
   return joined(before === null ? change.pieces : [before, ...change.pieces]);
 }
 
-/** The bytes of a row after a change; null where it is gone. */
+/** The bytes of a row after a change; null if it is removed. */
 export function changed(before: Uint8Array | null | undefined, change: Change): Uint8Array | null {
   if (!(change instanceof Appended)) return change;
   return joined(before === null || before === undefined ? change.pieces : [before, ...change.pieces]);

@@ -1,10 +1,10 @@
 /**
- * A journal before a database. A batch is one record at the end of a file and counts from then on; the database gets
- * the rows later, thousands at a time, and then only what is left of them: most rows of a turn were replaced or removed
- * by then. What waits is held in memory, over what the database has. After a crash the files are read again.
+ * A journal before a database. A batch is one record at the end of a file, and counts as committed from then on. The database gets
+ * the rows later, thousands at a time, and only their last state: most rows of a turn are replaced or removed by then. Rows that
+ * the database does not have yet are held in memory over those that it has. After a crash the files are read again.
  *
- * Records are numbered without a gap, across files, and the database knows the number up to which it has everything. So
- * a loss of power costs the newest records and never one in the middle: reading stops at the first that is missing.
+ * Records are numbered without a gap, across files, and the database stores the number up to which it has every record. So a loss
+ * of power costs the newest records and never one in the middle: reading stops at the first missing record.
  */
 import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
@@ -16,27 +16,27 @@ import { filesIn, nameEntry, nameKey, nextKey, pathOf, replay, standingOf } from
 import { readSegment, Segment, type Entry } from './journal/segment.ts';
 import { Waiting } from './journal/waiting.ts';
 
-/** The database beneath: when `flushed` resolves, all that it has taken is on the disk. */
+/** The database beneath: once `flushed` resolves, all its writes are on the disk. */
 export interface Base extends Engine {
   flushed(): Promise<void>;
 }
 
-/** How often it could be asked between two attempts to have a database that failed take its rows. */
+/** After a failure of the database, one in so many chances to write to it is used. */
 const retryEvery = 64;
-/** How many times the bounds may wait while the database takes the ones before, and while it takes nothing. */
+/** How many times the bounds may wait in the journal while the database is busy with earlier rows, and while it fails. */
 const behindMax = 2;
 const backlogMax = 8;
 
 export interface JournalOptions {
-  /** A batch counts once it is on the disk. */
+  /** A batch counts as committed only once it is on the disk. */
   readonly flushes: boolean;
-  /** Makes the name that the database and its files are given, so that files of another are refused; without it they bear the one there is. */
+  /** Makes a name for the database and its files, so that another database's files are refused; without it a name that exists is kept. */
   readonly newName?: () => string;
-  /** When the database gets what waits, and in transactions of how many rows. */
+  /** How many rows and bytes may wait before the database gets them, and how many rows a transaction has. */
   readonly bounds?: Readonly<Record<'journalRowsMax' | 'journalBytesMax' | 'journalChunkRows', number>>;
 }
 
-/** Rows put aside with the files that they are in, and the number of the first record after them. */
+/** Rows that are set aside for the database, the files that they are in, and the number of the first record after them. */
 interface Sealed {
   readonly rows: Waiting;
   readonly files: readonly string[];
@@ -51,20 +51,20 @@ export class JournaledEngine implements Engine {
   readonly #newName: (() => string) | undefined;
   readonly #bounds: NonNullable<JournalOptions['bounds']>;
   #segment: Segment | null = null;
-  /** Of an earlier process' files those that hold more than could be read. */
+  /** Files of an earlier process that could not be read to their ends. */
   #broken = new Set<string>();
-  /** The files before it, by path, whose rows wait. */
+  /** The earlier files, by path, whose rows still wait. */
   #files: string[] = [];
   #waiting = new Waiting();
-  /** What the database is taking now. */
+  /** The rows that the database is writing now. */
   #sealed: Sealed | null = null;
   /** The number of the next record. */
   #next = 0;
   #name: string | null = null;
   #taking: Promise<boolean> | null = null;
-  /** The last flush of a record, whose rows wait once it is over. */
+  /** The last flush of a record; the record's rows wait for the database once it is over. */
   #flushing: Promise<void> | null = null;
-  /** Whether the database failed when it was asked last, and how often since it could have been asked again. */
+  /** Whether the database's last write failed, and how many chances to write there were since. */
   #failed = false;
   #asksSinceFailure = 0;
 
@@ -81,7 +81,7 @@ export class JournaledEngine implements Engine {
     await this.#base.open();
     try {
       this.#readLeft();
-      // Has the database take what an earlier process left.
+      // Writes what an earlier process left to the database.
       if (this.#files.length > 0) await this.#take();
       if (this.#name === null && this.#newName !== undefined) await this.#christen(this.#newName());
       this.#begin();
@@ -91,7 +91,7 @@ export class JournaledEngine implements Engine {
     }
   }
 
-  /** What the database does not take stays in the files, for the next to open it. */
+  /** Rows that the database does not accept stay in the files, for the next process that opens it. */
   async close(): Promise<void> {
     await this.#taking;
     while ((this.#sealed !== null || this.#waiting.size > 0) && (await this.#relieve()));
@@ -130,17 +130,17 @@ export class JournaledEngine implements Engine {
     return this.#base.pause();
   }
 
-  /** Asks a database that failed again, whether anything is written or not: else nobody would learn that it is well. */
+  /** Tries a failed database again even if nothing is written: otherwise its recovery would stay unnoticed. */
   async sound(): Promise<void> {
     if (!this.#failed) return;
-    // A record that is being flushed is in its file and not yet among the rows that wait: that file would go without them.
+    // The rows of a record that is being flushed do not wait yet: without this, its file would be removed without them.
     let flushing: Promise<void> | null;
     do {
       flushing = this.#flushing;
       try {
         await flushing;
       } catch {
-        // For its writer to tell.
+        // The record's writer reports this error.
       }
     } while (flushing !== this.#flushing);
     if (this.#failed && !(await (this.#taking ?? this.#relieve()))) throw refuses();
@@ -160,7 +160,7 @@ export class JournaledEngine implements Engine {
     return this.#waiting.size >= times * journalRowsMax || (this.#segment?.bytes ?? 0) >= times * journalBytesMax;
   }
 
-  /** Holds the writer up while the database is behind; throws once too much waits for one that takes nothing. */
+  /** Makes the writer wait while the database is behind; throws once too much waits for a database that fails. */
   async #roomMade(): Promise<void> {
     if (this.#taking !== null && this.#full(behindMax)) await this.#taking;
     while (this.#full(backlogMax)) {
@@ -169,12 +169,12 @@ export class JournaledEngine implements Engine {
     }
   }
 
-  /** Whether to ask the database now: after a failure only now and then, because each time costs it all of the rows. */
+  /** Whether to try the database now: after a failure only seldom, because each attempt writes all of the rows. */
   #asks(): boolean {
     return !this.#failed || this.#asksSinceFailure++ % retryEvery === 0;
   }
 
-  /** Has the database take what is sealed, or else what waits: whether it did. */
+  /** Writes the rows set aside, or else all waiting rows, to the database; resolves with whether that succeeded. */
   #relieve(): Promise<boolean> {
     this.#taking = this.#take().then(
       () => {
@@ -193,7 +193,7 @@ export class JournaledEngine implements Engine {
   async #take(): Promise<void> {
     this.#sealed ??= this.#seal();
     const { rows, files, next } = this.#sealed;
-    // The database's own writing may reach the disk before the files do, and half of what they explain would then be all there is.
+    // The database's own writes may reach the disk before the files do; after a loss of power half of a batch would then be stored without the record.
     if (!this.#flushes) await this.#flushFiles(files);
     for (const chunk of rows.chunks(this.#bounds.journalChunkRows)) await this.#base.write(chunk);
     await this.#base.write([[nextKey, Buffer.from(String(next))]]);
@@ -202,18 +202,18 @@ export class JournaledEngine implements Engine {
     for (const file of files) await this.#discard(file);
   }
 
-  /** What could not be read to its end is kept aside: it may be all that there is of something. */
+  /** Keeps a file that could not be read to its end under another name: it may be the only copy of something. */
   #discard(file: string): Promise<void> {
     return this.#broken.delete(file) ? rename(file, join(this.#folder, `rejected-${basename(file)}`)) : rm(file, { force: true });
   }
 
-  /** Beside the event loop, since a disk takes its time. */
+  /** Asynchronous, because a disk is slow. */
   async #flushFiles(files: readonly string[]): Promise<void> {
     for (const path of files) await opened(path, 'r+', (file) => file.datasync());
     await opened(this.#folder, 'r', (folder) => folder.sync());
   }
 
-  /** Puts what waits aside; what comes from now on goes to another file. */
+  /** Sets aside the rows that wait; later records go to another file. */
   #seal(): Sealed {
     if (this.#segment !== null) this.#begin();
     const rows = this.#waiting;
@@ -223,7 +223,7 @@ export class JournaledEngine implements Engine {
 
   #begin(): void {
     const before = this.#segment;
-    // A file that never took a record has the name of the one to come.
+    // A file without a record has the same name as the file to be created.
     if (before !== null && before.first === this.#next) {
       before.close();
       this.#segment = null;
@@ -244,7 +244,7 @@ export class JournaledEngine implements Engine {
     this.#segment = segment;
   }
 
-  /** A file must be found after a loss of power, not only what is in it. */
+  /** Flushes the folder's entry as well: after a loss of power a file must be found, not only its contents. */
   #flushFolder(): void {
     const folder = openSync(this.#folder, 'r');
     try {
@@ -254,14 +254,14 @@ export class JournaledEngine implements Engine {
     }
   }
 
-  /** The database has its name on the disk before any file bears it: none can be found beside a database that does not know it. */
+  /** The database's name is on the disk before any file has it: so no file can exist beside a database that does not know the name. */
   async #christen(name: string): Promise<void> {
     await this.#base.write([[nameKey, Buffer.from(name)]]);
     await this.#base.flushed();
     this.#name = name;
   }
 
-  /** The rows that an earlier process left in its files wait. */
+  /** Reads the rows that an earlier process left in its files; they wait for the database. */
   #readLeft(): void {
     const standing = standingOf((key) => this.#base.get(key));
     this.#name = standing.name;

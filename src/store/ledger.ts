@@ -1,7 +1,7 @@
 /**
- * Decisions over an engine. A decision is made synchronously against the newest state: what is committed, and over it
- * what earlier decisions wrote and is still on its way. All that is decided in one turn of the event loop, and all
- * that is decided while a batch commits, goes to the engine as one batch; a decision is answered once it is committed.
+ * Decisions over an engine. A decision is made synchronously against the newest state: what is committed, and over it what earlier
+ * decisions wrote and is not committed yet. All decisions of one turn of the event loop, and all that are made while a batch
+ * commits, go to the engine as one batch. A decision is answered once it is committed.
  */
 import { limits } from '../limits.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -9,24 +9,24 @@ import { packRow, textBegun, textMore, unpackRow } from './codec.ts';
 import { Appended, changed, followed, type Change, type Engine, type Row, type Write } from './engine.ts';
 import { LateSortedMap, overlaid } from './sorted.ts';
 
-/** What a decision writes. It is applied whole when the decision is made, and not at all if the decision throws. */
+/** The writes of a decision. They are applied all together when the decision is made, or not at all if it throws. */
 export class Draft {
   readonly rows: Write[] = [];
-  /** Of the rows put those whose records the ledger keeps. */
+  /** The rows among them whose records the ledger keeps in memory. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
 
   put(key: string, record: unknown): void {
     this.rows.push([key, packRow(record)]);
   }
 
-  /** As `put`, of a row that later decisions are about: the ledger keeps the record too, unless it is long, so that they need not unpack it. */
+  /** As `put`, for a row that later decisions read: the ledger keeps the record in memory too, unless it is long, so that they need not unpack it. */
   keep(key: string, record: unknown, odd = false): void {
     const row = packRow(record, odd);
     this.rows.push([key, row]);
     if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
   }
 
-  /** Begins a row of text, which `append` makes longer. */
+  /** Begins a row of text, to which `append` adds. */
   begin(key: string, text: string): void {
     this.rows.push([key, textBegun(text)]);
   }
@@ -51,7 +51,7 @@ class Batch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // A batch of write-behind rows alone has nobody who waits for it.
+    // A batch that has only write-behind rows has no caller that handles its rejection.
     this.done.catch(() => {});
   }
 }
@@ -61,7 +61,7 @@ export class Ledger {
   #collecting: Batch | null = null;
   #inFlight: Batch | null = null;
   #open = false;
-  /** The newest state of rows that were written with `keep`, the one written longest ago first. */
+  /** The newest state of rows written with `keep`, least recently written first. */
   readonly #kept = new Map<string, unknown>();
   readonly #late: ((draft: Draft) => void)[] = [];
   readonly #dropped: (() => void)[] = [];
@@ -76,7 +76,7 @@ export class Ledger {
     this.#open = true;
   }
 
-  /** Takes no further decision, commits what was decided and closes the engine. */
+  /** Accepts no further decision, commits those made and closes the engine. */
   async close(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
@@ -131,7 +131,7 @@ export class Ledger {
     return rows;
   }
 
-  /** The committed state of a row, for readers: nobody may see what could still fail. */
+  /** The committed state of a row, for readers: they must not see a write that can still fail. */
   committed<T>(key: string): T | undefined {
     this.#usable();
     const kept = this.#kept.get(key);
@@ -149,7 +149,7 @@ export class Ledger {
     return this.#engine.pause();
   }
 
-  /** Rejects where decisions will fail before long (see `Engine`). */
+  /** Rejects if decisions will soon fail (see `Engine`). */
   async sound(): Promise<void> {
     try {
       await this.#engine.sound?.();
@@ -158,17 +158,17 @@ export class Ledger {
     }
   }
 
-  /** Calls back just before each batch leaves, for rows that nobody waits for. */
+  /** Calls back just before each batch is written, to add rows that no caller waits for. */
   beforeFlush(write: (draft: Draft) => void): void {
     this.#late.push(write);
   }
 
-  /** Has the rows that nobody waits for leave now, even if no decision writes anything. */
+  /** Has rows that no caller waits for written now, even if there is no decision. */
   wake(): void {
     if (this.#open) this.#batch();
   }
 
-  /** Calls back before the first decision after a failed batch, when the newest state is the committed one again. */
+  /** Calls back before the first decision after a failed batch; the newest state is then the committed one again. */
   onDropped(reload: () => void): void {
     this.#dropped.push(reload);
   }
@@ -202,7 +202,7 @@ export class Ledger {
   #batch(): Batch {
     if (this.#collecting === null) {
       this.#collecting = new Batch();
-      // To the event loop each request and each answer of a provider is a tick of its own, and a batch costs more than a decision.
+      // A pause gathers decisions: for the event loop each request and each answer of a provider is a tick of its own, and a batch costs more than a decision.
       if (this.#inFlight === null) void this.#engine.pause().then(() => this.#flush());
     }
     return this.#collecting;
@@ -227,7 +227,7 @@ export class Ledger {
     );
   }
 
-  /** What was decided meanwhile was decided on top of rows that never came to be, so it falls with them. */
+  /** Decisions made meanwhile were based on rows that were never committed, so they fail too. */
   #drop(batch: Batch, cause: unknown): void {
     const error = new StoreUnavailable('The store could not be written.', { cause });
     const onTop = this.#collecting;
@@ -248,7 +248,7 @@ export class Ledger {
     if (this.#kept.size > limits.recordsKeptMax) this.#makeRoom();
   }
 
-  /** For many at a time: a map finds its first entry behind all that were deleted before it. */
+  /** Evicts many entries at a time: to find its first entry a map skips all that were deleted before it. */
   #makeRoom(): void {
     for (const key of this.#kept.keys()) {
       if (this.#kept.size <= limits.recordsKeptMax * limits.cacheShareKept) break;
@@ -256,7 +256,7 @@ export class Ledger {
     }
   }
 
-  /** Reloading reads the engine, which may be what failed: until it succeeds no decision is made. */
+  /** Reloading reads the engine, and the engine may be what failed: until it succeeds no decision is made. */
   #reload(): void {
     if (!this.#mustReload) return;
     for (const reload of this.#dropped) reload();

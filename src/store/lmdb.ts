@@ -1,12 +1,12 @@
 /**
- * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one
- * process at a time. The owner stands in a row that is compared and set in one LMDB write transaction (LMDB's own lock,
- * which the system frees when its holder dies, keeps two openers apart), and it counts for as long as the process it
- * names is alive: see `lmdb/owner.ts`.
+ * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one process at
+ * a time. A row names the owner; it is compared and set in one LMDB write transaction (LMDB's own lock keeps two openers apart,
+ * and the system frees it when its holder dies). The row counts for as long as the process that it names is alive: see
+ * `lmdb/owner.ts`.
  *
- * A step that resolved survives the death of the process. With `flushed` it survives the loss of power as well, at the
- * price of a wait for the disk; with `committed` the system writes to the disk in its own time, in order, so that a
- * loss of power costs the newest steps and never mixes old with new.
+ * A step that resolved survives the death of the process. With `flushed` it also survives a loss of power, at the price of a wait
+ * for the disk. With `committed` the system writes to the disk in its own time, in order, so that a loss of power costs the newest
+ * steps and never mixes old with new.
  */
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
@@ -22,9 +22,9 @@ import type { Owner } from './lmdb/owner.ts';
 import { rowsOf } from './lmdb/rows.ts';
 
 export interface LmdbOptions {
-  /** When a step counts as done: committed to the system, or on the disk. */
+  /** When a step counts as done: once it is committed to the system, or once it is on the disk. */
   readonly durability?: 'committed' | 'flushed';
-  /** Names the store, so that a journal of another is refused. */
+  /** Names the store, so that another store's journal is refused. */
   readonly ids?: Ids;
 }
 
@@ -45,8 +45,8 @@ export class LmdbEngine implements Base {
         path: this.#folder,
         noSubdir: false,
         encoding: 'binary',
-        // Batches are ours. Without this lmdb would wait for the event loop's next turn, and leave a promise of its own
-        // rejected with nobody to hear it when a commit fails.
+        // We make the batches. Without this option lmdb would wait for the event loop's next turn, and a failed commit would reject
+        // a promise of its own that has no handler.
         eventTurnBatching: false,
         overlappingSync: true,
       });
@@ -69,7 +69,7 @@ export class LmdbEngine implements Base {
     try {
       database.transactionSync(() => database.removeSync(ownerKey));
     } catch {
-      // On a full disk the row stays, and stops counting with the end of this process.
+      // On a full disk the row stays; it becomes void when this process ends.
     }
     await database.close();
   }
@@ -91,12 +91,12 @@ export class LmdbEngine implements Base {
         inner.add(value === null ? database.remove(key) : database.put(key, value as Buffer));
       }
     });
-    // The batch tells how it went; the promises of its rows would only tell it again.
+    // The batch reports the result; the promises of its rows would only repeat it.
     for (const promise of inner) promise.then(undefined, () => {});
     try {
       await done;
     } catch (error) {
-      // lmdb rejects with a promise of the cause; unheard, it would end the process.
+      // lmdb rejects with a promise of the cause; without a handler, that promise would end the process.
       throw await reasonOf(error as { commitError?: Promise<unknown> });
     }
   }
@@ -115,7 +115,7 @@ export class LmdbEngine implements Base {
   }
 }
 
-/** Makes this process the owner: null, or the living owner who stays it. */
+/** Makes this process the owner; returns null, or the living process that owns the store. */
 function claim(database: RootDatabase<Buffer, string>): Owner | null {
   return database.transactionSync(() => {
     const holder = livingOwner(database.get(ownerKey));

@@ -1,10 +1,10 @@
-/** The store of tests and of the simulation: it lasts as long as the process. */
+/** The store for tests and the simulation: it lasts as long as the process. */
 import type { Store } from '../store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { changed, type Engine, type Row, type Write } from './engine.ts';
 import { SortedMap } from './sorted.ts';
 
-/** Rows in memory. They outlive `close`, so that one engine can be opened again as a later process would. */
+/** Rows in memory. They outlive `close`, so that one engine can be opened again as a later process would open it. */
 export class MemoryEngine implements Engine {
   readonly name = 'memory';
   readonly #rows = new SortedMap<Uint8Array>();
@@ -29,7 +29,7 @@ export class MemoryEngine implements Engine {
     }
   }
 
-  /** Only other promises go first: whoever simulates wants every order of events to follow from the seed. */
+  /** Lets only other promises go first: a simulation needs every order of events to follow from its seed. */
   async pause(): Promise<void> {}
 }
 

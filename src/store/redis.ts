@@ -1,16 +1,19 @@
-/** The store of many processes: every verb is one script on the shard of its workspace, and Redis alone tells the time. */
+/** The store for many processes: every verb is one script on the shard of its workspace, and Redis's clock is the only one. */
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type {
-  AppendOutput, Basis, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TurnPlace,
+  AppendOutput, Basis, BeginTurn, BudgetName, CreateSession, Fence, FinishTurn, Notice, PageRequest, Session, SessionFilter, StopRequest, Store, TakeLimits, TurnPlace,
   UsageQuery, WithdrawTurn,
 } from '../store.ts';
+import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
 import { refuseUnfinished } from './redis/importing.ts';
 import { Roots } from './redis/keys.ts';
+import { RedisLimits } from './redis/limits.ts';
 import { Link } from './redis/link.ts';
+import type { Durability } from './redis/link.ts';
 import { RedisNotices } from './redis/notices.ts';
 import { RedisOrphans } from './redis/orphans.ts';
 import { Registry } from './redis/registry.ts';
@@ -18,6 +21,7 @@ import { loadScripts } from './redis/scripts.ts';
 import type { Scripts } from './redis/scripts.ts';
 import { RedisSessions } from './redis/sessions.ts';
 import { RedisSweep } from './redis/sweep.ts';
+import { RedisTime } from './redis/time.ts';
 import { RedisTranscript } from './redis/transcript.ts';
 import { RedisTurns } from './redis/turns.ts';
 import { RedisUsage } from './redis/usage.ts';
@@ -26,13 +30,15 @@ import { refuseVolatile } from './redis/volatile.ts';
 export interface RedisOptions {
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Stands before every key; no brace. `parley:` by default. */
+  /** Is set to Redis's time. */
+  readonly time?: StoreClock;
+  /** The prefix of every key; without a brace. `parley:` by default. */
   readonly prefix?: string;
-  /** Opens even a Redis that writes no append-only file and so loses what it acknowledged when it dies. */
+  /** Opens also a Redis without an append-only file, which loses acknowledged writes when it dies. */
   readonly allowVolatile?: boolean;
-  /** `replicated`: a session's creation and a turn's begin and end are acknowledged once a replica has them. */
-  readonly durability?: 'local' | 'replicated';
-  /** The steps, where they are not to be the usual ones. */
+  /** `committed` by default. */
+  readonly durability?: Durability;
+  /** The steps to use in place of the usual ones. */
   readonly scripts?: Scripts;
 }
 
@@ -48,13 +54,14 @@ export class RedisStore implements Store {
   readonly #turns: RedisTurns;
   readonly #transcript: RedisTranscript;
   readonly #budgets: RedisBudgets;
+  readonly #limits: RedisLimits;
   readonly #usage: RedisUsage;
   readonly #sweep: RedisSweep;
   readonly #notices: RedisNotices;
+  readonly #time: RedisTime | null;
 
-  constructor(url: string, { clock, ids, prefix, allowVolatile = false, durability = 'local', scripts = loadScripts() }: RedisOptions) {
-    const link = new Link(url, clock, scripts);
-    const durable = durability === 'replicated' ? link.runReplicated.bind(link) : link.run.bind(link);
+  constructor(url: string, { clock, ids, time, prefix, allowVolatile = false, durability, scripts = loadScripts() }: RedisOptions) {
+    const link = new Link(url, clock, scripts, durability);
     const roots = new Roots(prefix);
     const registry = new Registry(link, roots, clock, 'active');
     const turning = new Registry(link, roots, clock, 'turning');
@@ -62,23 +69,26 @@ export class RedisStore implements Store {
     this.#roots = roots;
     this.#allowVolatile = allowVolatile;
     this.catalog = new RedisCatalog(link, roots, ids);
-    this.#sessions = new RedisSessions(link, durable, roots, registry, ids);
+    this.#sessions = new RedisSessions(link, roots, registry, ids);
     this.#orphans = new RedisOrphans(link, roots, clock, turning);
-    this.#turns = new RedisTurns(link, durable, roots, [registry, turning], this.#orphans, clock);
+    this.#turns = new RedisTurns(link, roots, [registry, turning], this.#orphans, clock);
     this.#transcript = new RedisTranscript(link, roots);
     this.#budgets = new RedisBudgets(link, roots, clock, ids);
+    this.#limits = new RedisLimits(link, roots, ids);
     this.#usage = new RedisUsage(link, roots);
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, this.#orphans);
+    this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);
   }
 
-  /** Other processes may be in the midst of anything: leases run out by themselves, and nothing is made void here. */
+  /** Makes no lease void: other processes may be in the middle of a turn, and leases run out by themselves. */
   async open(_nowMs: number): Promise<void> {
     try {
       await this.#link.open();
       if (!this.#allowVolatile) await refuseVolatile(this.#link, this.#roots);
       await refuseUnfinished(this.#link, this.#roots);
       await this.ping();
+      await this.#time?.open();
     } catch (error) {
       await this.#link.close();
       throw error;
@@ -86,6 +96,7 @@ export class RedisStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#time?.close();
     await this.#budgets.flush();
     await this.#link.close();
   }
@@ -101,6 +112,10 @@ export class RedisStore implements Store {
 
   session(workspaceId: string, sessionId: string) {
     return this.#sessions.read(workspaceId, sessionId);
+  }
+
+  confirm(workspaceId: string) {
+    return this.#link.confirmDurable(this.#roots.workspace(workspaceId));
   }
 
   sessions(workspaceId: string, filter: SessionFilter, page: PageRequest) {
@@ -135,7 +150,11 @@ export class RedisStore implements Store {
     return this.#turns.withdraw(step);
   }
 
-  seizeTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number) {
+  claimTurn(place: TurnPlace) {
+    return this.#turns.claim(place);
+  }
+
+  takeOverTurn(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number) {
     return this.#turns.seize(place, owner, leaseUntilMs, nowMs);
   }
 
@@ -173,6 +192,10 @@ export class RedisStore implements Store {
 
   takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], _nowMs: number) {
     return this.#budgets.take(workspaceId, keyId, budgets);
+  }
+
+  takeLimits(step: TakeLimits) {
+    return this.#limits.take(step);
   }
 
   usage(workspaceId: string, query: UsageQuery) {

@@ -79,7 +79,7 @@ export class SortedMap<V> {
     return this.range('', '\uffff');
   }
 
-  /** The last piece that begins at or before the key, or the first. */
+  /** The last piece that begins at or before the key; otherwise the first piece. */
   #pieceOf(key: string): number {
     let low = 0;
     let high = this.#pieces.length;
@@ -92,21 +92,21 @@ export class SortedMap<V> {
   }
 
   #split(index: number, piece: Piece<V>): void {
-    // Keys mostly come in ascending order: a piece that filled up at its end keeps almost all of its entries.
+    // Keys mostly come in ascending order: when a piece is split that filled up at its end, it keeps almost all of its entries.
     const at = index === this.#pieces.length - 1 ? piece.keys.length - 1 : piece.keys.length >>> 1;
     this.#pieces.splice(index + 1, 0, { keys: piece.keys.splice(at), values: piece.values.splice(at) });
   }
 }
 
-/** A run of keys takes in the next smaller one once it is less than so many times longer. */
+/** A run of keys is merged with the next smaller one once it is less than this many times longer. */
 const runRatio = 8;
 
-/** A map that is put in key order only when somebody asks for a range: for much that is written and little that is listed. */
+/** A map that is sorted only when a range is requested: for rows that are written often and listed seldom. */
 export class LateSortedMap<V> {
   readonly #values = new Map<string, V>();
-  /** The keys in order, in runs that become shorter: so that what came since the last range need not go among all of them. */
+  /** The keys in order, in runs of decreasing length, so that keys added since the last range need not be merged into all of them. */
   readonly #runs: (readonly string[])[] = [];
-  /** Keys that came since the last range. */
+  /** Keys added since the last range. */
   #fresh: string[] = [];
 
   get size(): number {
@@ -138,7 +138,7 @@ export class LateSortedMap<V> {
     }
   }
 
-  /** Entries in the order in which their keys came. */
+  /** Entries in the order in which their keys were added. */
   [Symbol.iterator](): IterableIterator<[string, V]> {
     return this.#values.entries();
   }
@@ -152,14 +152,14 @@ export class LateSortedMap<V> {
   }
 }
 
-/** What of a run is still to come. */
+/** The rest of a run. */
 interface Span {
   readonly keys: readonly string[];
   first: number;
   end: number;
 }
 
-/** The span with the next key, of those that have one. */
+/** The span with the next key, among those that are not empty. */
 function nextOf(spans: readonly Span[], reverse: boolean): Span | undefined {
   let best = spans[0];
   for (const span of spans) {
@@ -180,7 +180,7 @@ function merged(old: readonly string[], late: readonly string[]): string[] {
 
 const byBytes = (a: string, b: string): number => (a < b ? -1 : 1);
 
-/** Rows with what a newer layer says of them: its entry stands in place of the row, or among the rows where there is none. Both in the same order. */
+/** Merges rows with a newer layer: its entry replaces the row of the same key, or stands among the rows if there is none. Both must have the same order. */
 export function* overlaid<Under, Over>(
   rows: Iterable<readonly [string, Under]>,
   newer: Iterable<readonly [string, Over]>,

@@ -1,9 +1,9 @@
-/** What the stores' usage counters share: the order of the counts, and how a window is cut into hours and seconds. */
+/** The common part of the stores' usage counters: the order of the counts, and how a window is divided into hours and seconds. */
 import type { UsageBucket, UsageCounts, UsageQuery } from '../store.ts';
 
 export const hourSeconds = 3600;
 
-/** The order in which a row holds its counts. A new count goes to the end: it is absent in older rows. */
+/** The order of the counts in a row. A new count is added at the end, and is absent in older rows. */
 export const fields = [
   'sessions',
   'turns',
@@ -16,7 +16,7 @@ export const fields = [
 
 export type Grain = 'second' | 'hour';
 
-/** A part of a window that is read from one grain: its first second and the one after its last. */
+/** A part of a window that is read in one unit, hours or seconds: its first second, and the second after its last. */
 export interface Stretch {
   readonly grain: Grain;
   readonly from: number;
@@ -25,7 +25,7 @@ export interface Stretch {
 
 export const floor = (at: number, unit: number): number => Math.floor(at / unit) * unit;
 
-/** A window's whole hours, and its ragged edges by the second. */
+/** A window's whole hours, and its rest at both ends by the second. */
 export function stretches(start: number, end: number): Stretch[] {
   const firstHour = floor(start + hourSeconds - 1, hourSeconds);
   const lastHour = floor(end, hourSeconds);

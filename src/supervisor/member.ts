@@ -1,4 +1,4 @@
-/** One worker as its supervisor knows it. */
+/** A worker, as the supervisor sees it. */
 import type { Worker } from 'node:cluster';
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -14,11 +14,11 @@ export class Member {
   readonly worker: Worker;
   /** How long its successor waits if it dies. */
   readonly restartMs: number;
-  /** Resolves with whether it came to listen. */
+  /** Resolves with true once the worker listens, or with false if it ends before. */
   readonly listening: Promise<boolean>;
   readonly ended: Promise<Ended>;
   listened = false;
-  /** True once it was told to end. */
+  /** True once the worker was told to end. */
   leaving = false;
   readonly #clock: Clock;
   readonly #startedAt: number;
@@ -38,7 +38,7 @@ export class Member {
         resolve({ code, signal });
       };
       worker.once('exit', end);
-      // One that the system would not start ends here; of others the end itself is heard.
+      // A worker that the system could not start ends here; for any other, `exit` follows.
       worker.on('error', () => worker.process.pid === undefined && end(1, null));
     });
   }
@@ -56,7 +56,7 @@ export class Member {
     if (this.worker.isConnected()) this.worker.send(message, () => {});
   }
 
-  /** Tells it how to end. One that does not is killed, so that it cannot hold up the rest. */
+  /** Sends the worker the message to end. If it does not end in time, it is killed, so that it cannot block the rest. */
   leave(message: FromSupervisor): void {
     this.leaving = true;
     this.#deadline ??= this.#clock.after(limits.workerEndMs, () => this.kill('SIGKILL'));

@@ -1,9 +1,9 @@
-/** The port that workers are to share. */
+/** Finds the port that the workers share. */
 import { createServer, type AddressInfo } from 'node:net';
 
 /**
- * Listens on the port alone and lets go of it again: a worker would share it with whoever listens there already. Resolves with
- * the port, a free one for 0; rejects with the system's error.
+ * Listens on the port exclusively and closes it again: a worker would share it with a program that listens there already. Resolves
+ * with the port, a free one for 0; rejects with the system's error.
  */
 export function probePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -2,8 +2,8 @@
 import { metricsText, summed, type Samples } from '../metrics.ts';
 
 /**
- * What each worker said last, and the counts of those that have ended: without these a sum would fall when a worker is replaced, and
- * Prometheus would take the fall for a restart and count everything again.
+ * The last metrics of each worker, and the counts of workers that have ended: without these a sum would fall when a worker is
+ * replaced, and Prometheus would take that for a restart and count everything again.
  */
 export class Tally {
   readonly #last = new Map<number, Samples>();
@@ -13,7 +13,7 @@ export class Tally {
     this.#last.set(worker, samples);
   }
 
-  /** Keeps what a worker has counted and forgets what it measured. */
+  /** Keeps a worker's counts and drops its gauges. */
   async end(worker: number): Promise<void> {
     const last = this.#last.get(worker);
     this.#last.delete(worker);

@@ -1,4 +1,4 @@
-/** A worker's end of the line to its supervisor. */
+/** The worker's side of the connection to its supervisor. */
 import cluster from 'node:cluster';
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -6,15 +6,17 @@ import type { Samples } from '../metrics.ts';
 import type { FromSupervisor, FromWorker } from './messages.ts';
 
 export interface Orders {
-  /** To end in order. A supervisor that is gone asks for it as well. */
+  /** Called to drain and end; also if the supervisor has ended. */
   drain(): void;
-  /** To let nobody new in, and to end in order a little later. */
+  /** Called to accept no new connections, and to drain a little later. */
   retire(): void;
+  /** Resolves with whether the worker accepts work and its store answers. */
+  look(): Promise<boolean>;
   measure(): Promise<Samples>;
 }
 
 export class SupervisorLine {
-  /** Counts the workers that a supervisor has started, from 1. */
+  /** The worker's number among all that its supervisor has started, from 1. */
   readonly number: number;
   readonly #clock: Clock;
   readonly #scrapes = new Map<number, { readonly timer: Timer; readonly answer: (text: string | null) => void }>();
@@ -28,26 +30,26 @@ export class SupervisorLine {
     process.on('message', (message) => this.#hear(message as FromSupervisor));
   }
 
-  /** The port to listen on; `again` when the one told before proved taken. */
+  /** Requests the port to listen on; `again` if the port returned before was in use. */
   port(again: boolean): Promise<number> {
     return new Promise((resolve) => {
       this.#portTold = resolve;
-      this.#tell({ type: 'port.wanted', again });
+      void this.#tell({ type: 'port.wanted', again });
     });
   }
 
-  /** Says that it listens, and takes orders from now on. */
+  /** Reports to the supervisor that the worker listens, and accepts its orders from now on. */
   listening(orders: Orders): void {
     this.#orders = orders;
     cluster.worker!.on('disconnect', () => {
-      // Node would end the process at once: but its turns are to finish.
+      // Node would end the process at once, but its turns must finish.
       cluster.worker!.exitedAfterDisconnect = true;
       orders.drain();
     });
-    this.#tell({ type: 'listening' });
+    void this.#tell({ type: 'listening' });
   }
 
-  /** The metrics of all workers as text; null when the supervisor does not answer. */
+  /** The metrics of all workers as text; null if the supervisor does not answer. */
   metrics(): Promise<string | null> {
     const request = ++this.#requests;
     return new Promise((resolve) => {
@@ -57,11 +59,11 @@ export class SupervisorLine {
         resolve(text);
       };
       this.#scrapes.set(request, { timer: this.#clock.after(2 * limits.workerMeasureMs, () => answer(null)), answer });
-      this.#tell({ type: 'metrics.wanted', request });
+      void this.#tell({ type: 'metrics.wanted', request });
     });
   }
 
-  /** Leaves its counts with the supervisor; resolves when they are on their way. */
+  /** Sends the worker's metrics to the supervisor before the worker ends; resolves when they are sent. */
   async leave(): Promise<void> {
     if (this.#orders !== null) await this.#tell({ type: 'measured', request: null, samples: await this.#orders.measure() });
   }
@@ -70,15 +72,23 @@ export class SupervisorLine {
     if (message.type === 'port') this.#portTold?.(message.port);
     else if (message.type === 'drain') this.#orders?.drain();
     else if (message.type === 'retire') this.#orders?.retire();
+    else if (message.type === 'look') void this.#look(message.request);
     else if (message.type === 'measure') void this.#measure(message.request);
     else if (message.type === 'metrics') this.#scrapes.get(message.request)?.answer(message.text);
   }
 
-  async #measure(request: number): Promise<void> {
-    if (this.#orders !== null) await this.#tell({ type: 'measured', request, samples: await this.#orders.measure() });
+  async #look(request: number): Promise<void> {
+    if (this.#orders !== null) await this.#tell({ type: 'looked', request, ready: await this.#orders.look().catch(() => false) });
   }
 
-  /** A supervisor that is gone hears nothing, which is no failure: its worker is about to end. */
+  async #measure(request: number): Promise<void> {
+    if (this.#orders === null) return;
+    // Without an answer the scrape waits until its timeout and uses the last samples.
+    const samples = await this.#orders.measure().catch(() => null);
+    if (samples !== null) await this.#tell({ type: 'measured', request, samples });
+  }
+
+  /** Sends a message. A supervisor that has ended does not get it, which is no failure: this worker is about to end. */
   #tell(message: FromWorker): Promise<void> {
     return new Promise((resolve) => {
       if (process.connected) process.send!(message, undefined, undefined, () => resolve());

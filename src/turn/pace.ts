@@ -1,14 +1,15 @@
 /**
- * How often turns hand over what their models say. While a process has little to do, at once. When the pieces of all its
- * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all share: what came until
- * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower and providers are read at it, so that
- * a core that is nearly full has fewer and larger pieces to carry. What a turn says first never waits, and how it ends only there.
+ * How often turns store and send what their models say. While a process has little to do, at once. When the pieces of all its
+ * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all turns share: what came until
+ * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower and providers are read only at the
+ * beat, so that a core that is nearly full handles fewer and larger pieces. A turn's first output never waits, and its end waits
+ * only in the second case.
  */
 import { atTurnEnd, type Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 
 const windowMs = 100;
-/** Pieces between two looks at the clock, which cost more than a piece does otherwise. */
+/** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
 const piecesPerLook = 16;
 
 export class Pace {
@@ -24,7 +25,7 @@ export class Pace {
     this.#countedFrom = clock.monotonic();
   }
 
-  /** A piece has come. */
+  /** Counts a piece. */
   note(): void {
     if (++this.#pieces % piecesPerLook !== 0) return;
     this.#look();
@@ -40,7 +41,7 @@ export class Pace {
     this.#countedFrom = now;
   }
 
-  /** Until it finds the process calm: where nothing comes any more nobody else would look. */
+  /** Keeps the beat running until the rate is low again: without a beat, a process that gets no more pieces would never measure its rate anew. */
   #goOn(): void {
     if (this.busy && this.#waiting.length === 0) this.next(() => {});
   }
@@ -59,7 +60,7 @@ export class Pace {
     if (this.#waiting.length === 1) this.#clock.after(this.crowded ? limits.crowdedPaceMs : limits.paceMs, () => this.#beat());
   }
 
-  /** Resolves once whatever is ready in this turn of the event loop has been read: one promise for all who ask in it. */
+  /** Resolves once everything ready in this turn of the event loop has been read. All callers in the same turn share one promise. */
   turnEnd(): Promise<void> {
     return (this.#turnEnd ??= new Promise<void>(atTurnEnd).then(() => void (this.#turnEnd = null)));
   }

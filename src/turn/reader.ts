@@ -1,14 +1,16 @@
-/** A cursor that turns a log into an event stream. A slow client makes it fall behind, and later get fewer, larger events. */
+/** A cursor that turns a log into an event stream. If the client is slow, the cursor falls behind and then sends fewer, larger events. */
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { codePoints, endsInHalf, indexAfter } from '../text.ts';
 import type { Terminal, TurnLog } from '../turn.ts';
 
-/** What a reader writes to. */
+/** The stream that a reader writes to. */
 export interface Sink {
-  /** With `last` the terminal follows at once, so both may leave together. */
+  /** With `last` the terminal follows at once, so both may be sent together. */
   delta(text: string, position: number, last: boolean): boolean;
   terminal(terminal: Terminal, position: number): void;
+  /** Ends the stream without a terminal. */
+  cut(): void;
   heartbeat(): boolean;
   onDrain(callback: () => void): void;
 }
@@ -45,12 +47,12 @@ export class TurnReader {
     });
   }
 
-  /** Sends what there is. */
+  /** Sends what is stored so far. */
   start(): void {
     this.#pump();
   }
 
-  /** The client has gone. */
+  /** Stops the reader when the client has gone. */
   stop(): void {
     this.#done = true;
     this.#leave();
@@ -61,6 +63,7 @@ export class TurnReader {
     while (!this.#done && !this.#blocked) {
       if (this.#piece < this.#log.storedPieces) this.#sendPieces();
       else if (this.#log.terminal !== null) return this.#finish(this.#log.terminal);
+      else if (this.#log.cutOff) return this.#cutOff();
       else return;
     }
   }
@@ -78,7 +81,7 @@ export class TurnReader {
     this.#blocked = !this.#sink.delta(text, this.#position, last);
   }
 
-  /** A piece longer than an event may be: sends its beginning and stays within it, never inside a surrogate pair. */
+  /** Takes the beginning of a piece that is longer than an event may be, and stays within the piece; never cuts inside a surrogate pair. */
   #cut(text: string): string {
     let end = limits.deltaCharactersMax;
     if (endsInHalf(text.slice(0, end))) end--;
@@ -90,6 +93,11 @@ export class TurnReader {
   #finish(terminal: Terminal): void {
     this.stop();
     this.#sink.terminal(terminal, this.#position);
+  }
+
+  #cutOff(): void {
+    this.stop();
+    this.#sink.cut();
   }
 
   // Re-armed lazily: a stream that flows costs one timer for every heartbeat's time, not one for every event.

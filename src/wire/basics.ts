@@ -18,7 +18,7 @@ export const Id = (prefix: string) => Type.String({ pattern: `^${prefix}_[0-9a-z
 
 export const UnixSeconds = () => Type.Integer({ description: 'Unix time in seconds.' });
 
-export const Strings = <const T extends string>(values: readonly T[]) => Type.Enum([...values]);
+export const Strings = <const T extends string>(values: readonly T[], description?: string) => Type.Enum([...values], description === undefined ? {} : { description });
 
 export const listOf = <S extends TSchema>(name: string, item: S) =>
   named(
@@ -39,9 +39,9 @@ export const mapOf = <S extends TSchema>(value: S, options: { maxProperties?: nu
 
 /** The query of a list whose cursors look like this. */
 const pageQuery = (cursor: string, order: 'asc' | 'desc') => ({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMax, default: limits.listDefault })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMax, default: limits.listDefault, description: 'How many items a page has at most.' })),
   after: Type.Optional(Type.String({ pattern: cursor, description: 'The `next_cursor` of the page before.' })),
-  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: order })),
+  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: order, description: `By creation: \`asc\` is oldest first, \`desc\` newest first.` })),
 });
 
 /** The query of a list of records, newest first; their ids are its cursors. */

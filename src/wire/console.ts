@@ -1,7 +1,8 @@
 /** The console's shapes (contract 9). In a PATCH, null clears what may be empty; what is absent stays as it is. */
-import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
-import { Id, listOf, mapOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import { Type, type Static, type TSchema } from 'typebox';
+import { limits, linkLimits, type LinkLimitName } from '../limits.ts';
+import { isOrigin } from '../origin.ts';
+import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
 
 const ModelSettings = Type.Object({
@@ -20,11 +21,28 @@ const VoiceSettings = Type.Object({
   credential_id: Type.Optional(Nullable(Type.String())),
 });
 
+const linkLimit = (name: LinkLimitName) =>
+  Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: limits.ceilingMax }), Type.Null()], { description: `Absent: ${linkLimits[name]}. Null: no limit. 0: nobody.` }),
+  );
+
+const LinkLimits = Type.Object({
+  minutes_per_day: linkLimit('minutes_per_day'),
+  concurrent_visitors: linkLimit('concurrent_visitors'),
+  messages_per_visitor_per_day: linkLimit('messages_per_visitor_per_day'),
+  messages_per_address_per_hour: linkLimit('messages_per_address_per_hour'),
+} satisfies Record<LinkLimitName, TSchema>);
+
 const LinkSettings = Type.Object({
-  slug: Type.Optional(Nullable(Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$' }))),
-  // The names of limits are ours; one that a row of the catalog does not keep cannot be among them.
-  limits: Type.Optional(mapOf(Nullable(Type.Integer({ minimum: 0 })), { maxProperties: limits.linkLimitsMax, propertyNames: { type: 'string', minLength: 1, maxLength: 64, pattern: '^(?!__proto__$)' } })),
-  origins: Type.Optional(Type.Array(Text(300), { maxItems: 100 })),
+  slug: Type.Optional(Nullable(Type.String({ pattern: '^[a-z0-9-]{1,64}$', description: 'Belongs to one assistant of the installation.' }))),
+  limits: Type.Optional(LinkLimits),
+  // An origin that is none is a fault of the list: the contract names no item of it.
+  origins: Type.Optional(
+    Type.Refine(
+      Type.Array(Type.String({ description: '`https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`.' }), { maxItems: limits.linkOriginsMax }),
+      (origins) => origins.every(isOrigin),
+    ),
+  ),
 });
 
 const assistantFields = {
@@ -90,7 +108,7 @@ export const CreateCredentialBody = named(
 );
 export const PatchCredentialBody = named(
   'PatchCredential',
-  Type.Partial(Type.Object({ base_url: credentialFields.base_url, api_key: credentialFields.api_key })),
+  Type.Partial(Type.Object({ provider: credentialFields.provider, base_url: credentialFields.base_url, api_key: credentialFields.api_key })),
 );
 export type CreateAssistantBody = Static<typeof CreateAssistantBody>;
 export type PatchAssistantBody = Static<typeof PatchAssistantBody>;
@@ -113,6 +131,7 @@ export const WorkspaceView = named(
     ...stamps,
   }),
 );
+export type WorkspaceView = Static<typeof WorkspaceView>;
 export const WorkspaceList = listOf('WorkspaceList', WorkspaceView);
 
 export const ConsoleAssistantView = named(
@@ -139,12 +158,13 @@ export const ConsoleAssistantView = named(
     link: Nullable(
       Type.Object({
         slug: Nullable(Type.String()),
-        limits: mapOf(Nullable(Type.Integer())),
+        limits: LinkLimits,
         origins: Type.Array(Type.String()),
       }),
     ),
   }),
 );
+export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;
 export const ConsoleAssistantList = listOf('ConsoleAssistantList', ConsoleAssistantView);
 
 const keyView = {
@@ -161,6 +181,8 @@ const keyView = {
 };
 export const KeyView = named('Key', Type.Object(keyView));
 export const CreatedKeyView = named('CreatedKey', Type.Object({ ...keyView, key: Type.String({ description: 'The key itself; shown here and never again.' }) }));
+export type KeyView = Static<typeof KeyView>;
+export type CreatedKeyView = Static<typeof CreatedKeyView>;
 export const KeyList = listOf('KeyList', KeyView);
 
 export const CredentialView = named(
@@ -174,4 +196,5 @@ export const CredentialView = named(
     ...stamps,
   }),
 );
+export type CredentialView = Static<typeof CredentialView>;
 export const CredentialList = listOf('CredentialList', CredentialView);

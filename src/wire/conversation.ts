@@ -161,11 +161,13 @@ export const TranscriptionTokenView = named(
   Type.Object({ object: Type.Literal('transcription_token'), token: Id('tok'), url: Type.String(), expires_at: UnixSeconds() }),
 );
 
+const ofAssistant = (description: string) => Type.String({ description });
+
 export const AssistantsQuery = Type.Object(recordsQuery('asst'));
 export const SessionsQuery = Type.Object({
   ...recordsQuery('ses'),
-  assistant_id: Type.Optional(Type.String()),
-  status: Type.Optional(Strings(['open', 'ended', 'expired'])),
+  assistant_id: Type.Optional(ofAssistant('Only sessions of this assistant.')),
+  status: Type.Optional(Strings(['open', 'ended', 'expired'], 'Only sessions with this status, at the moment of the request.')),
 });
 export const TranscriptQuery = Type.Object(messagesQuery());
 export const EventsQuery = Type.Object({
@@ -174,8 +176,8 @@ export const EventsQuery = Type.Object({
 export const UsageQuery = Type.Object({
   start: Type.Optional(Type.Integer({ minimum: 0, description: 'Inclusive, Unix seconds; 30 days before `end` by default.' })),
   end: Type.Optional(Type.Integer({ minimum: 0, description: 'Exclusive, Unix seconds; now by default.' })),
-  bucket: Type.Optional(Strings(['day', 'hour'])),
-  assistant_id: Type.Optional(Type.String()),
+  bucket: Type.Optional(Strings(['day', 'hour'], 'The length of a bucket; a day by default.')),
+  assistant_id: Type.Optional(ofAssistant('Only usage of this assistant.')),
 });
 
 /** The data of each kind of event (contract 7). */
@@ -200,3 +202,9 @@ const event = (name: keyof typeof events) =>
 
 /** A turn's stream: its events in order, each with its data as one line of JSON. */
 export const TurnEvents = named('TurnEvents', Type.Array(Type.Union((Object.keys(events) as (keyof typeof events)[]).map(event))));
+
+/** The same as it is sent: text, whose events are what is described. */
+export const TurnStream = named(
+  'TurnStream',
+  Type.Unsafe<string>({ type: 'string', contentMediaType: 'text/event-stream', contentSchema: TurnEvents, description: 'A stream of events; parsed, it has the shape of `TurnEvents`.' }),
+);

@@ -63,8 +63,11 @@ function conformityTo(document: any): Conformity {
         const documented = Object.keys(response.headers ?? {}).some((one) => one.toLowerCase() === header);
         if (!documented && headers.has(header)) throw new Error(`${name}: ${header} is not documented`);
       }
+      const [type] = (headers.get('content-type') ?? '').split(';');
+      const types = Object.keys(response.content ?? {}).map((one) => one.split(';')[0]);
+      if (type !== '' && method !== 'HEAD' && !types.includes(type)) throw new Error(`${name}: ${type} is not documented`);
       const schema = response.content?.['application/json']?.schema;
-      if (schema !== undefined && method !== 'HEAD') valid(name, schema, json);
+      if (schema !== undefined && (type === 'application/json' || types.length === 1) && method !== 'HEAD') valid(name, schema, json);
       if (status >= 400 && method !== 'HEAD' && (json as any)?.request_id !== id) throw new Error(`${name}: request_id is not X-Request-Id`);
     },
     checkEvent({ event, data }) {

@@ -1,7 +1,7 @@
 /** The console's API (contract 9 and 12). */
 import t, { type Test } from 'tap';
 import { openHouse, textOf, type Answer, type House } from './house.ts';
-import { isRated, isRefused, limitedFor, missingField, refusals, unrated, wrongField, type Refusal } from './refusal.ts';
+import { isRated, isRefused, limitedFor, missingField, refusals, unencryptedUrl, unrated, wrongField, type Refusal } from './refusal.ts';
 
 const missing = (field: string): Refusal => unrated(missingField(field));
 const wrong = (field: string): Refusal => unrated(wrongField(field));
@@ -335,14 +335,16 @@ async function baseUrls(t: Test, house: House): Promise<void> {
     'http://127.0.0.1/v1', 'http://127.1/', 'http://0x7f000001/', 'http://2130706433/', 'http://017700000001/', 'http://0.0.0.0/', 'http://localhost:8080/', 'http://LOCALHOST/',
     'http://a.localhost/', 'http://localhost./', 'http://10.0.0.1/', 'http://172.16.0.1/', 'http://192.168.1.1/', 'http://169.254.169.254/latest', 'http://100.64.0.1/',
     'http://[::1]/', 'http://[::]/', 'http://[fe80::1]/', 'http://[fc00::1]/', 'http://[::ffff:127.0.0.1]/', 'http://[64:ff9b::7f00:1]/', 'http://224.0.0.1/',
+    'http://api.example.com/v1', 'http://8.8.8.8/v1', 'HTTP://api.example.com:443/', 'https://127.0.0.1/v1', 'https://localhost/', 'https://10.0.0.1/', 'https://[::1]/',
     'https://user:pass@api.example.com/', 'https://user@api.example.com/', 'https://api.example.com/?x=1', 'https://api.example.com/#x',
     'ftp://api.example.com/', 'file:///etc/passwd', 'javascript:alert(1)', 'api.example.com', '/v1', 'http://', 'x',
   ];
   for (const url of refused) {
-    isRefused(t, await create(url), wrong('base_url'), url);
-    isRefused(t, await patch(house, `${list}/${id}`, { base_url: url }), wrong('base_url'), `PATCH ${url}`);
+    const refusal = /^http:/i.test(url) && URL.canParse(url) ? unrated(unencryptedUrl('base_url')) : wrong('base_url');
+    isRefused(t, await create(url), refusal, url);
+    isRefused(t, await patch(house, `${list}/${id}`, { base_url: url }), refusal, `PATCH ${url}`);
   }
-  for (const url of ['https://api.example.com', 'http://api.example.com:8443/v1/', 'https://8.8.8.8/v1', 'https://[2606:4700::1111]/v1']) t.equal((await create(url)).status, 201, url);
+  for (const url of ['https://api.example.com', 'https://api.example.com:8443/v1/', 'https://8.8.8.8/v1', 'https://[2606:4700::1111]/v1']) t.equal((await create(url)).status, 201, url);
 }
 
 async function reading(t: Test, house: House): Promise<void> {

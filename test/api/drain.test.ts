@@ -76,6 +76,39 @@ t.test('turns can be aborted while the server drains, and a signal that comes ag
   t.same(await cut, { code: 1, signal: null });
 });
 
+t.test('a repeat under an Idempotency-Key is answered while the server drains', async (t) => {
+  const house = await openHouse(t);
+  const [short, hanging] = [await synthetic(house, 'tokens=3'), await synthetic(house, 'tokens=4,hang_at=2,text=so')];
+  const once = { headers: { 'idempotency-key': 'once' } };
+  const create = (key = 'once') => house.ask('/sessions', { body: { assistant_id: short.id }, headers: { 'idempotency-key': key } });
+  const made = await create();
+  const first = await say(house, made.json.id, 'Hello', once);
+  const events = await first.rest();
+  const { id } = await house.session(hanging.id);
+  const flowing = await say(house, id, 'Hello', once);
+  await flowing.next();
+
+  const ended = house.stop();
+  await until(async () => (await house.ask('/readyz')).status === 503);
+  const again = await create();
+  t.same([again.status, again.headers.get('idempotent-replayed'), again.json], [201, 'true', made.json]);
+  const replay = await say(house, made.json.id, 'Hello', once);
+  t.same([replay.turnId, replay.headers.get('idempotent-replayed')], [first.turnId, 'true']);
+  t.same(textOf(await replay.rest()), textOf(events));
+  const joined = await say(house, id, 'Hello', once);
+  t.same([joined.turnId, (await joined.next())!.event, (await joined.next())!.data.text], [flowing.turnId, 'turn.started', 'so so ']);
+  const other = { headers: { 'idempotency-key': 'other' } };
+  for (const refusal of [await create('other'), await sayInVain(house, made.json.id, 'Hello', other), await sayInVain(house, id, 'Hello', other), await sayInVain(house, made.json.id)]) {
+    refused(t, refusal, 503, 'api_error');
+    t.match(refusal.headers.get('retry-after'), /^[1-9]\d*$/, 'what is no repeat is new work');
+  }
+  refused(t, await sayInVain(house, made.json.id, 'Bye', once), 422, 'invalid_request');
+  t.equal((await transcriptOf(house, made.json.id)).length, 2);
+  t.equal((await house.ask(`/sessions/${id}/turns/${flowing.turnId}/abort`, { method: 'POST' })).json.status, 'aborted');
+  t.equal((await joined.rest()).at(-1)!.event, 'turn.aborted');
+  t.same(await ended, { code: 0, signal: null });
+});
+
 t.test('a connection that is kept open does not hold the end up', async (t) => {
   const house = await openHouse(t);
   const open = request(`${house.url}/healthz`, { headers: { connection: 'keep-alive' } }).end();

@@ -8,7 +8,7 @@ import { lmdbStore } from '../../src/store/lmdb.ts';
 import type { Session } from '../../src/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { edges, openHouse, type Answer, type House } from './house.ts';
-import { isRefused, limitedFor, missingField, refusals, unrated, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
+import { isRefused, limitedFor, missingField, refusals, unencryptedUrl, unrated, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
 
 /** Sessions that no request can bring about in a test's time. */
 interface Stored {
@@ -134,12 +134,20 @@ const cases: Record<ErrorName, Case | string> = {
   },
   headers_too_large: 'uWebSockets.js answers it itself; heads.test.ts covers it on the other edge',
   different_keys: { refusal: refusals.differentKeys, ask: ({ house }) => house.ask('/assistants', { headers: { 'x-api-key': 'another' } }) },
+  content_type: {
+    refusal: unrated(refusals.notJson),
+    ask: ({ house }) => house.console('/workspaces', { headers: { 'content-type': 'text/plain' }, body: { name: 'a' } }),
+  },
   malformed_json: { refusal: refusals.malformedJson, ask: ({ house }) => house.ask('/sessions', { body: '{"assistant_id":' }) },
   body_too_large: { refusal: refusals.tooLarge, ask: ({ house }) => house.ask('/sessions', { body: `"${'x'.repeat(256 * 1024)}"` }) },
   body_timeout: 'it takes half a minute; the contract of the edges, where the bound is set lower, covers it',
   not_an_object: { refusal: refusals.notAnObject, ask: ({ house }) => house.ask('/sessions', { body: '[]' }) },
   missing_field: { refusal: missingField('assistant_id'), ask: ({ house }) => house.ask('/sessions', { body: {} }) },
   invalid_field: { refusal: wrongField('metadata.a'), ask: (world) => createWith(world, { metadata: { a: 1 } }) },
+  unencrypted_url: {
+    refusal: unrated(unencryptedUrl('base_url')),
+    ask: ({ house }) => house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider: 'openai', base_url: 'http://api.example.com/v1', api_key: 'k' } }),
+  },
   idempotency_mismatch: {
     refusal: refusals.mismatch,
     async ask({ house, assistant }) {

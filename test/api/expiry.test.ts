@@ -4,18 +4,24 @@ import { WheelClock } from '../../src/clock.ts';
 import { edges, leased, openHouse, textOf } from './house.ts';
 import { activeTurn, begin, refused, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
+/** Room for what must happen before, on a machine that is busy; `test/host/sessions.test.ts` has the second itself, with a clock of its own. */
+const seconds = 8;
+
+/** They wait, so they wait together. */
+t.jobs = 1 + edges.length;
+
 const nowSeconds = (): number => Date.now() / 1000;
 
 /** The deadline itself is what is waited for, while there is no server that could tell of it. */
 const passed = (deadline: number): Promise<void> => new Promise((resolve) => new WheelClock().after((deadline - nowSeconds()) * 1000, resolve));
 
-t.test('a turn in flight is cut, and the session stays expired', async (t) => {
+t.test('a turn in flight is cut, and the session stays expired', { buffered: true }, async (t) => {
   const first = await openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data' } });
-  const hanging = await synthetic(first, 'tokens=9,hang_at=2', { max_call_seconds: 3 });
+  const hanging = await synthetic(first, 'tokens=9,hang_at=2', { max_call_seconds: seconds });
   const { id, stream } = await begin(first, hanging.id);
   const open = await sessionOf(first, id);
-  t.match(open, { status: 'open', max_call_seconds: 3, ended_at: null });
-  t.equal(open.expires_at, open.created_at + 3);
+  t.match(open, { status: 'open', max_call_seconds: seconds, ended_at: null });
+  t.equal(open.expires_at, open.created_at + seconds);
   const events = await stream.rest();
   const cutAt = nowSeconds();
   t.ok(cutAt >= open.expires_at, 'not before its time');
@@ -53,9 +59,9 @@ t.test('a turn in flight is cut, and the session stays expired', async (t) => {
 });
 
 for (const edge of edges) {
-  t.test(`before the first output on ${edge} the waiting request, and any that joined it, gets a status`, async (t) => {
+  t.test(`before the first output on ${edge} the waiting request, and any that joined it, gets a status`, { buffered: true }, async (t) => {
     const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
-    const silent = await synthetic(house, 'tokens=3,first_ms=600000', { max_call_seconds: 2 });
+    const silent = await synthetic(house, 'tokens=3,first_ms=600000', { max_call_seconds: seconds });
     const { id } = await house.session(silent.id);
     const ask = { headers: { 'idempotency-key': 'one' } };
     const waiting = sayInVain(house, id, 'Hello', ask);

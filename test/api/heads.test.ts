@@ -22,10 +22,12 @@ for (const edge of edges) {
       t.match(house.stdout(), new RegExp(`"request_id":"${requestId}","method":"GET","route":null,"status":400`));
     };
     const unreadable = (name: string): string => `The header \`${name}\` could not be read.`;
+    // Two hosts are refused by the parser of one engine.
+    const [line, name] = edge === 'uws' ? ['Transfer-Encoding: chunked, identity\r\n', 'Transfer-Encoding'] : ['Host: y\r\n', 'Host'];
     await refused('Transfer-Encoding: identity\r\n', unreadable('Transfer-Encoding'));
-    await refused('Host: y\r\n', unreadable('Host'));
-    await refused('Host: y\r\n', unreadable('Host'), '/nowhere');
-    await refused('Host: y\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n', unreadable('Host'), '/transcription');
+    await refused(line, unreadable(name));
+    await refused(line, unreadable(name), '/nowhere');
+    await refused(`${line}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n`, unreadable(name), '/transcription');
     // What the parser of one engine answers itself is seen on the other.
     if (edge === 'uws') await refused('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', unreadable('Transfer-Encoding'));
     else await refused('X: y\r\n'.repeat(99), 'The headers are more than 100 lines, or too long.');

@@ -1,7 +1,7 @@
 /** `Idempotency-Key` on `POST /sessions` and on chat (contract 6 and 12). */
 import t, { type Test } from 'tap';
 import { openHouse, textOf, type House } from './house.ts';
-import { abort, activeTurn, chatPath, end, onProvider, answered, refused, say, synthetic, transcriptOf } from './talk.ts';
+import { abort, activeTurn, chatPath, end, onProvider, answered, refused, say, sayInVain, synthetic, transcriptOf } from './talk.ts';
 
 const once = (key: string) => ({ headers: { 'idempotency-key': key } });
 const replayed = 'idempotent-replayed';
@@ -12,6 +12,9 @@ t.test('idempotency', async (t) => {
   await t.test('a finished turn is joined from its beginning', (t) => chatAgain(t, house));
   await t.test('a turn in flight is joined live', (t) => joined(t, house));
   await t.test('failures are not remembered', (t) => failures(t, house));
+  await t.test('a repeat is answered whatever became of the assistant and the session', (t) => whateverBecame(t, house));
+  await t.test('a repeat needs the permission of its key', (t) => restrictedSince(t, house));
+  await t.test('a repeat is answered in a full workspace', (t) => fullWorkspace(t, house));
   await t.test('the header has bounds', (t) => bounds(t, house));
 });
 
@@ -117,6 +120,68 @@ async function failures(t: Test, house: House): Promise<void> {
   t.equal(provider.requests.length, before + 1);
   refused(t, await house.ask('/sessions', { body: { assistant_id: 'asst_00000000000000000000000000' }, ...once('f-2') }), 404, 'assistant_not_found');
   t.equal((await house.ask('/sessions', { body: { assistant_id: assistant.id }, ...once('f-2') })).status, 201);
+}
+
+/** What is done between a request and its repeat, and what a request that is no repeat hears then. */
+async function whateverBecame(t: Test, house: House): Promise<void> {
+  const moves = (id: string, verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
+  const changes: [string, (assistantId: string, sessionId: string) => Promise<unknown>, number, string][] = [
+    ['disabled', (id) => moves(id, 'disable'), 409, 'assistant_disabled'],
+    ['unpublished', (id) => moves(id, 'unpublish'), 409, 'assistant_not_published'],
+    ['ended', (_, id) => end(house, id), 409, 'session_ended'],
+    ['ended and deleted', (id, session) => end(house, session).then(() => remove(id)), 404, 'assistant_not_found'],
+    ['deleted', (id) => remove(id), 404, 'assistant_not_found'],
+  ];
+  const remove = (id: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}`, { method: 'DELETE' });
+  for (const [what, change, status, code] of changes) {
+    const assistant = await synthetic(house, 'tokens=3');
+    const create = () => house.ask('/sessions', { body: { assistant_id: assistant.id }, ...once(`w-${what}`) });
+    const { id } = (await create()).json;
+    const first = await say(house, id, 'Hello', once('w'));
+    const events = await first.rest();
+    t.equal(events.at(-1)!.event, 'turn.completed');
+    await change(assistant.id, id);
+    const again = await say(house, id, 'Hello', once('w'));
+    t.same([again.headers.get(replayed), again.turnId], ['true', first.turnId], `the assistant or session is ${what}`);
+    const replay = await again.rest();
+    t.same([textOf(replay), replay.at(-1)], [textOf(events), events.at(-1)]);
+    const repeat = await create();
+    t.same([repeat.status, repeat.headers.get(replayed), repeat.json.id], [201, 'true', id]);
+    refused(t, await sayInVain(house, id), status, code);
+    refused(t, await sayInVain(house, id, 'Hello', once('w-other')), status, code);
+    refused(t, await sayInVain(house, id, 'Bye', once('w')), 422, 'invalid_request');
+    t.equal((await transcriptOf(house, id)).length, 2, 'nothing was sent twice');
+  }
+}
+
+async function restrictedSince(t: Test, house: House): Promise<void> {
+  const [assistant, other] = [await synthetic(house, 'tokens=1'), await synthetic(house, 'tokens=1')];
+  const { id: keyId, key } = await house.newKey();
+  const create = () => house.ask('/sessions', { key, body: { assistant_id: assistant.id }, ...once('p') });
+  const { id } = (await create()).json;
+  const chat = () => house.ask(chatPath(id), { key, body: { message: 'Hello' }, ...once('p') });
+  t.equal((await chat()).status, 200);
+  const restrict = (assistantIds: string[] | null) => house.console(`/workspaces/${house.workspaceId}/keys/${keyId}`, { method: 'PATCH', body: { assistant_ids: assistantIds } });
+  t.equal((await restrict([other.id])).status, 200);
+  // The key may read the session no more, so it may not read it by a repeat.
+  for (const repeat of [await create(), await chat()]) refused(t, repeat, 403, 'assistant_not_permitted');
+  t.equal((await restrict([assistant.id, other.id])).status, 200);
+  for (const repeat of [await create(), await chat()]) t.equal(repeat.headers.get(replayed), 'true');
+}
+
+async function fullWorkspace(t: Test, house: House): Promise<void> {
+  const { id } = await house.session((await synthetic(house, 'tokens=1')).id);
+  const first = await say(house, id, 'Hello', once('l'));
+  await first.rest();
+  const hanging = await house.session((await synthetic(house, 'tokens=3,hang_at=1')).id);
+  const busy = await say(house, hanging.id);
+  const slots = (count: number) => house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: count } });
+  await slots(1);
+  refused(t, await sayInVain(house, id), 429, 'rate_limited');
+  t.equal((await say(house, id, 'Hello', once('l'))).turnId, first.turnId);
+  await slots(10);
+  await end(house, hanging.id);
+  await busy.rest();
 }
 
 async function bounds(t: Test, house: House): Promise<void> {

@@ -20,15 +20,18 @@ const open = (house: House, path: string, token: string | null): WebSocket =>
   new WebSocket(house.url.replace('http', 'ws') + path, { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
 
 async function refusals(t: Test, house: House): Promise<void> {
-  for (const [path, token, status, code] of [
+  for (const [path, token, status, code, field] of [
     ['/console/api/inspect', null, 401, 'missing_api_key'],
     ['/console/api/inspect', 'not-the-token', 401, 'invalid_api_key'],
     ['/console/api/inspect', house.key, 401, 'invalid_api_key'],
     ['/console/api/nowhere', house.operatorToken, 404, 'route_not_found'],
+    ['/console/api/inspect?kind=nothing', house.operatorToken, 422, 'invalid_request', 'kind'],
+    ...['stately', 'json', ''].map((format) => [`/console/api/inspect?format=${format}`, house.operatorToken, 422, 'invalid_request', 'format'] as const),
   ] as const) {
     const { headers, json, ...answer } = await refusedUpgrade(house.url, path, { token });
     t.equal(answer.status, status, code);
-    t.match(json.error, { code, type: status === 401 ? 'authentication_error' : 'not_found' });
+    if (field !== undefined) t.equal(json.error.message, `The field \`${field}\` has the wrong type or a value that is not allowed.`);
+    t.match(json.error, { code, type: types[status] });
     t.match(json.request_id, /^req_/);
     t.equal(headers.get('x-request-id'), json.request_id);
     t.equal(headers.get('www-authenticate'), status === 401 ? 'Bearer' : null);
@@ -36,6 +39,8 @@ async function refusals(t: Test, house: House): Promise<void> {
   const plain = await house.console('/inspect');
   t.equal(plain.json.error.code, 'route_not_found', 'there is nothing but the socket');
 }
+
+const types = { 401: 'authentication_error', 404: 'not_found', 422: 'invalid_request' } as const;
 
 async function recorded(t: Test, house: House): Promise<void> {
   const upgraded = once(open(house, '/console/api/inspect', house.operatorToken), 'upgrade');

@@ -166,7 +166,7 @@ t.test('pieces are made when there is room for them', async (t) => {
   if (!('stream' in reply)) return t.fail('it is no stream');
   t.same(made, [0]);
   const { told, outlet, onGone, drain } = outletTo(2);
-  reply.stream(outlet, onGone);
+  void reply.stream(outlet, onGone);
   await settled();
   t.same([made, told], [[0, 1], ['0', '1']]);
   drain();
@@ -211,7 +211,7 @@ t.test('for a reader who has left nothing more is made', async (t) => {
   const reply = await flowing(endless());
   if (!('stream' in reply)) return t.fail('it is no stream');
   const { told, outlet, onGone, leave } = outletTo(1);
-  reply.stream(outlet, onGone);
+  void reply.stream(outlet, onGone);
   await settled();
   leave();
   await settled();

@@ -1,10 +1,14 @@
 /** Running it: logs, metrics, health, settings (contract 11 and 12). */
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { turnFaults } from '../../src/metrics.ts';
 import { temporaryFolder } from '../folders.ts';
 import { startServer } from '../process.ts';
 import { edges, openHouse, type House } from './house.ts';
+import { beginsAtZero } from './samples.ts';
 import { abort, begin, credentialOf, onProvider, say, sayInVain, synthetic } from './talk.ts';
 
 const secrets = ['CANARY-message', 'CANARY-system-prompt', 'canary-secret', 'canary-of-the-provider', 'CANARY-visitor', 'CANARY-metadata'];
@@ -66,6 +70,7 @@ t.test('what needs no key', async (t) => {
 
 t.test("metrics in Prometheus' format", async (t) => {
   const house = await openHouse(t);
+  beginsAtZero(t, (await house.ask('/metrics', { key: null })).text);
   const assistant = await synthetic(house, 'tokens=2');
   await (await begin(house, assistant.id)).stream.rest();
   await sayInVain(house, (await house.session((await synthetic(house, 'tokens=2,fail_at=0')).id)).id);
@@ -84,6 +89,8 @@ t.test("metrics in Prometheus' format", async (t) => {
     'parley_http_requests_total{route="/assistants",status="429"} 2',
     'parley_turns_in_flight 1',
     'parley_turns_total{outcome="completed"} 1',
+    ...turnFaults.map((reason) => `parley_turn_faults_total{reason="${reason}"} 0`),
+    'parley_turns_total{outcome="withdrawn"} 1',
     'parley_limited_total{budget="requests"} 2',
     'parley_limited_total{budget="turns"} 1',
     'parley_actors{kind="session"} 4',
@@ -98,6 +105,20 @@ t.test("metrics in Prometheus' format", async (t) => {
   t.match(text, /^parley_event_loop_lag_seconds \d/m);
   await abort(house, hanging.id, hanging.stream.turnId);
   t.ok((await house.ask('/metrics', { key: null })).text.includes('\nparley_turns_in_flight 0\n'));
+});
+
+t.test('a turn that fails for a fault of ours leaves a line with its cause, and is counted', async (t) => {
+  const house = await openHouse(t, { env: { PARLEY_LOG: 'info', PARLEY_TURN_MS_MAX: '300' } });
+  const slow = await synthetic(house, 'tokens=3,hang_at=1');
+  const { id, stream } = await begin(house, slow.id);
+  t.equal((await stream.rest()).at(-1)!.event, 'error');
+  const { text } = await house.ask('/metrics', { key: null });
+  t.ok(text.includes('\nparley_turn_faults_total{reason="time_limit"} 1\n'));
+  await house.stop();
+  const lines = house.stdout().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+  const faults = lines.filter(({ msg }) => msg === 'turn failed');
+  t.match(faults, [{ level: 'error', request_id: stream.headers.get('x-request-id'), session_id: id, turn_id: stream.turnId, reason: 'time_limit' }]);
+  t.equal(faults.length, 1);
 });
 
 /** How a server that cannot start says so: its exit code and what it printed. */
@@ -117,8 +138,24 @@ t.test('a wrong setting is one line that names it, and exit 2', async (t) => {
   for (const [variable, text] of said) t.match(text, new RegExp(`^The server ended with 2 before it listened\\.\\n[^\\n]*\\b${variable}\\b[^\\n]*\\n$`), variable);
   t.notOk(said.some(([, text]) => text.includes('CANARY')), 'a secret is not repeated');
   t.match(await failure(t, { PARLEY_SECRET: '\u{1f511}'.repeat(31) }), /with 2 .*\n[^\n]*PARLEY_SECRET[^\n]*\n$/, 'characters are code points');
+  t.match(await failure(t, { PARLEY_OPERATOR_TOKEN: 'c'.repeat(23) }), /with 2 .*\n[^\n]*PARLEY_OPERATOR_TOKEN must have at least 24 characters[^\n]*\n$/, 'a token that can be guessed');
   t.match(await failure(t, {}, { args: ['--port', '99999'] }), /with 2 .*\n[^\n]*PORT[^\n]*\n$/, 'a flag is a setting too');
   t.match(await failure(t, {}, { args: ['--nonsense', '1'] }), /with 2 /);
+});
+
+t.test('an operator token kept in the data folder is as long as one that is set', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(join(folder, 'data'), { mode: 0o700 });
+  for (const kept of ['', 'CANARY-short-by-one-xxx']) {
+    await writeFile(join(folder, 'data', 'operator-token'), `${kept}\n`, { mode: 0o600 });
+    const text = await failure(t, { PARLEY_OPERATOR_TOKEN: '' }, { folder });
+    t.match(text, /with 2 .*\n[^\n]*PARLEY_OPERATOR_TOKEN[^\n]*operator-token[^\n]*\n$/);
+    t.notMatch(text, 'CANARY');
+  }
+  await writeFile(join(folder, 'data', 'operator-token'), 'exactly-24-characters-ok\n', { mode: 0o600 });
+  const server = await startServer(t, { folder, env: { PARLEY_OPERATOR_TOKEN: '' } });
+  const headers = { authorization: 'Bearer exactly-24-characters-ok' };
+  t.equal((await fetch(`${server.url}/console/api/workspaces`, { headers })).status, 200);
 });
 
 t.test('Redis wants the secrets given, a durability that it has, and its password kept', async (t) => {

@@ -56,6 +56,11 @@ export const wrongField = (field: string): Refusal => ({
 export const unreadableHeader = (name: string): Refusal => ({ ...wrongField(''), status: 400, message: `The header \`${name}\` could not be read.` });
 export const missingField = (field: string): Refusal => ({ ...wrongField(field), message: `The field \`${field}\` is required.` });
 
+export const unencryptedUrl = (field: string): Refusal => ({
+  ...wrongField(field),
+  message: `The field \`${field}\` must begin with https://, or with http:// and a private address where the server allows these.`,
+});
+
 const row = (status: number, code: string, message: string, rated = true): Refusal => ({ status, code, message, rated });
 
 /** The fixed sentences of refusals that many tests meet. */
@@ -68,6 +73,7 @@ export const refusals = {
   invalidToken: row(401, 'invalid_token', 'The token is unknown, used or expired.', false),
   differentKeys: row(400, 'invalid_request', 'The headers `Authorization` and `X-Api-Key` hold different keys.', false),
   malformedJson: row(400, 'invalid_request', 'The body is not valid JSON.'),
+  notJson: row(400, 'invalid_request', 'The header `Content-Type` does not say that the body is JSON.'),
   tooLarge: row(400, 'invalid_request', 'The body is larger than 262144 bytes.'),
   notAnObject: row(422, 'invalid_request', 'The body must be a JSON object.'),
   messageTooLong: row(422, 'message_too_long', 'The message is longer than 8000 characters.'),

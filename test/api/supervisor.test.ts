@@ -4,6 +4,7 @@ import t from 'tap';
 import { ask } from '../edge/harness.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { edges } from './house.ts';
+import { beginsAtZero } from './samples.ts';
 import { clientsOf, lineOf, linesOf, openSupervised, portOf, streaming, told, workersUp } from './supervised.ts';
 import { chatPath, end, transcriptOf, until } from './talk.ts';
 
@@ -35,6 +36,7 @@ t.test('whichever of them a scrape reaches, it tells of all, and of those that h
   const house = await openSupervised(t, redis!.url, 2);
   const workers = await workersUp(house, 2);
   const clients = await clientsOf(t, house, 2);
+  beginsAtZero(t, (await clients.get(1)!.ask('/metrics')).text);
   for (const client of clients.values()) for (let i = 0; i < 5; i++) await client.ask('/openapi.json');
   const hanging = await Promise.all([...clients.values()].map((client) => streaming(t, house, 'tokens=3,hang_at=1', client)));
   const lookers = await clientsOf(t, house, 2);

@@ -69,6 +69,7 @@ function examples(): Example[] {
   return Object.values(document.paths)
     .flatMap((path) => Object.values(path))
     .flatMap(({ responses }) => Object.entries(responses))
+    .filter(([status]) => Number(status) >= 400)
     .flatMap(([status, response]) =>
       Object.entries<any>(response.content?.['application/json']?.examples ?? {}).map(([name, { value }]) => ({ name, status, error: value.error })),
     );

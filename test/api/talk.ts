@@ -1,5 +1,6 @@
 /** What the tests of conversations share: assistants whose model does as it is told, and short ways to talk to them. */
 import type { ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
 import type { Test } from 'tap';
 import { data, delta, done, eventStream, provider, type Provider } from '../model/provider.ts';
 import type { Answer, Ask, House, Stream } from './house.ts';
@@ -29,13 +30,17 @@ export const transcriptOf = async (house: House, sessionId: string): Promise<any
 
 export const sessionOf = async (house: House, sessionId: string): Promise<any> => (await house.ask(`/sessions/${sessionId}`)).json;
 
-/** Asks until the answer is there. */
-export async function until<T>(ask: () => Promise<T | null | undefined | false>): Promise<T> {
+type Nothing = null | undefined | false;
+
+/** Asks until the answer is there; throws when it is not within the time, with what was asked and answered last. It pauses: who is asked needs the processor. */
+export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = 20): Promise<T> {
+  const lastAt = performance.now() + seconds * 1000;
   for (;;) {
+    const last = performance.now() >= lastAt;
     const answer = await ask();
     if (answer) return answer;
-    // What asks for no more than what has come would else keep it from coming.
-    await new Promise(setImmediate);
+    if (last) throw new Error(`not within ${seconds} s: the last answer was ${inspect(answer)} to ${String(ask)}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 

@@ -64,6 +64,7 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /console/api/workspaces/{w}': { name: 'taken over' },
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { name: 'taken over' },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { name: 'taken over' },
+  'POST /console/api/workspaces/{w}/keys/{id}/rotate': {},
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { api_key: 'taken over' },
 };
 
@@ -102,7 +103,7 @@ async function everyPath(t: Test, house: House, ours: Tenant, theirs: Tenant): P
 
 async function everyConsolePath(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
   const all = await operations(house, '/console');
-  t.equal(all.length, 14);
+  t.equal(all.length, 16);
   for (const { name, path, options } of all) {
     const ask = (ids: Ids) => house.console(filled(path, ids).replace('/console/api', ''), options);
     const unknown = await ask({ ...nobody, workspace: ours.workspace });

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
-import { aborted, api, chatPath, chats, keysPath, reply, started, stream, turnId, turnPath, withKey } from './chat-support.ts';
+import { aborted, api, chatPath, chats, keysPath, reply, started, stream, turn, turnId, turnPath, withKey } from './chat-support.ts';
 import { fail, key, session, start, type Route } from './support.ts';
 
 t.test('Ctrl-C gives up the wait of a 429', async (t) => {
@@ -26,7 +26,7 @@ t.test('Ctrl-C during a reply aborts the turn, and at the prompt ends the sessio
     },
     [`POST ${turnPath}/abort`]: () => {
       stream(streaming, [['turn.aborted', 4, aborted]]);
-      return { id: turnId };
+      return turn;
     },
   });
   const running = start(t, ['chat'], { env: server.env });
@@ -51,7 +51,7 @@ t.test('Ctrl-C before the first output finds the turn by its session', async (t)
     },
     [`POST ${turnPath}/abort`]: () => {
       stream(waiting, [['turn.started', 0, started], ['turn.aborted', 0, aborted]]);
-      return { id: turnId };
+      return turn;
     },
   });
   const running = start(t, ['chat', '--once', 'Hi'], { env: withKey(server) });

@@ -12,6 +12,8 @@ export const started = { turn_id: turnId, message_id: messageId };
 export const completed = { ...started, stop_reason: 'end', usage: { input_tokens: 1, output_tokens: 2 } };
 export const aborted = { ...started, stop_reason: 'aborted' };
 
+export const turn = { id: turnId, object: 'turn', session_id: session.id, message_id: messageId, status: 'aborted', stop_reason: 'aborted', error_code: null, created_at: 1767225600, ended_at: 1767225601 };
+
 export type Event = readonly [event: string, id: number, data: unknown];
 
 export function stream(response: ServerResponse, events: readonly Event[], end = true): void {
@@ -39,7 +41,7 @@ export const api = (t: Parameters<typeof fakeServer>[0], routes: Record<string, 
     'POST /sessions': () => session,
     [`GET /sessions/${session.id}`]: () => session,
     [`POST /sessions/${session.id}/end`]: () => ({ ...session, status: 'ended' }),
-    [`POST ${turnPath}/abort`]: () => ({ id: turnId }),
+    [`POST ${turnPath}/abort`]: () => turn,
     ...routes,
   });
 

@@ -56,11 +56,12 @@ t.test('where and who: flags, environment, data folder', async (t) => {
   t.equal(sent().headers.authorization, 'Bearer token-of-the-folder');
   t.equal((await run(t, args, { cwd: folder, env: { PORT: port, PARLEY_STORE: 'lmdb:./other' } })).code, 0);
   t.equal(sent().headers.authorization, 'Bearer token-of-the-other-folder');
-  t.equal((await run(t, [...args, '--url', `${server.url}/`, '--operator-token', 'token-of-the-flag'], { cwd: folder, env: { PARLEY_URL: 'http://127.0.0.1:1', PARLEY_OPERATOR_TOKEN: 'token-of-the-environment' } })).code, 0);
-  t.equal(sent().headers.authorization, 'Bearer token-of-the-flag');
+  t.equal((await run(t, [...args, '--url', `${server.url}/`, '--operator-token', 'operator-token-of-the-flag'], { cwd: folder, env: { PARLEY_URL: 'http://127.0.0.1:1', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-environment' } })).code, 0);
+  t.equal(sent().headers.authorization, 'Bearer operator-token-of-the-flag');
 
   t.match(await run(t, args, { cwd: folder, env: { PARLEY_STORE: 'lmdb:none' } }), { code: 2, stderr: /^parley: No operator token\..*\(there is no none\/operator-token\)\.\n$/ });
   t.strictSame(await run(t, args, { env: { PARLEY_OPERATOR_TOKEN: 'two words' } }), { code: 2, stdout: '', stderr: 'parley: PARLEY_OPERATOR_TOKEN must be printable ASCII without spaces.\n' });
+  t.strictSame(await run(t, args, { env: { PARLEY_OPERATOR_TOKEN: 'short' } }), { code: 2, stdout: '', stderr: 'parley: PARLEY_OPERATOR_TOKEN must have at least 24 characters.\n' });
   t.strictSame(await run(t, args, { env: { ...server.env, PARLEY_URL: 'nowhere' } }), { code: 2, stdout: '', stderr: 'parley: PARLEY_URL must be an http or https address without a user name.\n' });
 });
 

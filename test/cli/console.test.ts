@@ -48,6 +48,24 @@ t.test('keys revoke, by name over all pages', async (t) => {
   t.strictSame(await run(t, ['keys', 'revoke', 'none'], { env: server.env }), { code: 1, stdout: '', stderr: 'parley: No key is called "none".\n' });
 });
 
+t.test('keys rotate: the new key is shown once, with what becomes of the old one', async (t) => {
+  const other = { ...key, id: id('key', 'b') };
+  const server = await fakeServer(t, {
+    ...workspaces,
+    [`GET ${base}/keys`]: () => list(key),
+    [`POST ${base}/keys/${key.id}/rotate`]: () => ({ ...other, key: 'ak_public_secret' }),
+    [`POST ${base}/keys/${other.id}/rotate`]: (_request, response) => fail(response, 422, 'invalid_request', 'invalid_request', 'The field `id` is wrong.'),
+  });
+  const { env } = server;
+  const shown = (old: string) => ({ code: 0, stdout: `Replaced the key "shop" (${key.id}) by ${other.id}:\n\n  ak_public_secret\n\nKeep it now: it is not shown again. ${old}\n`, stderr: '' });
+  t.strictSame(await run(t, ['keys', 'rotate', key.id], { env }), shown('The old key has ended.'));
+  t.strictSame(server.received.at(-1)!.body, {});
+  t.strictSame(await run(t, ['keys', 'rotate', 'shop', '--overlap', '86400'], { env }), shown('The old key works for another 86400 seconds at most.'));
+  t.strictSame(server.received.at(-1)!.body, { overlap_seconds: 86400 });
+  t.match(await run(t, ['keys', 'rotate', key.id, '--overlap', '2592001'], { env }), { code: 2, stdout: '', stderr: /from 0 to 2592000/ });
+  t.match(await run(t, ['keys', 'rotate', other.id], { env }), { code: 1, stdout: '', stderr: /`id` is wrong\. A key that is revoked or has expired cannot be rotated: create a new one/ });
+});
+
 t.test('workspaces and credentials', async (t) => {
   const credential = { id: id('crd', 'a'), object: 'credential', kind: 'model', provider: 'openai', base_url: 'http://127.0.0.1:1/v1', created_at: 1767225600, updated_at: 1767225600 };
   const server = await fakeServer(t, {
@@ -55,6 +73,7 @@ t.test('workspaces and credentials', async (t) => {
     'POST /console/api/workspaces': (request) => ({ ...workspace, ...(request.body as object) }),
     [`GET ${base}/credentials`]: () => list(credential),
     [`POST ${base}/credentials`]: () => credential,
+    [`PATCH ${base}/credentials/${credential.id}`]: () => credential,
     [`DELETE ${base}/credentials/${credential.id}`]: (_request, response) => empty(response),
   });
   const { env } = server;
@@ -73,8 +92,27 @@ t.test('workspaces and credentials', async (t) => {
   t.equal(await secretSent([], { env: { ...env, PARLEY_PROVIDER_API_KEY: 'of-the-environment' } }), 'of-the-environment');
   t.equal(await secretSent([], { env, input: 'of-stdin\n' }), 'of-stdin');
   t.match(await run(t, create, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
+  const update = ['credentials', 'update', credential.id, '--base-url', 'https://api.example.com/v1'];
+  const updated = `Changed the credential ${credential.id} for openai. Its secret is not shown again.\n`;
+  t.strictSame(await run(t, update, { env, input: 'of-stdin\n' }), { code: 0, stdout: updated, stderr: '' });
+  t.strictSame(server.received.at(-1)!.body, { base_url: 'https://api.example.com/v1', api_key: 'of-stdin' });
+  t.match(await run(t, update, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
   t.strictSame(await run(t, ['credentials', 'delete', credential.id], { env }), { code: 0, stdout: `Deleted the credential ${credential.id}.\n`, stderr: '' });
   t.strictSame(await run(t, ['credentials', 'delete', credential.id, '--json'], { env }), { code: 0, stdout: '', stderr: '' });
+});
+
+t.test('credentials test: what the provider says, and exit 1 unless it works', async (t) => {
+  const answers = { works: 'The provider takes the key.', refused: 'The provider refuses the key.', unknown: 'The provider does not answer.' };
+  const test = (result: keyof typeof answers): Route => () => ({ object: 'credential_test', result, message: answers[result] });
+  const server = await fakeServer(t, {
+    ...workspaces,
+    ...Object.fromEntries((Object.keys(answers) as (keyof typeof answers)[]).map((result) => [`POST ${base}/credentials/${result}/test`, test(result)])),
+  });
+  for (const [result, message] of Object.entries(answers)) {
+    const done = { code: result === 'works' ? 0 : 1, stderr: '' };
+    t.strictSame(await run(t, ['credentials', 'test', result], { env: server.env }), { ...done, stdout: `${result}: ${message}\n` });
+    t.match(await run(t, ['credentials', 'test', result, '--json'], { env: server.env }), { ...done, stdout: `"result":"${result}"` });
+  }
 });
 
 t.test('a refusal that is the same for all comes with what to do about it', async (t) => {
@@ -83,6 +121,7 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
     ...workspaces,
     [`POST ${base}/credentials`]: wrong('base_url'),
     [`POST ${base}/assistants`]: wrong('model.provider'),
+    [`PATCH ${base}/credentials/one`]: wrong('api_key'),
     [`POST ${base}/keys`]: wrong('constructor'),
     [`DELETE ${base}/credentials/none`]: (_request, response) => fail(response, 404, 'not_found', 'route_not_found', 'No such path.'),
   });
@@ -90,6 +129,7 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
   t.match(await said('credentials', 'create', '--provider', 'openai', '--base-url', 'http://127.0.0.1:1/v1', '--api-key', 'k'), {
     code: 1, stderr: /^parley: The field `base_url` is wrong\. It .*PARLEY_ALLOW_PRIVATE_PROVIDERS=1\. \(invalid_request, request req_test\)\n$/,
   });
+  t.match(await said('credentials', 'update', 'one', '--api-key', 'k'), { code: 1, stderr: /is wrong\. .*base URL or provider changes only together with it.*\. \(/ });
   t.match(await said('assistants', 'create', 'a', '--provider', 'synthetic', '--model', 'm'), { code: 1, stderr: /is wrong\. There are scripted.*PARLEY_SYNTHETIC=1\. \(/ });
   t.match(await said('keys', 'create', 'k'), { code: 1, stderr: 'parley: The field `constructor` is wrong. (invalid_request, request req_test)\n' });
   t.match(await said('credentials', 'delete', 'none'), { code: 1, stderr: 'parley: No such workspace, key or credential. (route_not_found, request req_test)\n' });

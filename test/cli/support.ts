@@ -29,11 +29,10 @@ export interface RunOptions {
   readonly cwd?: string;
 }
 
-/** Starts `parley` with a clean environment. Without `input` its stdin stays open and silent. */
+/** Starts `parley`, as it was built, with a clean environment. Without `input` its stdin stays open and silent. */
 export function start(t: Test, args: readonly string[], { env = {}, input, cwd = root }: RunOptions = {}): Running {
   const clean = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NODE_V8_COVERAGE: '' };
-  const loader = import.meta.resolve('tsx');
-  const child = spawn(process.execPath, [`--import=${loader}`, `${root}src/cli.ts`, ...args], { cwd, env: { ...clean, ...env } });
+  const child = spawn(process.execPath, [`${root}src/start.mjs`, ...args], { cwd, env: { ...clean, ...env } });
   t.teardown(() => child.kill('SIGKILL'));
   let stdout = '';
   let stderr = '';

@@ -51,7 +51,7 @@ t.test('a store at rest is read without a change', async (t) => {
   await stored(folder, async (store) => {
     await store.catalog.create('workspace', own);
     const draft = credential(own.id);
-    await store.catalog.create('credential', { ...draft, sealed: openVault(secret, ids).seal(own.id, draft.id, 'sk-1') });
+    await store.catalog.create('credential', { ...draft, sealed: openVault(secret, ids).seal(draft, 'sk-1') });
     // A turn in flight, whose lease an opening of the store would make void.
     await new Scene(store, nowMs).streaming();
   });
@@ -77,7 +77,9 @@ t.test('secrets: for the owner alone, and not empty', { skip: process.platform =
   t.equal(found.of('secret').advice, `chmod 600 ${join(folder, 'secret')}`);
   await chmod(folder, 0o700);
   await chmod(join(folder, 'secret'), 0o600);
-  await writeFile(join(folder, 'operator-token'), 'token\n');
+  await writeFile(join(folder, 'operator-token'), 'short\n');
+  t.match((await examined(folder, kept)).of('operator-token'), { status: 'fail', found: /has fewer than 24 characters/ });
+  await writeFile(join(folder, 'operator-token'), 'operator-token-of-the-tests\n');
   t.same(unwell(await examined(folder, kept)), []);
   t.equal((await stat(join(folder, 'secret'))).mode & 0o777, 0o600);
 });

@@ -10,6 +10,7 @@ import { Node } from '../../src/store/redis/doctor/node.ts';
 import * as server from '../../src/store/redis/doctor/server.ts';
 import { troubleOf } from '../../src/store/redis/doctor/trouble.ts';
 import { loadScripts } from '../../src/store/redis/scripts.ts';
+import { startServer } from '../process.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { diagnose } from './diagnosis.ts';
 import { redis } from './redis-support.ts';
@@ -25,7 +26,7 @@ t.test('settings: each that cannot be used, and the rest goes on', async (t) => 
 });
 
 t.test('settings: what a store allows, and what all processes must be given', async (t) => {
-  t.match((await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_DURABILITY: 'flushed' })).of('settings').found, 'PARLEY_DURABILITY cannot be flushed with the store redis, which offers committed and replicated.');
+  t.match((await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_DURABILITY: 'flushed' })).of('settings').found, 'PARLEY_DURABILITY cannot be flushed with the store redis, which offers committed, replicated and replicated-output.');
   const bare = await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_SECRET: '', PARLEY_OPERATOR_TOKEN: '' });
   const said = bare.checks.filter(({ id }) => id === 'settings').map(({ found }) => found);
   t.same(said, ['PARLEY_SECRET', 'PARLEY_OPERATOR_TOKEN'].map((variable) => `${variable} must be set with Redis, the same for every process.`));
@@ -43,6 +44,32 @@ t.test('the port: free, or somebody else has it, or an address that is not ours'
   t.match(taken.of('port'), { status: 'fail', found: `${port} on 127.0.0.1 is in use by another program`, advice: /PORT/ });
   t.match((await diagnose({ PARLEY_STORE: 'memory:', PORT: port })).of('port'), { status: 'ok', found: `${port} on 127.0.0.1 is free` });
   t.match((await diagnose({ PARLEY_STORE: 'memory:', PORT: port, HOST: '192.0.2.1' })).of('port'), { status: 'fail', found: /no address of this machine/ });
+});
+
+t.test('the service port: looked at where there is one, and not the port itself', async (t) => {
+  const store = { PARLEY_STORE: 'memory:' };
+  t.equal((await diagnose(store)).of('service-port').status, 'not looked at');
+  t.match((await diagnose({ ...store, PARLEY_SERVICE_PORT: '0' })).of('service-port'), { status: 'ok', found: 'PARLEY_SERVICE_PORT=0: a free one is picked' });
+  const same = await diagnose({ ...store, PORT: '9000', PARLEY_SERVICE_PORT: '9000' });
+  t.match(same.of('settings'), { status: 'fail', found: /^PARLEY_SERVICE_PORT must be another port than PORT/, advice: /PARLEY_SERVICE_PORT/ });
+  const both = await diagnose({ ...store, PORT: 'eighty', PARLEY_SERVICE_PORT: 'ninety' });
+  t.same(both.checks.filter(({ status }) => status === 'fail').map(({ found }) => found.split(' ')[0]), ['PORT', 'PARLEY_SERVICE_PORT']);
+
+  const other = createServer((_request, response) => response.end('{"status":"ok"}')).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const taken = String((other.address() as AddressInfo).port);
+  const found = await diagnose({ ...store, PARLEY_SERVICE_PORT: taken });
+  t.match(found.of('service-port'), { status: 'fail', found: `${taken} on 127.0.0.1 is in use by another program`, advice: /PARLEY_SERVICE_PORT/ });
+  other.closeAllConnections();
+  other.close();
+
+  const house = await startServer(t, { env: { ...store, PARLEY_SERVICE_PORT: '0', PARLEY_LOG: 'info' } });
+  while (!house.stdout().includes('service port listens')) await once(house.child.stdout!, 'data');
+  const ports = { PORT: new URL(house.url).port, PARLEY_SERVICE_PORT: /"port":(\d+)/.exec(house.stdout())![1]! };
+  const served = await diagnose({ ...store, ...ports });
+  for (const id of ['port', 'service-port']) t.match(served.of(id), { status: 'ok', found: /is served by a parley, which is ready$/ }, id);
+  const elsewhere = await diagnose({ ...store, PORT: ports.PORT, PARLEY_SERVICE_PORT: '1' });
+  t.match(elsewhere.of('port'), { status: 'warn', found: /is served by a parley that does not answer on 1$/ });
 });
 
 t.test('Node and the engine', async (t) => {

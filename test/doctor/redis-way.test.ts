@@ -1,8 +1,8 @@
 /** What lies between the doctor and Redis: the network, TLS, passwords, rules. */
-import { execFileSync } from 'node:child_process';
 import t from 'tap';
 import { Scene } from '../store/fixtures.ts';
 import { appendOnly, whyNoRedis } from '../store/redis-server.ts';
+import { secureRedis, whyNoTls } from '../store/redis-tls.ts';
 import { diagnose, type Diagnosed } from './diagnosis.ts';
 import { examined, redis, stored } from './redis-support.ts';
 
@@ -84,23 +84,7 @@ t.test('TLS', { skip: skip || whyNoTls() }, async (t) => {
   const server = await redis(t, ...appendOnly);
   t.match((await diagnose({ PARLEY_STORE: server.url.replace('redis:', 'rediss:') })).of('reachable'), { status: 'fail', advice: /write redis: instead of rediss:/ });
 
-  const [, folder] = (await server.command('CONFIG', 'GET', 'dir')).split('\n');
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=localhost', '-days', '2'];
-  execFileSync('openssl', [...request, '-keyout', `${folder}/key.pem`, '-out', `${folder}/certificate.pem`], { stdio: 'ignore' });
-  // A port that was free a moment ago.
-  const gone = await redis(t);
-  await gone.kill();
-  await server.command('CONFIG', 'SET', 'tls-cert-file', `${folder}/certificate.pem`, 'tls-key-file', `${folder}/key.pem`, 'tls-auth-clients', 'no', 'tls-ca-cert-file', `${folder}/certificate.pem`, 'tls-port', String(gone.port));
-  t.match((await diagnose({ PARLEY_STORE: `rediss://127.0.0.1:${gone.port}` })).of('reachable'), { status: 'fail', found: /not trusted here \(DEPTH_ZERO_SELF_SIGNED_CERT\)/, advice: /NODE_EXTRA_CA_CERTS/ });
-  t.match((await diagnose({ PARLEY_STORE: `redis://127.0.0.1:${gone.port}` })).of('reachable'), { status: 'fail', advice: /write rediss: instead of redis:/ });
+  const secure = await secureRedis(t);
+  t.match((await diagnose({ PARLEY_STORE: secure.url })).of('reachable'), { status: 'fail', found: /not trusted here \(DEPTH_ZERO_SELF_SIGNED_CERT\)/, advice: /NODE_EXTRA_CA_CERTS/ });
+  t.match((await diagnose({ PARLEY_STORE: `redis://127.0.0.1:${secure.port}` })).of('reachable'), { status: 'fail', advice: /write rediss: instead of redis:/ });
 });
-
-/** Why there is no certificate to be had, or false. */
-function whyNoTls(): string | false {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' });
-    return false;
-  } catch {
-    return 'openssl is not installed here';
-  }
-}

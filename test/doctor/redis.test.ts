@@ -15,7 +15,7 @@ t.test('nothing is wrong, and nothing is changed', { skip }, async (t) => {
   await stored(server.url, async (store) => {
     await store.catalog.create('workspace', own);
     const draft = credential(own.id);
-    await store.catalog.create('credential', { ...draft, sealed: openVault(secret, ids).seal(own.id, draft.id, 'sk-1') });
+    await store.catalog.create('credential', { ...draft, sealed: openVault(secret, ids).seal(draft, 'sk-1') });
     await new Scene(store, Date.now()).streaming();
   });
   const before = await server.command('DEBUG', 'DIGEST');
@@ -36,11 +36,10 @@ t.test('nothing is wrong, and nothing is changed', { skip }, async (t) => {
 t.test('credentials under another secret', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const own = workspace();
-  const sealed = (id: string): Uint8Array => openVault(secret, ids).seal(own.id, id, 'sk-1');
   const first = credential(own.id);
   await stored(server.url, async (store) => {
     await store.catalog.create('workspace', own);
-    await store.catalog.create('credential', { ...first, sealed: sealed(first.id) });
+    await store.catalog.create('credential', { ...first, sealed: openVault(secret, ids).seal(first, 'sk-1') });
   });
   const other = { PARLEY_SECRET: 'another secret of thirty-two characters' };
   t.match((await examined(server, other)).of('credentials'), { status: 'fail', found: `1 of 1 do not open with this PARLEY_SECRET (${first.id})` });
@@ -105,6 +104,7 @@ t.test('a replica: as the store, or missing', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const replicated = { PARLEY_DURABILITY: 'replicated' };
   t.match((await examined(server, replicated)).of('replicas'), { status: 'fail', found: /no replica follows/, advice: /REPLICAOF 127\.0\.0\.1 \d+, or PARLEY_DURABILITY=committed/ });
+  t.match((await examined(server, { PARLEY_DURABILITY: 'replicated-output' })).of('replicas'), { status: 'fail', found: /replicated-output refuses/ });
   t.equal((await examined(server)).of('replicas').status, 'ok');
   const replica = await redis(t, ...appendOnly, '--replicaof', '127.0.0.1', String(server.port), '--repl-diskless-sync-delay', '0');
   while (!(await server.command('INFO', 'replication')).includes('state=online'));

@@ -81,7 +81,7 @@ async function badBodies(t: Test, open: OpenEdge): Promise<void> {
     const { port } = await serve(t, open, {
       exchange: (exchange) => {
         exchange.onGone(() => gone.open());
-        exchange.body().then(outcome.open);
+        void exchange.body().then(outcome.open);
         came.open(exchange);
       },
     });

@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket as NetSocket } from 'node:net';
 import { WheelClock } from '../../src/clock.ts';
@@ -75,19 +75,17 @@ export function ask(port: number, { method = 'GET', path = '/', headers = {}, bo
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: agent ?? false });
     request.on('error', reject);
-    request.on('response', async (response) => {
-      const localPort = response.socket.localPort!;
-      const pieces: Buffer[] = [];
-      try {
-        for await (const piece of response) pieces.push(piece as Buffer);
-      } catch (error) {
-        return reject(error);
-      }
-      const bytes = Buffer.concat(pieces);
-      resolve({ status: response.statusCode!, headers: response.headers, bytes, text: bytes.toString(), localPort });
-    });
+    request.on('response', (response) => void answerOf(response).then(resolve, reject));
     request.end(body);
   });
+}
+
+async function answerOf(response: IncomingMessage): Promise<Answer> {
+  const localPort = response.socket.localPort!;
+  const pieces: Buffer[] = [];
+  for await (const piece of response) pieces.push(piece as Buffer);
+  const bytes = Buffer.concat(pieces);
+  return { status: response.statusCode!, headers: response.headers, bytes, text: bytes.toString(), localPort };
 }
 
 /** A connection of bytes. `text` is all that came so far, as Latin-1. */

@@ -1,4 +1,5 @@
 /** A customer does what customers do, and remembers what it was told is done. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Random } from '../simulate/random.ts';
 import type { Trial } from './experiment.ts';
@@ -21,6 +22,9 @@ interface KnownKey {
   revoked: boolean;
   uncertain: boolean;
 }
+
+/** Before a patient customer asks again. */
+const refusedMs = 20;
 
 /** The connection was lost, or the server refused as it may. */
 export class Refused extends Error {}
@@ -54,6 +58,7 @@ export class Customer {
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (!patient) return;
+        await pause(refusedMs);
       }
     }
   }

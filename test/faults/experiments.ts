@@ -4,6 +4,7 @@ import { oneWriter, oneWriterUnheard } from './p1-owners.ts';
 import { seenIsStored } from './p2-kill.ts';
 import { providerBreaks } from './p2-provider.ts';
 import { fullDisk } from './p3-disk.ts';
+import { answeredIsStored } from './p3-replies.ts';
 import { survivesRedis, survivesServer } from './p3-server.ts';
 import { failsOver } from './p4-failover.ts';
 import { sealedInTime } from './p5-seal.ts';
@@ -11,6 +12,7 @@ import { neverAboveTheCeiling } from './p6-slots.ts';
 import { exactLimits } from './p7-budgets.ts';
 import { appliesOnce } from './p9-replies.ts';
 import { deadlinesHold } from './p10-deadlines.ts';
+import { deadlinesAgree } from './p10-skew.ts';
 import { awayAndBack, awayUnheard } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
@@ -22,6 +24,7 @@ export const experiments: readonly Experiment[] = [
   providerBreaks,
   survivesServer,
   survivesRedis,
+  answeredIsStored,
   fullDisk,
   ...failsOver,
   sealedInTime,
@@ -29,6 +32,7 @@ export const experiments: readonly Experiment[] = [
   exactLimits,
   appliesOnce,
   deadlinesHold,
+  deadlinesAgree,
   awayAndBack,
   awayUnheard,
   drained,

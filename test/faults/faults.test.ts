@@ -6,11 +6,11 @@ import { repeat, type Outcome } from './run.ts';
 
 const seed = 20;
 /** Much of each is a wait for a lease. */
-const abreast = 4;
+const abreast = 8;
 
 /** Where there is a choice, the store on which there is more to it. */
 const onRedis = ['P5/seal'];
-const chosen = experiments.filter(({ promise }) => promise !== 'P4').map((experiment) => ({ experiment, store: onRedis.includes(idOf(experiment)) ? 'redis' : experiment.stores[0]! }) as const);
+const chosen = experiments.filter((experiment) => experiment.promise !== 'P4').map((experiment) => ({ experiment, store: onRedis.includes(idOf(experiment)) ? 'redis' : experiment.stores[0]! }) as const);
 
 const next = chosen.values();
 const outcomes = new Map<string, Outcome>();

@@ -123,8 +123,14 @@ export async function until<T>(ask: () => Promise<T | null | undefined | false> 
 /** Resolves when the session has no turn in flight. */
 export const sealed = (house: House, sessionId: string): Promise<boolean> => until(async () => (await sessionOf(house, sessionId)).active_turn_id === null);
 
-/** What must be true of a turn whose process died, whatever a client has seen of it: `whose` says it in a violation. */
-export async function checkPartial(trial: Trial, house: House, sessionId: string, whose: { readonly tag: string; readonly seen: string }): Promise<void> {
+/** What must be true of a turn that was cut, as by the death of its process, whatever a client has seen of it: `whose` says it in a violation. */
+export async function checkPartial(
+  trial: Trial,
+  house: House,
+  sessionId: string,
+  whose: { readonly tag: string; readonly seen: string },
+  due = 'partial error api_error',
+): Promise<void> {
   const messages = await transcriptOf(house, sessionId);
   const partial = messages.at(-1);
   const told = `${whose.tag} (${sessionId})`;
@@ -133,7 +139,7 @@ export async function checkPartial(trial: Trial, house: House, sessionId: string
   trial.must(partial.content.startsWith(whose.seen), `${told}: ${whose.seen.length} characters were seen, and the ${partial.content.length} stored do not begin with them: ${differenceOf(whose.seen, partial.content)}`);
   trial.must(begins(whose.tag, partial.content), `${told}: the provider did not say ${JSON.stringify(partial.content.slice(-80))}`);
   const ended = `${partial.status} ${partial.stop_reason} ${partial.error_code}`;
-  trial.must(ended === 'partial error api_error', `${told}: it ended as ${ended}`);
+  trial.must(ended === due, `${told}: it ended as ${ended}`);
 }
 
 function differenceOf(seen: string, stored: string): string {

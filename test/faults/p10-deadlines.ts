@@ -1,15 +1,21 @@
-/** P10: a session's and a key's last second, over a restart with the clock moved to just before it. */
+/**
+ * P10: a session's and a key's last second, over a restart with the clock moved to just before it: that of the server where it
+ * owns the store, that of Redis where the store is shared.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, sealed } from './ground.ts';
 import { talk, type Listener } from './listener.ts';
-import { clockAhead, lackingFaketime } from './moved-clock.ts';
+import { clockAhead, lackingFaketime, redisClockAhead } from './moved-clock.ts';
 import { begins } from './words.ts';
 
 /** How long after its last second a session's turn may be cut. */
 const cutMs = 1000;
+
+/** How early or late a process that has only heard of the store's time may be, in seconds. */
+const toleranceSeconds = { lmdb: 0, redis: 0.25 } as const;
 
 export const deadlinesHold: Experiment = {
   promise: 'P10',
@@ -37,12 +43,16 @@ export const deadlinesHold: Experiment = {
       await house.kill('SIGKILL');
       await begun.over;
       // What is left is enough for a start, and a wait that is short.
-      ahead = ends - Date.now() / 1000 - random.between(4, 6);
-      house = await ground.server(clockAhead(Math.ceil(ahead)));
-      ahead = Math.ceil(ahead);
+      ahead = Math.ceil(ends - Date.now() / 1000 - random.between(4, 6));
+      if (ground.redis !== null) {
+        await ground.redis.kill();
+        await ground.redis.run(redisClockAhead(ahead));
+      }
+      house = await ground.server(clockAhead(ground.redis === null ? ahead : random.between(-60, 60)));
       const now = (): number => Date.now() / 1000 + ahead;
       const cut = talk(house, id, { tag: `s${seed}c`, words: 1_000_000, delayMs: 5 });
-      await Promise.all([watch(trial, house, { id, key, ends }, now), cutInTime(trial, cut, ends, now)]);
+      const tolerance = toleranceSeconds[store];
+      await Promise.all([watch(trial, house, { id, key, ends, tolerance }, now), cutInTime(trial, cut, ends - tolerance, now)]);
       await checkCut(trial, house, id, `s${seed}c`, cut);
       await sealed(house, orphan);
       const [, partial] = await transcriptOf(house, orphan);
@@ -55,13 +65,15 @@ interface Watched {
   readonly id: string;
   readonly key: string;
   readonly ends: number;
+  /** In seconds. */
+  readonly tolerance: number;
 }
 
-/** Asks again and again from before the last second until after it. `now` is the server's wall clock. */
-async function watch(trial: Trial, house: House, { id, key, ends }: Watched, now: () => number): Promise<void> {
+/** Asks again and again from before the last second until after it. `now` is the store's wall clock. */
+async function watch(trial: Trial, house: House, { id, key, ends, tolerance }: Watched, now: () => number): Promise<void> {
   const due = (asked: number, answered: number, found: boolean, what: string): void => {
-    if (answered < ends) trial.must(found === false, `${what} was over ${(ends - answered).toFixed(3)} s before its time`);
-    if (asked >= ends) trial.must(found === true, `${what} was not over ${(asked - ends).toFixed(3)} s after its time`);
+    if (answered < ends - tolerance) trial.must(found === false, `${what} was over ${(ends - answered).toFixed(3)} s before its time`);
+    if (asked >= ends + tolerance) trial.must(found === true, `${what} was not over ${(asked - ends).toFixed(3)} s after its time`);
   };
   let before = 0;
   while (now() < ends + 0.5) {

@@ -4,12 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import { checkRefusal } from './customer.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { checkPartial, checkUsable, Ground, lackingNetworkOfRedis, lackingRedis, sealed } from './ground.ts';
+import { checkPartial, checkUsable, Ground, lackingNetworkOfRedis, lackingRedis, sealed, until } from './ground.ts';
 import { Listener, talk } from './listener.ts';
 import { directions } from './way.ts';
 
 const refusedMs = 2000;
 const backMs = 3000;
+/** A store that was away for less is waited for, and one that was away for longer is not: a lease lasts five seconds, of which the last fifth is kept in hand. */
+const keptMs = 2500;
+const lostMs = 5500;
 /** What a server may need besides while a store is away: as many calls as may wait, with room for the garbage of refusals. */
 const grownMegabytesMax = 200;
 const clientsCount = 30;
@@ -66,7 +69,8 @@ async function outage(trial: Trial, ground: Ground, house: House, faults: Faults
   const clients = Array.from({ length: clientsCount }, async (_, index) => {
     while (!over) await askOne(trial, house, ids[index % ids.length]!, index, () => over);
   });
-  await pause(random.between(2500, 7000));
+  const awayMs = random.between(1000, 7500);
+  await pause(awayMs);
   const grown = residentMegabytes(house) - before;
   over = true;
   await undo();
@@ -76,13 +80,26 @@ async function outage(trial: Trial, ground: Ground, house: House, faults: Faults
   trial.must(grown < grownMegabytesMax, `${what}: the server grew by ${grown} MB`);
   trial.measured('MB grown', grown);
   await Promise.all(clients);
-  await Promise.all(talks.map(({ listener }) => listener.over));
+  await Promise.all(talks.map((each) => stopped(house, each)));
   for (const { id, tag, listener } of talks) {
-    trial.must(listener.ending === 'error' && listener.code === 'api_error', `${what}: ${tag} ended as ${listener.ending} ${listener.code}`);
+    // A turn that writes waits as long as its lease allows, and is told what the store has of it.
+    const goesOn = listener.ending === 'turn.aborted';
+    const failed = listener.ending === 'error' && listener.code === 'api_error';
+    trial.count(goesOn ? 'turns that went on' : 'turns that failed');
+    const due = awayMs < keptMs ? goesOn : awayMs > lostMs ? failed : goesOn || failed;
+    trial.must(due, `${what} for ${Math.round(awayMs)} ms: ${tag} ended as ${listener.ending} ${listener.code}`);
     await sealed(house, id);
-    await checkPartial(trial, house, id, { tag, seen: listener.seen });
+    await checkPartial(trial, house, id, { tag, seen: listener.seen }, goesOn ? 'partial aborted null' : undefined);
     await checkUsable(trial, house, id, `${tag}next`);
   }
+}
+
+/** Aborts a turn that goes on, once the store takes that; resolves when its stream is over. */
+async function stopped(house: House, { id, listener }: { readonly id: string; readonly listener: Listener }): Promise<void> {
+  let over = false;
+  void listener.over.then(() => (over = true));
+  await until(async () => over || (await house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' })).status === 200);
+  await listener.over;
 }
 
 /** One request of several kinds: served, or refused in the one shape and in time. Resolves with the status. */

@@ -52,8 +52,11 @@ export const survivesRedis: Experiment = {
     const redis = ground.redis!;
     return async (trial) => {
       await redis.command('CONFIG', 'SET', 'appendfsync', trial.random.pick(['everysec', 'always']));
-      const customers = await liveUntil(trial, ground, house, () => redis.kill());
-      await redis.run();
+      const back = async (): Promise<void> => (await redis.kill(), await redis.run());
+      // Streams that wait for their end are told it, or are cut off while Redis stays away.
+      const returns = trial.random.chance(0.5);
+      const customers = await liveUntil(trial, ground, house, () => (returns ? back() : redis.kill()));
+      if (!returns) await redis.run();
       await until(async () => (await house.ask('/assistants')).status === 200);
       for (const customer of customers) await customer.check(trial, house);
     };

@@ -1,5 +1,5 @@
-/** P4: a primary is killed, its replica lagging or not; what was acknowledged may be lost only where that is said, and nothing is mixed. */
-import { failover, type Durability } from '../../bench/failover.ts';
+/** P4: a primary is killed, its replica lagging or not; what was acknowledged may be lost or undone only where that is said, and nothing is mixed. */
+import { durabilities, failover, type Durability } from '../../bench/failover.ts';
 import { RedisCluster } from '../store/redis-server.ts';
 import type { Experiment } from './experiment.ts';
 import { lackingRedis, until } from './ground.ts';
@@ -17,14 +17,17 @@ const of = (durability: Durability): Experiment => ({
     return async (trial) => {
       await until(() => cluster.settled().catch(() => false));
       const stoppedMs = trial.random.chance(0.5) ? trial.random.between(50, 800) : 0;
-      const { acknowledged, refused, failed, lost, mixed, firstMs } = await failover(cluster, durability, stoppedMs);
+      const { acknowledged, refused, failed, lost, mixed, forgotten, done, undone, firstMs } = await failover(cluster, durability, stoppedMs);
       trial.must(mixed === 0, `${mixed} replies hold text of another turn`);
       trial.must(lost === 0 || durability === 'committed', `${lost} of ${acknowledged} acknowledged turns are lost`);
-      for (const [what, count] of Object.entries({ acknowledged, refused, failed, lost })) trial.count(what, count);
+      trial.must(undone.length === 0 || durability === 'committed', `of ${done} steps that were answered these are undone: ${undone.join(', ')}`);
+      trial.must(forgotten === 0 || durability !== 'replicated-output', `${forgotten} replies have less text than could be seen`);
+      const counts = { 'turns acknowledged': acknowledged, refused, failed, lost, 'with less text than seen': forgotten, 'other steps acknowledged': done, undone: undone.length };
+      for (const [what, count] of Object.entries(counts)) trial.count(what, count);
       trial.count(stoppedMs > 0 ? 'replicas stopped' : 'replicas that kept up');
       trial.took('until heard again', firstMs);
     };
   },
 });
 
-export const failsOver: readonly Experiment[] = [of('committed'), of('replicated')];
+export const failsOver: readonly Experiment[] = durabilities.map(of);

@@ -1,7 +1,7 @@
 /** P5: a process dies in the middle of turns; how soon each is sealed, and its session takes the next one. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
-import { sessionOf } from '../api/talk.ts';
+import { sessionOf, transcriptOf } from '../api/talk.ts';
 import { limits } from '../../src/limits.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingRedis, until } from './ground.ts';
@@ -81,7 +81,9 @@ async function checkSealed(trial: Trial, house: House, { id, tag, listener }: Or
     trial.took('until usable', performance.now() - killedAt, promisedMs);
     await last.over;
     trial.must(last.ending === 'turn.completed', `${tag}: the next turn is answered ${last.status} ${last.code}`);
-    const [, partial] = (await house.ask(`/sessions/${id}/transcript`)).json.data;
+    const messages = (await house.ask(`/sessions/${id}/transcript`)).json.data;
+    if (listener.seen === '') return trial.must(messages.length === 2, `${tag}: it said nothing, and left ${messages.length - 2} messages`);
+    const [, partial] = messages;
     trial.must(partial.status === 'partial' && partial.content.startsWith(listener.seen), `${tag}: ${partial.status}, ${partial.content.length} of ${listener.seen.length} characters seen`);
     return;
   }
@@ -90,6 +92,7 @@ async function checkSealed(trial: Trial, house: House, { id, tag, listener }: Or
   if (way === 'leave' && active !== null) trial.late.push(`${tag}: not sealed ${promisedMs} ms after the kill, and nobody had looked`);
   await until(async () => (await sessionOf(house, id)).active_turn_id === null);
   if (way === 'look') trial.took('until sealed', performance.now() - killedAt, promisedMs);
-  await checkPartial(trial, house, id, { tag, seen: listener.seen });
+  if (listener.seen !== '') await checkPartial(trial, house, id, { tag, seen: listener.seen });
+  else trial.must((await transcriptOf(house, id)).length === 0, `${tag}: it said nothing, and left something`);
   await checkUsable(trial, house, id, `${tag}next`);
 }

@@ -23,6 +23,8 @@ export class Way {
   delayMs = 0;
   /** What of a reply's bytes may be lost; a test of the protocol's says which are replies of a step. */
   isReply: (bytes: Buffer) => boolean = () => true;
+  /** Called with what goes there, before it is handed on. */
+  onThere: (bytes: Buffer) => void = () => {};
   /** Called with the bytes that have come back in all, before they are handed on. */
   onBack: (bytes: number) => void = () => {};
   #cameBack = 0;
@@ -63,6 +65,7 @@ export class Way {
   mend(): void {
     this.#refuses = false;
     this.#losesAt = 0;
+    this.onThere = () => {};
     this.delayMs = 0;
     this.stall([]);
   }
@@ -103,7 +106,10 @@ export class Way {
     const far = connect({ port: this.#to, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
     const pair = { near, far };
     this.#pairs.add(pair);
-    this.#pump(near, far, () => true);
+    this.#pump(near, far, (bytes) => {
+      this.onThere(bytes);
+      return true;
+    });
     this.#pump(far, near, (bytes) => this.#returns(pair, bytes));
     for (const socket of [near, far]) {
       socket.on('error', () => {});

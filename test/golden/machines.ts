@@ -1,9 +1,10 @@
 /** Snapshots of the machines as the store keeps them, a few for each state, with what became of each at every event. */
 import { getShortestPaths } from 'xstate/graph';
-import { assistantVersion } from '../../machines/assistant.ts';
-import { keyVersion } from '../../machines/key.ts';
-import { sessionVersion } from '../../machines/session.ts';
-import { workspaceVersion } from '../../machines/workspace.ts';
+import { assistantKind } from '../../machines/assistant.ts';
+import { keyKind } from '../../machines/key.ts';
+import { sessionKind } from '../../machines/session.ts';
+import type { MachineKind } from '../../machines/version.ts';
+import { workspaceKind } from '../../machines/workspace.ts';
 import { Inspector } from '../../src/host/inspector.ts';
 import { openActor } from '../../src/host/actor.ts';
 import type { Snapshot } from '../../src/store.ts';
@@ -14,11 +15,11 @@ export interface GoldenSnapshot {
   readonly answers: readonly { readonly event: { readonly type: string }; readonly to: string; readonly outcomes: readonly object[] }[];
 }
 
-const kinds: Readonly<Record<string, { readonly version: number; readonly input: object }>> = {
-  session: { version: sessionVersion, input: { expiresAt: 2000 } },
-  key: { version: keyVersion, input: { expiresAt: 2000 } },
-  workspace: { version: workspaceVersion, input: { inFlight: 0, max: 2 } },
-  assistant: { version: assistantVersion, input: { voice: false } },
+const kinds: Readonly<Record<string, { readonly kind: MachineKind; readonly input: object }>> = {
+  session: { kind: sessionKind, input: { expiresAt: 2000 } },
+  key: { kind: keyKind, input: { expiresAt: 2000 } },
+  workspace: { kind: workspaceKind, input: { inFlight: 0, max: 2 } },
+  assistant: { kind: assistantKind, input: { voice: false } },
 };
 
 const ofEachState = 3;
@@ -26,7 +27,7 @@ const ofEachState = 3;
 /** A snapshot woken as the host wakes it, and sent one event. */
 export function answer(name: string, snapshot: Snapshot, event: { readonly type: string }) {
   const identity = { kind: name, id: 'golden', workspaceId: 'wks_golden' } as never;
-  const actor = openActor(machines[name]!.machine, kinds[name]!.version, { snapshot }, identity, new Inspector());
+  const actor = openActor(kinds[name]!.kind, { snapshot }, identity, new Inspector());
   const outcomes = actor.send(event as never) as object[];
   return { event, to: actor.state, outcomes: JSON.parse(JSON.stringify(outcomes)) as object[] };
 }
@@ -34,7 +35,7 @@ export function answer(name: string, snapshot: Snapshot, event: { readonly type:
 export function snapshotsOfMachines(): Record<string, GoldenSnapshot[]> {
   return Object.fromEntries(
     Object.entries(machines).map(([name, { machine, rows }]) => {
-      const { version, input } = kinds[name]!;
+      const { input, kind: { version } } = kinds[name]!;
       const events = [...new Map(rows.map(({ event }) => [JSON.stringify(event), event])).values()];
       const paths = getShortestPaths(machine, { events: events as never, input: input as never, limit: 20_000 });
       const found = paths.map(({ state }): Snapshot => ({ version, state: String(state.value), context: state.context as unknown }));

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { createActor, emit, setup, type AnyStateMachine } from 'xstate';
+import type { MachineKind } from '../../machines/version.ts';
 import { openActor } from '../../src/host/actor.ts';
 import { Inspector, type Inspected } from '../../src/host/inspector.ts';
 import { machines, step } from '../machines/machine.ts';
@@ -11,7 +12,8 @@ type Event = { type: string };
 const identity = { kind: 'any', id: 'any_1', workspaceId: 'wks_1' };
 const inputs: Record<string, object> = { session: { expiresAt: 2000 }, key: { expiresAt: 2000 }, workspace: { inFlight: 0, max: 3 }, assistant: { voice: false } };
 
-const open = (machine: AnyStateMachine, from: Parameters<typeof openActor>[2], inspector = new Inspector()) => openActor<Event, Event>(machine, 1, from, identity, inspector);
+const kindOf = (machine: AnyStateMachine): MachineKind => ({ name: 'any', machine, version: 1, migrations: [] });
+const open = (machine: AnyStateMachine, from: Parameters<typeof openActor>[1], inspector = new Inspector()) => openActor<Event, Event>(kindOf(machine), from, identity, inspector);
 
 function live(machine: AnyStateMachine, input: object) {
   const actor = createActor(machine, { input });

@@ -4,13 +4,18 @@ import t from 'tap';
 import type { SessionActor } from '../../src/host/sessions.ts';
 import type { WantedTurn } from '../../src/host/turns.ts';
 import { limits } from '../../src/limits.ts';
+import type { Store } from '../../src/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
 /** Processes on a store that several share. */
-async function open(options: { turnsInFlightMax?: number } = {}): Promise<{ one: Scene; two: Scene; three: Scene }> {
+async function open(options: { turnsInFlightMax?: number } = {}): Promise<{ one: Scene; two: Scene; three: Scene; die(): void }> {
   const made = await Scene.open(options);
   const store = withSteps(made.store, { leaseMs: limits.leaseMs });
-  return { one: made.beside(store), two: made.beside(store), three: made.beside(store) };
+  let dead = false;
+  const renewTurn: Store['renewTurn'] = (...given) => (dead ? new Promise(() => {}) : store.renewTurn(...given));
+  const finishTurn: Store['finishTurn'] = (step) => (dead ? new Promise(() => {}) : store.finishTurn(step));
+  const one = made.beside(withSteps(store, { renewTurn, finishTurn }));
+  return { one, two: made.beside(store), three: made.beside(store), die: () => (dead = true) };
 }
 
 /** Lets time pass until it is so. */
@@ -23,11 +28,11 @@ async function until({ clock }: Scene, so: () => boolean): Promise<void> {
 
 for (const owner of ['alive', 'dead'] as const) {
   t.test(`an abort and a second end that meet an end answer once the turn is sealed, its owner being ${owner}`, async (t) => {
-    const { one, two, three } = await open();
+    const { one, two, three, die } = await open();
     const { id } = await one.session();
     const { runner } = await one.streaming(id);
     const [ending, aborting] = [await two.actor(id), await three.actor(id)];
-    if (owner === 'dead') runner.lose();
+    if (owner === 'dead') die();
     const answers: string[] = [];
     const first = two.host.sessions.end(ending).then(() => answers.push('first end'));
     while ((await two.state(id)) !== 'ended') await turnOfTheLoop();
@@ -47,7 +52,7 @@ const remember = { scope: 'key_1 /sessions/ses_1/chat', key: 'k', bodyDigest: 'd
 
 /** Begins a turn on the session as this process saw it last. */
 const chat = ({ host }: Scene, actor: SessionActor, more: Partial<WantedTurn> = {}) =>
-  host.turns.begin(actor, { message: 'Hello', assistantRefusal: null, remember: null, act: () => {}, providerFailed: () => {}, over: () => {}, ...more });
+  host.turns.begin(actor, { message: 'Hello', assistantRefusal: null, takesSlot: true, remember: null, providerFailed: () => {}, ourFault: () => {}, over: () => {}, ...more });
 
 t.test('a turn on a session that talks elsewhere is a conflict, though that turn took the last slot', async (t) => {
   const { one, two } = await open({ turnsInFlightMax: 1 });

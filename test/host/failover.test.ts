@@ -116,10 +116,10 @@ t.test('readers elsewhere of a turn that was forgotten hear that it was us', asy
   const { id } = await one.session();
   const before = await snapshot();
   const talk = await one.streaming(id, 'one ');
-  const log = await two.host.foreign.follow({ workspaceId: one.workspaceId, sessionId: id, turnId: talk.runner.turnId });
+  const log = await two.host.remote.follow({ workspaceId: one.workspaceId, sessionId: id, turnId: talk.runner.turnId });
   const over = new Promise<void>((resolve) => void log.follow(() => log.terminal !== null && resolve()));
   await failover(before);
-  two.clock.advance(limits.foreignPollMs);
+  two.clock.advance(limits.remotePollMs);
   await over;
   t.match(log.terminal, { type: 'failed', errorCode: 'api_error' });
   t.equal(log.pieces.join(''), 'one ');

@@ -12,10 +12,11 @@ function open() {
   const clock = new ManualClock();
   const told: string[] = [];
   const asked: string[] = [];
-  const answers: { append: Appended; renew: Renewed | null } = { append: 'stored', renew: 'renewed' };
+  const answers: { append: Appended; renew: Renewed | null; held?: Promise<void> } = { append: 'stored', renew: 'renewed' };
   const store = {
     appendOutput: async ({ leaseUntilMs, nowMs }: { leaseUntilMs: number; nowMs: number }) => {
       asked.push(`append ${leaseUntilMs - nowMs}`);
+      await answers.held;
       return answers.append;
     },
     renewTurn: async (_place: unknown, _fence: unknown, leaseUntilMs: number, nowMs: number) => {
@@ -30,6 +31,10 @@ function open() {
     stop: (reason) => told.push(reason),
     lost: () => {
       told.push('lost');
+      lease.end();
+    },
+    fenced: () => {
+      told.push('fenced');
       lease.end();
     },
   });
@@ -56,6 +61,20 @@ t.test('it is renewed after each third, by the heartbeat or by what is stored', 
   t.equal(clock.timers, 0);
 });
 
+t.test('it is not renewed while a piece is unanswered: that renews it, or nothing is to', async (t) => {
+  const { lease, asked, answers, pass } = open();
+  let answer!: () => void;
+  answers.held = new Promise((resolve) => (answer = resolve));
+  const appended = lease.append(0, 'a');
+  await pass(3000);
+  t.same(asked, ['append 6000']);
+  answer();
+  t.equal(await appended, 'stored');
+  await pass(1000);
+  t.same(asked, ['append 6000', 'renew 6000']);
+  lease.end();
+});
+
 t.test('whoever is fenced has lost it, and hears of a stop', async (t) => {
   const { lease, told, answers, pass } = open();
   answers.append = { stop: 'expired' };
@@ -67,7 +86,7 @@ t.test('whoever is fenced has lost it, and hears of a stop', async (t) => {
   t.equal(await lease.append(1, 'b'), 'fenced');
   answers.renew = 'fenced';
   await pass(4000);
-  t.same(told.at(-1), 'lost');
+  t.same(told.at(-1), 'fenced');
 });
 
 t.test('a lease that cannot be renewed is given up before it runs out', async (t) => {

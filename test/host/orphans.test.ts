@@ -4,7 +4,7 @@ import t from 'tap';
 import { secondsOf } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
 import { StoreUnavailable, type Store } from '../../src/store.ts';
-import { findTurn } from '../../src/handlers/turns.ts';
+import { findTurn } from '../../src/conversation/turns.ts';
 import type { Terminal } from '../../src/turn.ts';
 import { TurnReader } from '../../src/turn/reader.ts';
 import { Scene, withSteps } from './scene.ts';
@@ -19,11 +19,11 @@ t.test('the next start seals what a dead process left', async (t) => {
   t.equal(await second.store.turnsInFlight(second.workspaceId), 0, 'the slots are free at once');
   await second.host.start();
   t.match(await second.transcript(talking.id), [{ content: 'Hello' }, { content: 'one 😀', status: 'partial', stopReason: 'error', errorCode: 'api_error' }]);
-  t.match(await second.transcript(waiting.id), [{}, { content: '', status: 'partial', errorCode: 'api_error' }]);
+  t.same(await second.transcript(waiting.id), [], 'one that said nothing leaves nothing');
   t.same([await second.state(talking.id), await second.state(waiting.id)], ['open', 'open']);
   const at = secondsOf(second.clock.now());
   const [bucket] = await second.store.usage(second.workspaceId, { assistantIds: null, start: at - 60, end: at + 60, bucketSeconds: 3600 });
-  t.match(bucket, { turns: 2, failedTurns: 2, inputTokens: 4, outputTokens: 2 }, 'their tokens are estimated');
+  t.match(bucket, { turns: 1, failedTurns: 1, inputTokens: 2, outputTokens: 2 }, 'its tokens are estimated');
   t.ok(await second.streaming(talking.id));
   second.host.close();
 });
@@ -37,6 +37,35 @@ t.test('so does whoever touches it first', async (t) => {
   t.match(record!.machine, { state: 'open', context: { activeTurnId: null } });
   t.match((await second.transcript(id)).at(-1), { status: 'partial', content: 'one ' });
   t.ok(await second.streaming(id));
+});
+
+t.test('a session that somebody moves while its turn is sealed costs no second lease', async (t) => {
+  const first = await Scene.open();
+  const { id } = await first.session();
+  await first.streaming(id);
+  const { store } = await first.afterDeath();
+  let moves = 1;
+  const finishTurn: Store['finishTurn'] = async (step) => {
+    if (moves-- <= 0) return store.finishTurn(step);
+    // A seizure of the same moment would be taken for the same one.
+    first.clock.advance(1);
+    const { record, version } = (await store.session(step.session.workspaceId, id))!;
+    await store.saveSession({ ...record, mark: 'moved', metadata: { moved: 'yes' } }, { version, mark: record.mark });
+    return { outcome: 'lost' };
+  };
+  const second = first.beside(withSteps(store, { finishTurn }));
+  t.equal((await second.actor(id)).machine.state, 'open');
+  t.match(await store.session(second.workspaceId, id), { record: { machine: { state: 'open' }, metadata: { moved: 'yes' } } });
+  t.match((await second.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
+  t.ok(await second.streaming(id));
+  second.host.close();
+
+  const third = await first.afterDeath();
+  moves = Infinity;
+  const restless = first.beside(withSteps(third.store, { finishTurn }));
+  t.equal((await restless.actor(id)).machine.state, 'streaming', 'one that never holds still is left to the next look');
+  t.equal(moves, Infinity);
+  restless.host.close();
 });
 
 t.test('it is told by what became of its session meanwhile', async (t) => {
@@ -67,23 +96,47 @@ async function onFullDisk(): Promise<{ scene: Scene; sessionId: string; turnId: 
 
 t.test('a turn that could not be sealed at the start is sealed as soon as its seizure lapses', async (t) => {
   const { scene, sessionId, frees } = await onFullDisk();
-  frees();
   t.equal((await scene.actor(sessionId)).machine.state, 'streaming', 'its session is awake meanwhile');
+  frees();
   await pass(scene, limits.leaseMs + limits.orphansMs + 50);
   t.equal(await scene.state(sessionId), 'open');
   t.match((await scene.transcript(sessionId)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
   scene.host.close();
 });
 
+t.test('a turn that could not be sealed is sealed by the next look, under the fence that was seized', async (t) => {
+  for (const failing of ['turn', 'output', 'recentMessages', 'finishTurn', 'takeOverTurn'] as const) {
+    const first = await Scene.open();
+    const { id } = await first.session();
+    await first.streaming(id);
+    const { store } = await first.afterDeath();
+    let fails = 1;
+    const step = async (...given: unknown[]) => {
+      const take = (): unknown => (store[failing] as (...given: unknown[]) => unknown)(...given);
+      if (fails-- <= 0) return take();
+      if (failing === 'takeOverTurn') await take();
+      throw new StoreUnavailable('no answer');
+    };
+    const second = first.beside(withSteps(store, { leaseMs: limits.leaseMs, [failing]: step }));
+    await t.rejects(second.actor(id), { message: 'no answer' });
+    second.clock.advance(1000);
+    const looks = await Promise.all([second.host.sessions.read(second.workspaceId, id), second.host.sessions.read(second.workspaceId, id)]);
+    t.ok(looks.some((record) => record!.machine.state === 'open'), `${failing} failed`);
+    t.match((await second.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
+    t.ok(await second.streaming(id));
+    second.host.close();
+  }
+});
+
 t.test('a client who reads such a turn meanwhile hears of its end', async (t) => {
   const { scene, sessionId, turnId, frees } = await onFullDisk();
-  frees();
   const { log } = (await findTurn(await scene.actor(sessionId), turnId, scene))!;
-  const client = { text: '', delta: (text: string) => ((client.text += text), true), heartbeat: () => true, onDrain: () => {}, terminal: (ending: Terminal) => endings.push(ending) };
+  frees();
+  const client = { text: '', delta: (text: string) => ((client.text += text), true), heartbeat: () => true, onDrain: () => {}, cut: () => {}, terminal: (ending: Terminal) => endings.push(ending) };
   const endings: Terminal[] = [];
   new TurnReader(log, 0, client, scene.clock).start();
   t.same([client.text, endings], ['one ', []]);
-  await pass(scene, limits.leaseMs + limits.orphansMs + limits.foreignSilentMs + 50);
+  await pass(scene, limits.leaseMs + limits.orphansMs + limits.remoteSilentMs + 50);
   t.same(endings, [{ type: 'failed', errorCode: 'api_error' }]);
   scene.host.close();
 });
@@ -212,13 +265,14 @@ t.test('another process\' living turn is left alone until its lease has run out'
   const other = await one.session();
   const stuck = await one.streaming(other.id);
   two.clock.advance(0);
-  await two.store.seizeTurn({ workspaceId: one.workspaceId, sessionId: other.id, turnId: stuck.runner.turnId }, 'x', 0, Number.MAX_SAFE_INTEGER);
+  await two.store.takeOverTurn({ workspaceId: one.workspaceId, sessionId: other.id, turnId: stuck.runner.turnId }, 'x', 0, Number.MAX_SAFE_INTEGER);
   two.host.sessions.population.discard(other.id);
   await two.host.start();
   t.match((await two.transcript(other.id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
   stuck.model.text('late');
   await stuck.runner.over;
-  t.same([stuck.cancelled(), stuck.runner.log.terminal], [true, { type: 'failed', errorCode: 'api_error' }], 'the slow owner is fenced off');
+  while (stuck.runner.log.terminal === null) await turnOfTheLoop();
+  t.same([stuck.cancelled(), stuck.runner.log.terminal], [true, { type: 'failed', errorCode: 'api_error' }], 'the slow owner is fenced off, and its readers are told what became of the turn');
   t.match((await one.transcript(other.id)).at(-1), { content: 'one ' });
   one.host.close();
   two.host.close();

@@ -21,6 +21,7 @@ const boundCatalog = (catalog: Catalog): Catalog => ({
   remove: (kind, workspaceId, id) => catalog.remove(kind, workspaceId, id),
   list: (kind, workspaceId, page) => catalog.list(kind, workspaceId, page),
   keyByPublicId: (publicId) => catalog.keyByPublicId(publicId),
+  assistantBySlug: (slug) => catalog.assistantBySlug(slug),
 });
 
 const stored = async ({ store, workspaceId, assistantId }: Scene) => {

@@ -1,14 +1,16 @@
 /** A host on a store in memory, with time that moves only when it is told to and a model that says what the test says. */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import { draftSnapshot } from '../../src/host/assistants.ts';
 import type { SessionActor } from '../../src/host/sessions.ts';
 import type { StartedTurn } from '../../src/host/turns.ts';
 import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/ids.ts';
+import type { TurnFault } from '../../src/metrics.ts';
 import type { ModelSink } from '../../src/model.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
-import type { Message, Remembered, Session, Store } from '../../src/store.ts';
+import type { Message, IdempotencyRecord, Session, Store } from '../../src/store.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../model/provider.ts';
 import * as records from '../store/fixtures.ts';
@@ -32,6 +34,8 @@ export class Scene {
   readonly assistantId: string;
   /** How the turns of this host ended. */
   readonly overs: string[] = [];
+  /** Which of them failed for a fault of ours. */
+  readonly faults: { readonly reason: TurnFault; readonly cause: unknown }[] = [];
 
   /** Another process' view of the same rows, or of the same store, is made with `beside`. */
   private constructor(parts: { clock: ManualClock; engine: MemoryEngine; store: Store; workspaceId: string; assistantId: string }) {
@@ -68,9 +72,9 @@ export class Scene {
     return new Scene({ ...this, store });
   }
 
-  async session({ maxCallSeconds = 3600, greeting = null as string | null } = {}): Promise<Session> {
+  async session({ maxCallSeconds = 3600, greeting = null as string | null, channel = 'api' as Session['channel'] } = {}): Promise<Session> {
     const { workspaceId, assistantId } = this;
-    const wanted = { workspaceId, assistantId, channel: 'api' as const, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null };
+    const wanted = { workspaceId, assistantId, channel, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null };
     return (await this.host.sessions.create(wanted)).session;
   }
 
@@ -81,28 +85,31 @@ export class Scene {
   }
 
   /** Begins a turn; throws the refusal. */
-  async begin(sessionId: string, remember: Omit<Remembered, 'resultId' | 'untilMs'> | null = null): Promise<Talk> {
-    let talk: Talk | undefined;
+  async begin(sessionId: string, remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null, takesSlot = true): Promise<Talk> {
     const started: StartedTurn = await this.host.turns.begin(await this.actor(sessionId), {
       message: 'Hello',
       assistantRefusal: null,
+      takesSlot,
       remember,
-      act: (runner, history) =>
-        runner.start((model) => {
-          let cancelled = false;
-          talk = { runner, model, history, cancelled: () => cancelled };
-          return { cancel: () => void (cancelled = true) };
-        }),
       providerFailed: () => {},
+      ourFault: (_turnId, reason, cause) => this.faults.push({ reason, cause }),
       over: (status) => this.overs.push(status),
     });
-    if (started.kind !== 'started' || talk === undefined) throw new Error(`The turn is ${started.kind}.`);
-    return talk;
+    if (started.kind !== 'started') throw new Error(`The turn is ${started.kind}.`);
+    const { runner, conversation: history } = started;
+    let cancelled = false;
+    let model: ModelSink | undefined;
+    runner.start((sink) => {
+      model = sink;
+      return { cancel: () => void (cancelled = true) };
+    });
+    if (model === undefined) throw new Error('The turn was over before its model was called.');
+    return { runner, model, history, cancelled: () => cancelled };
   }
 
   /** Begins a turn and has its first words stored. */
-  async streaming(sessionId: string, words = 'one '): Promise<Talk> {
-    const talk = await this.begin(sessionId);
+  async streaming(sessionId: string, words = 'one ', takesSlot = true): Promise<Talk> {
+    const talk = await this.begin(sessionId, null, takesSlot);
     talk.model.text(words);
     await talk.runner.begun;
     return talk;
@@ -125,4 +132,12 @@ export function withSteps(store: Store, steps: Partial<Store>): Store {
       return typeof value === 'function' ? value.bind(name in steps ? steps : target) : value;
     },
   });
+}
+
+/** Time passes in steps that let what fell due happen. */
+export async function pass(scene: Scene, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 50) {
+    scene.clock.advance(Math.min(left, 50));
+    await turnOfTheLoop();
+  }
 }

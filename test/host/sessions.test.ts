@@ -1,6 +1,7 @@
 /** Decide, commit, act, answer (architecture, idea 2). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
+import type { WorkspaceContext } from '../../machines/workspace.ts';
 import { limits } from '../../src/limits.ts';
 import { StoreUnavailable, type Store } from '../../src/store.ts';
 import { Scene, turnMsMax, withSteps } from './scene.ts';
@@ -157,6 +158,28 @@ t.test('the slots are the store\'s', async (t) => {
   t.ok(await two.streaming(c.id), 'a slot that another process freed is free');
 });
 
+t.test('a turn takes one of the workspace\'s slots if its caller says so, whatever its session, in the store as on the chart', async (t) => {
+  const scene = await Scene.open({ turnsInFlightMax: 1 });
+  const { machine } = (await scene.host.workspaces.of(scene.workspaceId))!;
+  const leave = scene.host.inspector.watch(() => {});
+  const standing = async () => [machine.state, (machine.context as WorkspaceContext).inFlight, await scene.store.turnsInFlight(scene.workspaceId)];
+  const visitors = [];
+  for (const channel of ['link', 'widget'] as const) visitors.push(await scene.streaming((await scene.session({ channel })).id, 'one ', false));
+  t.same(await standing(), ['available', 0, 0]);
+  const talk = await scene.streaming((await scene.session({ channel: 'link' })).id);
+  t.same(await standing(), ['full', 1, 1], 'a turn of a key on a session of the link is the API\'s (contract 9)');
+  visitors.push(await scene.streaming((await scene.session({ channel: 'link' })).id, 'one ', false));
+  for (const { model, runner } of visitors) {
+    model.end();
+    await runner.over;
+  }
+  t.same(await standing(), ['full', 1, 1], 'nor do they give back one');
+  talk.model.end();
+  await talk.runner.over;
+  t.same(await standing(), ['available', 0, 0]);
+  leave();
+});
+
 t.test('a session expires to the second while its turn runs', async (t) => {
   const scene = await Scene.open();
   const session = await scene.session({ maxCallSeconds: 10 });
@@ -217,14 +240,14 @@ t.test('a workspace that is removed takes its turns along', async (t) => {
 t.test('an abort of a turn that another process will not stop is no success', async (t) => {
   const one = await Scene.open();
   // It renews its lease all the while.
-  const two = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs, seizeTurn: async () => null }));
+  const two = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs, takeOverTurn: async () => null }));
   const { id } = await one.session();
   const talk = await one.streaming(id);
   const actor = await two.actor(id);
   const aborting = two.host.sessions.abort(actor, talk.runner.turnId).then(() => 'aborted', (error: Error) => error);
-  for (let waited = 0; waited <= limits.stopMs + limits.foreignStopMs + 200; waited += limits.foreignPollMs) {
+  for (let waited = 0; waited <= limits.stopMs + limits.remoteStopMs + 200; waited += limits.remotePollMs) {
     await turnOfTheLoop();
-    two.clock.advance(limits.foreignPollMs);
+    two.clock.advance(limits.remotePollMs);
   }
   t.type(await aborting, StoreUnavailable);
   talk.model.end();

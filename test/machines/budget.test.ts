@@ -1,7 +1,7 @@
 /** The token bucket against an oracle that counts in fractions, and what the contract (part 5) says of it. */
 import fc from 'fast-check';
 import t from 'tap';
-import { full, refilled, remaining, resetAt, retryAfterSeconds, take, unitsPerRequest, type Bucket } from '../../machines/budget.ts';
+import { count, current, floor, full, refilled, remaining, resetAt, retryAfterSeconds, secondsToNext, take, unitsPerRequest, type Bucket } from '../../machines/budget.ts';
 import { limits } from '../../src/limits.ts';
 
 const start = 1_800_000_000_000;
@@ -10,7 +10,7 @@ const pauses = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.inte
 const steps = fc.array(pauses, { minLength: 1, maxLength: 150 });
 /** Any bucket that a lifetime under other ceilings could have left behind. */
 const leftovers = fc.integer({ min: -limits.ceilingMax * unitsPerRequest, max: limits.ceilingMax * unitsPerRequest });
-const check = (property: fc.IRawProperty<unknown>) => fc.assert(property, { numRuns: 300 });
+const check = (property: fc.IRawProperty<unknown, false>): void => fc.assert(property, { numRuns: 300 });
 
 /** A number of requests as an exact fraction. */
 interface Fraction {
@@ -205,4 +205,63 @@ t.test('no window lets through more than the ceiling and what it refilled', asyn
       );
     }),
   );
+});
+
+const dayMs = 86_400_000;
+const terms = fc.record({ periodMs: fc.constantFrom(1, 1000, 60_000, 3_600_000, dayMs), cost: fc.integer({ min: 1, max: 60_000 }), debt: fc.boolean() });
+
+t.test('an hour of 120 without debt: a refusal costs nothing', async (t) => {
+  const hour = { periodMs: 3_600_000, cost: 1, debt: false };
+  let bucket = full(120, start, hour.periodMs);
+  for (let left = 119; left >= 0; left--) {
+    bucket = take(bucket, 120, start, hour).bucket;
+    t.equal(remaining(bucket, hour.periodMs), left);
+  }
+  for (let again = 0; again < 5; again++) {
+    const refused = take(bucket, 120, start + again, hour);
+    t.notOk(refused.passed);
+    t.equal(retryAfterSeconds(refused.bucket, 120, hour), 30, 'the wait does not grow');
+    bucket = refused.bucket;
+  }
+  t.notOk(take(bucket, 120, start + 29_999, hour).passed);
+  t.ok(take(bucket, 120, start + 30_000, hour).passed);
+});
+
+t.test('whatever the period, the cost and the debt, every number is an integer and the rule is kept', async () => {
+  check(
+    fc.property(fc.integer({ min: 0, max: limits.ceilingMax }), terms, fc.array(fc.tuple(pauses, fc.nat(3)), { maxLength: 60 }), (ceiling, { periodMs, cost, debt }, steps) => {
+      let [level, bucket, at] = [BigInt(ceiling) * BigInt(periodMs), full(ceiling, start, periodMs), start];
+      return steps.every(([pause, more]) => {
+        at += pause;
+        const held = { periodMs, cost: cost + more, debt };
+        const [most, least, price] = [BigInt(ceiling) * BigInt(periodMs), BigInt(1 - ceiling) * BigInt(periodMs), BigInt(held.cost) * BigInt(periodMs)];
+        level += BigInt(pause) * BigInt(ceiling);
+        if (level > most) level = most;
+        const passes = level >= price;
+        if (passes || debt) level -= price;
+        if (!passes && debt && level < least) level = least;
+        const taken = take(bucket, ceiling, at, held);
+        bucket = taken.bucket;
+        const wait = retryAfterSeconds(bucket, ceiling, held);
+        const waits = passes || wait === Infinity ? held.cost > ceiling || passes : take(bucket, ceiling, at + wait * 1000, held).passed;
+        return taken.passed === passes && BigInt(bucket.level) === level && bucket.level >= Math.min(0, floor(ceiling, periodMs)) && waits;
+      });
+    }),
+  );
+});
+
+t.test('a counter of a day refuses once it has reached its ceiling, and begins anew at midnight UTC', async (t) => {
+  const midnight = start - (start % dayMs);
+  const minute = { periodMs: dayMs, cost: 60_000 };
+  let counter = { used: 0, since: 0 };
+  for (const [at, passed, used] of [[midnight, true, 60_000], [midnight + 5, true, 120_000], [midnight + dayMs - 1, false, 120_000], [midnight + dayMs, true, 60_000]] as const) {
+    const counted = count(counter, 90_000, at, minute);
+    t.equal(counted.passed, passed);
+    t.equal(counted.counter.used, used, 'the last one may pass the ceiling');
+    counter = counted.counter;
+  }
+  t.equal(secondsToNext(counter, midnight + dayMs + 1, dayMs), 86_400);
+  t.equal(secondsToNext(counter, midnight + 2 * dayMs - 1, dayMs), 1);
+  t.same(current(counter, midnight, dayMs), counter, 'a clock that went back stays in the newest day');
+  t.notOk(count({ used: 0, since: 0 }, 0, start, minute).passed, 'a ceiling of 0 lets nobody through');
 });

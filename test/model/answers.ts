@@ -1,6 +1,6 @@
 /** Answers as bytes, and what the parser makes of them: shared by the tests of the parser and of the connections. */
-import { ResponseParser } from '../../src/model/http/response.ts';
-import type { ResponseHead } from '../../src/model/http/head.ts';
+import { ResponseParser } from '../../src/provider/response.ts';
+import type { ResponseHead } from '../../src/provider/head.ts';
 import { limits } from '../../src/limits.ts';
 
 export interface Reading {

@@ -6,9 +6,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { WheelClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { Model, ModelCall, ModelFailure, ModelRequest, ModelSink, ModelUsage } from '../../src/model.ts';
-import { providerBounds, providerHttp } from '../../src/model/http.ts';
-import type { ProviderBounds, ProviderHttp } from '../../src/model/http.ts';
-import type { Lookup } from '../../src/model/address.ts';
+import { providerBounds, providerHttp } from '../../src/provider.ts';
+import type { ProviderBounds, ProviderHttp } from '../../src/provider.ts';
+import type { Lookup } from '../../src/provider/address.ts';
 
 export const request = (over: Partial<ModelRequest> = {}): ModelRequest => ({
   name: 'm1',
@@ -73,8 +73,10 @@ export function ask(model: Model, over: Partial<ModelRequest> = {}): Heard & { c
 }
 
 export interface Seen {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
+  /** Null where there is none. */
   readonly body: any;
 }
 
@@ -95,7 +97,7 @@ export async function provider(answer: Provider['answer']): Promise<Provider> {
     let text = '';
     incoming.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     incoming.on('end', () => {
-      const seen = { path: incoming.url!, headers: incoming.headers, body: JSON.parse(text) };
+      const seen = { method: incoming.method!, path: incoming.url!, headers: incoming.headers, body: text === '' ? null : JSON.parse(text) };
       self.requests.push(seen);
       self.answer(response, seen);
       for (const resolve of waiting.splice(0)) resolve();

@@ -103,7 +103,7 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await store.requestStop(stopped.place, 'expired', nowMs + 600_000, nowMs);
   const orphan = await scene.streaming({ leaseUntilMs: nowMs });
   await orphan.append(0, 'cut');
-  await store.seizeTurn(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
+  await store.takeOverTurn(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
   return [silent, speaking, stopped, orphan].map(({ place }) => place);
 }
 
@@ -114,10 +114,12 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
   const sessions = sessionIds.map(async (id) => [await store.session(workspaceId, id), (await store.messages(workspaceId, id, page())).items]);
   const turns = [...flying, ...finishing.map(({ session, turn }) => ({ workspaceId, sessionId: session.id, turnId: turn.id }))];
   const day = Math.floor(now / 86_400) * 86_400;
+  const { items: assistants } = await store.catalog.list('assistant', workspaceId, page());
   return {
     catalog: [await listed('workspace'), await listed('assistant'), await listed('key'), await listed('credential')],
     versions: [await store.catalog.read('workspace', workspaceId, workspaceId), await store.catalog.read('assistant', workspaceId, assistantId)],
     keys: await Promise.all(keys.map(({ publicId }) => store.catalog.keyByPublicId(publicId))),
+    slugs: await Promise.all(assistants.map(async ({ link }) => link?.slug && (await store.catalog.assistantBySlug(link.slug)))),
     sessions: await Promise.all(sessions),
     recent: await Promise.all(sessionIds.map((id) => store.recentMessages(workspaceId, id, 1000, 200, 100))),
     listed: (await store.sessions(workspaceId, scene.filter(), page())).items,
@@ -135,4 +137,4 @@ async function untilAbout(store: Store, workspaceId: string, name: string, nowMs
 }
 
 /** A fence of whoever takes over. */
-export const takeOver = (store: Store, place: TurnPlace, nowMs: number): Promise<Fence | null> => store.seizeTurn(place, ids.secret(), nowMs + 60_000, nowMs);
+export const takeOver = (store: Store, place: TurnPlace, nowMs: number): Promise<Fence | null> => store.takeOverTurn(place, ids.secret(), nowMs + 60_000, nowMs);

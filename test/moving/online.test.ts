@@ -140,7 +140,7 @@ async function movable(t: Test): Promise<{ folder: string; taken: (next: number,
   t.teardown(() => database.close());
   await database.put('row', Buffer.from('old'));
   const taken = (next: number, rows: readonly [string, string][] = []): void =>
-    void database.transactionSync(() => {
+    database.transactionSync(() => {
       for (const [key, value] of [...rows, [nextKey, String(next)] as const]) database.putSync(key, Buffer.from(value));
     });
   return { folder, taken };

@@ -17,7 +17,7 @@ interface Diagnosis {
 async function doctor(env: Record<string, string>, cwd: string): Promise<{ status: string; found: string }> {
   const start = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
   const stdout = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [start, 'doctor', '--json'], { cwd, env: { PATH: process.env['PATH'], PORT: '0', PARLEY_OPERATOR_TOKEN: 'token', ...env } }, (_, text) => resolve(text));
+    execFile(process.execPath, [start, 'doctor', '--json'], { cwd, env: { PATH: process.env['PATH'], PORT: '0', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests', ...env } }, (_, text) => resolve(text));
   });
   const { status, found } = (JSON.parse(stdout) as Diagnosis).checks.find(({ id }) => id === 'credentials')!;
   return { status, found };

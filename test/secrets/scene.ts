@@ -90,7 +90,10 @@ export async function converse(scene: Scene): Promise<void> {
     await ask('sessions', `${path}/turns/${head.get('x-turn-id')}/abort`, { method: 'POST' });
     await ask('transcripts', `${path}/transcript`);
     await console('transcripts', `${path}/transcript`);
-    for (const one of ['/sessions', path]) await ask('sessions', one), await console('sessions', one);
+    for (const one of ['/sessions', path]) {
+      await ask('sessions', one);
+      await console('sessions', one);
+    }
     for (const list of ['/assistants', '/usage']) await ask('sessions', list);
     await ask('sessions', `/assistants/${scene.assistants[dialect]}`);
     await ask('sessions', `${path}/end`, { method: 'POST' });

@@ -24,7 +24,10 @@ for (const edge of edges) {
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
-const withoutIds = ['GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'];
+const withoutIds = [
+  ...['GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'],
+];
 
 /** Where an id stands in a request: a parameter of the path, a name in the query, or a field of the body. */
 interface Position {
@@ -56,6 +59,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
   'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },
+  'POST /console/api/workspaces/{w}/keys/{id}/rotate': { body: () => ({ overlap_seconds: 0 }) },
   'POST /console/api/workspaces/{w}/credentials': { body: () => ({ kind: 'model', provider: 'openai', api_key: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { body: () => ({ api_key: 'taken over' }) },
 };
@@ -65,7 +69,8 @@ function modelOf({ credential, voiceCredential }: Ids): object {
 }
 
 function positionsOf(route: Route): Position[] {
-  const inPath = [...route.path.matchAll(/(\w+)\/\{(\w+)\}/g)].map(([, segment, name]): Position => ({ in: 'path', name: name!, kind: kinds[segment!]! }));
+  const named = [...route.path.matchAll(/(\w+)\/\{(\w+)\}/g)].filter(([, segment]) => segment !== 'machines');
+  const inPath = named.map(([, segment, name]): Position => ({ in: 'path', name: name!, kind: kinds[segment!]! }));
   const properties = (route.query.schema as { properties?: Record<string, { pattern?: string }> }).properties ?? {};
   const inQuery = Object.entries(properties).flatMap(([name, { pattern }]): Position[] => {
     const prefix = /^\^([a-z]+)_/.exec(pattern ?? '')?.[1];

@@ -6,29 +6,70 @@ import { deleteCredential, patchCredential } from '../../src/console/credentials
 import { deleteWorkspace } from '../../src/console/workspaces.ts';
 import { limits } from '../../src/limits.ts';
 import type { Services } from '../../src/services.ts';
-import { openVault, type Vault } from '../../src/vault.ts';
+import { openVault, type Holder, type Vault } from '../../src/vault.ts';
 import { Scene, withSteps } from '../host/scene.ts';
 import { credential, ids } from '../store/fixtures.ts';
+import { sealedAsBefore } from './format-1.ts';
 
 const [first, second, third] = ['the first secret of the installation', 'the second secret of the installation', 'a third that nobody is told about it'];
 
+const holder = (id: string, over: Partial<Holder> = {}): Holder => ({ workspaceId: 'wks_1', id, provider: 'openai', baseUrl: 'https://api.example.com/v1', ...over });
+
 t.test('what was sealed under the secret before opens, and is told from what is sealed now', async (t) => {
   const before = openVault(first!, ids);
-  const sealed = before.seal('wks_1', 'crd_1', 'sk-1');
+  const old = { ...holder('crd_1'), sealed: before.seal(holder('crd_1'), 'sk-1') };
   const now = openVault(second!, ids, first);
-  const fresh = now.seal('wks_1', 'crd_2', 'sk-2');
-  t.same([now.open('wks_1', 'crd_1', sealed), now.open('wks_1', 'crd_2', fresh)], ['sk-1', 'sk-2']);
-  t.same([now.sealedUnder('wks_1', 'crd_1', sealed), now.sealedUnder('wks_1', 'crd_2', fresh)], ['previous', 'present']);
-  t.equal(now.open('wks_1', 'crd_3', sealed), null, 'bound to its row');
-  t.equal(now.open('wks_2', 'crd_1', sealed), null);
-  t.equal(now.sealedUnder('wks_1', 'crd_3', sealed), null);
-  t.equal(before.open('wks_1', 'crd_2', fresh), null, 'nothing new is sealed under the old one');
-  for (const other of [openVault(second!, ids), openVault(third!, ids, second), openVault(third!, ids)]) {
-    t.same([other.open('wks_1', 'crd_1', sealed), other.sealedUnder('wks_1', 'crd_1', sealed)], [null, null]);
+  const fresh = { ...holder('crd_2'), sealed: now.seal(holder('crd_2'), 'sk-2') };
+  t.same([now.open(old), now.open(fresh)], ['sk-1', 'sk-2']);
+  t.same([now.sealing(old), now.sealing(fresh)], [{ secret: 'previous', bound: true }, { secret: 'present', bound: true }]);
+  t.equal(before.open(fresh), null, 'nothing new is sealed under the old one');
+  for (const other of [openVault(second!, ids), openVault(third!, ids, second), openVault(third!, ids)]) t.same([other.open(old), other.sealing(old)], [null, null]);
+});
+
+/** The same credential for another holder. */
+const elsewhere: Readonly<Record<string, Partial<Holder>>> = {
+  'another row': { id: 'crd_3' },
+  'another workspace': { workspaceId: 'wks_2' },
+  'another provider': { provider: 'anthropic' },
+  'another host': { baseUrl: 'https://api.example.org/v1' },
+  'another port': { baseUrl: 'https://api.example.com:8443/v1' },
+  'no encryption on the way': { baseUrl: 'http://api.example.com/v1' },
+  "the provider's own address": { baseUrl: null },
+  'what is no URL': { baseUrl: 'https://' },
+};
+
+t.test('a secret opens for its row, its provider and its origin alone', async (t) => {
+  const vault = openVault(first!, ids);
+  const right = { ...holder('crd_1'), sealed: vault.seal(holder('crd_1'), 'sk-1') };
+  for (const [name, over] of Object.entries(elsewhere)) {
+    t.same([openVault(first!, ids).open({ ...right, ...over }), vault.sealing({ ...right, ...over })], [null, null], name);
+    t.equal(vault.open(right), 'sk-1');
+    t.equal(vault.open({ ...right, ...over }), null, `${name}, while it is held open`);
   }
-  const changed = Uint8Array.from(sealed);
-  changed[20]! ^= 1;
-  t.equal(now.open('wks_1', 'crd_1', changed), null);
+  for (const baseUrl of ['https://api.example.com/v2', 'https://API.example.com:443']) t.equal(vault.open({ ...right, baseUrl }), 'sk-1', `the same origin: ${baseUrl}`);
+  const own = holder('crd_2', { baseUrl: null });
+  const sealed = vault.seal(own, 'sk-2');
+  t.same([vault.open({ ...own, sealed }), vault.open({ ...own, baseUrl: 'null', sealed }), vault.open({ ...own, baseUrl: '', sealed })], ['sk-2', null, null]);
+  for (let at = 0; at < right.sealed.length; at++) {
+    const changed = Uint8Array.from(right.sealed);
+    changed[at]! ^= 1;
+    t.equal(vault.open({ ...right, sealed: changed }), null, `byte ${at} changed`);
+  }
+  for (let length = 0; length < right.sealed.length; length++) t.equal(vault.open({ ...right, sealed: right.sealed.subarray(0, length) }), null, `cut to ${length}`);
+});
+
+t.test('what an earlier version bound to its row alone opens, and cannot be made of what is bound now', async (t) => {
+  const vault = openVault(second!, ids, first);
+  for (const [secret, which] of [[first, 'previous'], [second, 'present']] as const) {
+    const old = { ...holder('crd_1'), sealed: sealedAsBefore(secret!, holder('crd_1'), 'sk-1') };
+    t.same([vault.open(old), vault.sealing(old)], ['sk-1', { secret: which, bound: false }]);
+    t.same([vault.open({ ...old, id: 'crd_3' }), vault.open({ ...old, workspaceId: 'wks_2' })], [null, null]);
+  }
+  for (const format of [0, 1, 3, 255]) {
+    const sealed = vault.seal(holder('crd_1'), 'sk-1');
+    sealed[0] = format;
+    t.equal(vault.open({ ...holder('crd_1'), sealed }), null, `format ${format} in its first byte`);
+  }
 });
 
 /** How a text begins, in two halves: what searches for it would be found otherwise. */
@@ -51,7 +92,8 @@ t.test('what was opened is held no longer than it may be', async (t) => {
   /** Opens a secret that nobody else has; only how it begins is told. */
   const opened = (workspaceId: string, id: string): Beginning => {
     const bytes = randomBytes(24);
-    vault.open(workspaceId, id, vault.seal(workspaceId, id, bytes.toString('hex')));
+    const row = holder(id, { workspaceId });
+    vault.open({ ...row, sealed: vault.seal(row, bytes.toString('hex')) });
     return [bytes.toString('hex', 0, 4), bytes.toString('hex', 4, 12)];
   };
   const forgetting: Record<string, (vault: Vault) => void> = {
@@ -75,8 +117,9 @@ t.test('whoever changes or removes a credential lets go of its secret, and so do
   const other = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs }));
   const { workspaceId, clock } = one;
   const forgotten = { here: [] as unknown[], elsewhere: [] as unknown[] };
-  const vault: Vault = { ...openVault(first!, ids), forget: (...row) => void forgotten.here.push(row) };
-  other.host.onCredentials = (...row) => void forgotten.elsewhere.push(row);
+  const vault: Vault = { ...openVault(first!, ids), forget: (...row) => void forgotten.here.push(row.filter((part) => part !== undefined)) };
+  one.host.onCredentials = (...row) => vault.forget(...row);
+  other.host.onCredentials = (...row) => void forgotten.elsewhere.push(row.filter((part) => part !== undefined));
   await other.host.start();
   const services = { host: one.host, store: one.store, clock, ids, vault, baseUrlProblem: () => null } as unknown as Services;
   const request = (id: string, body: object = {}) => ({ params: { w: workspaceId, id }, body, services }) as never;

@@ -21,7 +21,7 @@ const secret = 'the secret of the sequences, 32 or more';
 
 function storeUrl(text: string): string {
   try {
-    readConfig({ PARLEY_STORE: text, PARLEY_SECRET: secret, PARLEY_OPERATOR_TOKEN: 'token' });
+    readConfig({ PARLEY_STORE: text });
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message.replace('PARLEY_STORE', 'It'));
   }

@@ -1,8 +1,8 @@
 /** What a live server should do, said by the machines themselves: each is sent what the contract's order of checks would send it. */
-import { assistantMachine, type AssistantEvent, type AssistantOutcome } from '../../machines/assistant.ts';
-import { keyMachine, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
-import { openedSession, sessionMachine, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
-import { workspaceMachine, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
+import { assistantKind, type AssistantEvent, type AssistantOutcome } from '../../machines/assistant.ts';
+import { keyKind, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
+import { openedSession, sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import { workspaceKind, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
 import { openActor, refusalOf, type Stateful } from '../../src/host/actor.ts';
 import { Inspector } from '../../src/host/inspector.ts';
 
@@ -30,14 +30,14 @@ export const kinds = ['whole', 'hanging'] as const;
 export const sessionsOf = [0, 1, 1, 1] as const;
 
 export class Model {
-  readonly key: Stateful<KeyEvent, KeyOutcome> = openActor(keyMachine, 1, { input: { expiresAt: null } }, identity, inspector);
-  readonly workspace: Stateful<WorkspaceEvent, WorkspaceOutcome> = openActor(workspaceMachine, 1, { input: { inFlight: 0, max: 2 } }, identity, inspector);
+  readonly key: Stateful<KeyEvent, KeyOutcome> = openActor(keyKind, { input: { expiresAt: null } }, identity, inspector);
+  readonly workspace: Stateful<WorkspaceEvent, WorkspaceOutcome> = openActor(workspaceKind, { input: { inFlight: 0, max: 2 } }, identity, inspector);
   readonly assistants: readonly Stateful<AssistantEvent, AssistantOutcome>[] = kinds.map(() =>
-    openActor(assistantMachine, 1, { snapshot: { version: 1, state: 'published', context: { voice: false } } }, identity, inspector),
+    openActor(assistantKind, { snapshot: { version: 1, state: 'published', context: { voice: false } } }, identity, inspector),
   );
   readonly sessions: readonly ModelSession[] = sessionsOf.map((assistant) => ({
     assistant,
-    machine: openActor(sessionMachine, 1, { snapshot: { version: 1, state: 'open', context: openedSession(farAway) } }, identity, inspector),
+    machine: openActor(sessionKind, { snapshot: { version: 1, state: 'open', context: openedSession(farAway) } }, identity, inspector),
     turns: new Map(),
   }));
 

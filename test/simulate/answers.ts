@@ -4,11 +4,15 @@ import { codePoints, indexAfter } from '../../src/text.ts';
 import type { Asked, History, Stream, StreamEvent } from './history.ts';
 import { turnMsMax } from './host.ts';
 import type { Oracle, State, TurnState } from './oracle.ts';
+import type { Mode } from './world.ts';
 
 /** How long a revocation may take to be heard everywhere, in milliseconds: requests that are sent later are refused. */
 const revocationMs = 5000;
 
 const shapes = new Set(Object.values(errors).map(({ code, status, type }) => `${status} ${type} ${code}`));
+
+/** How long a process may take to withdraw a turn whose chat it answered 503: by then the store was back in every story. */
+const withdrawalMs = 30_000;
 
 /** The part of a text between two positions. */
 const between = (text: string, from: number, to: number): string => text.slice(indexAfter(text, from), indexAfter(text, to));
@@ -21,6 +25,7 @@ export class Answers {
   /** The store as it is, and as it was before each failover; what was true in any of them may have been told. */
   readonly #states: readonly State[];
   readonly #forgets: boolean;
+  readonly #alone: boolean;
   /** The takes of the budgets that no answer has told of yet, by key and what they would tell. */
   readonly #takes = new Map<string, number>();
   readonly #revokedMs = new Map<string, number>();
@@ -32,11 +37,14 @@ export class Answers {
   /** What was seen of a turn, and when. */
   readonly #seen = new Map<string, { atMs: number; position: number }[]>();
 
-  constructor(oracle: Oracle, history: History, forgets: boolean) {
+  constructor(oracle: Oracle, history: History, mode: Mode) {
+    const forgets = mode === 'failover';
+    this.#alone = mode === 'embedded';
     this.#states = [oracle.state, ...oracle.forgotten];
     this.#forgets = forgets;
     for (const { keyId, taken } of oracle.takes) this.#count(`${keyId} ${taken.remaining} ${taken.resetAt}`, 1);
     for (const asked of history.asked) this.#learn(asked);
+    if (!forgets) this.#refused(oracle.state, history);
   }
 
   check(asked: Asked): void {
@@ -50,6 +58,23 @@ export class Answers {
     if (asked.path.endsWith('/end')) this.#ended(asked);
     if (asked.path.endsWith('/abort')) this.#aborted(asked);
     if (asked.path.endsWith('/transcript')) this.#transcript(asked);
+  }
+
+  /** A chat that was answered 503 has left nothing behind, if none under its key was answered otherwise, or not at all. */
+  #refused({ turns }: State, { asked, deaths }: History): void {
+    const chats = asked.filter(({ method, path }) => method === 'POST' && path.endsWith('/chat'));
+    const sent = new Map<string, Asked[]>(chats.map(({ body }) => [body.message, []]));
+    for (const chat of chats) sent.get(chat.body.message)!.push(chat);
+    for (const { turn, question, text, fence, finished } of turns.values()) {
+      // Of one that expires before its first output the turn stands, and its chat is told by a status.
+      const mayStand = sent.get(question)!.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
+      const refused = mayStand ? undefined : sent.get(question)!.find(({ status }) => status === 503);
+      // What another process has sealed stands: it cannot know what the chat was told, unless nothing was said or asked. Who has died withdraws nothing.
+      const stopped = turn.stopReason === 'aborted' || turn.stopReason === 'expired';
+      const sealed = finished !== null && finished.fence.epoch > 1 && (text !== '' || stopped);
+      const died = deaths.some(({ host, atMs }) => host === refused?.host && atMs >= refused.answeredMs! && atMs < refused.answeredMs! + withdrawalMs);
+      if (refused !== undefined && !sealed && !(died && (text !== '' || fence.epoch === 1))) this.#fault(refused, 'refused', `503 and left ${turn.id} ${turn.status}`);
+    }
   }
 
   #fault(asked: Asked, rule: string, what: string): void {
@@ -84,6 +109,8 @@ export class Answers {
     if (keyId === null || status === 401) return;
     // A store that was away before the budgets were asked has nothing to tell.
     if (headers['x-ratelimit-remaining'] === undefined) {
+      // Nor has one whose key is not valid: too many such requests from an address are 429 (contract 4).
+      if (status === 429 && this.#states.some(({ keys }) => keys.get(keyId)?.machine.state === 'revoked')) return;
       if (status !== 503) this.#fault(asked, 'limits', `${status} without rate headers`);
     } else if (this.#count(`${keyId} ${headers['x-ratelimit-remaining']} ${headers['x-ratelimit-reset']}`, -1) < 0) {
       this.#fault(asked, 'limits', `was told of ${headers['x-ratelimit-remaining']} left, which no step of the store said`);
@@ -178,16 +205,23 @@ export class Answers {
     if (over === 'ended' && !isTerminal) this.#fault(asked, 'stream', `${turnId} ended after ${last?.event}`);
     if (isTerminal && !this.#meant(last, versions, position)) {
       const states = versions.map(({ turn, text }) => `${turn.status} (${codePoints(text)} characters, ${turn.inputTokens} and ${turn.outputTokens} tokens)`);
-      this.#fault(asked, 'presence', `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${states.join(', ')}`);
+      this.#fault(asked, 'terminal', `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${states.join(', ')}`);
     }
     const question = asked.method === 'POST' ? asked.body.message : null;
+    // A reply is a stream only once the provider has begun to answer; an empty answer, an abort or an expiry may come first.
+    const began = seen !== '' || last?.event !== 'error' || last.data.code === 'session_expired';
+    if (question !== null && !began && !this.#forgets) this.#fault(asked, 'begun', `${turnId} is a stream of nothing and ${JSON.stringify(last.data)}`);
     if (question !== null && !versions.some((turn) => turn.question === question)) this.#fault(asked, 'stream', `${turnId} answers another question`);
   }
 
-  /** Whether the turn ended as its readers were told; `api_error` leaves open how. */
+  /** Whether the turn ended as its readers were told. What a failover forgot is an `api_error`, and so is what was withdrawn for a fault of ours. */
   #meant({ event, data }: StreamEvent, versions: readonly TurnState[], position: number): boolean {
-    if (data.code === 'api_error') return true;
-    if (data.code === 'assistant_unavailable' && this.#states.some(({ withdrawn }) => versions.some(({ turn }) => withdrawn.has(turn.id)))) return true;
+    if (data.code === 'api_error' && this.#forgets) return true;
+    // Nothing is left to withdraw of a turn whose begin a failover forgot.
+    if (data.code === 'assistant_unavailable' && this.#forgets && !versions.some(({ turn }) => this.#states[0]!.turns.has(turn.id))) return true;
+    // A process that owns its store tells a certain refusal at once; if it dies before it has sealed the turn, its session may be over by the next start.
+    if (data.code === 'api_error' && this.#alone && versions.some(({ finished }) => finished !== null && finished.fence.epoch > 1)) return true;
+    if ((data.code === 'assistant_unavailable' || data.code === 'api_error') && this.#states.some(({ withdrawn }) => versions.some(({ turn }) => withdrawn.has(turn.id)))) return true;
     return versions.some(({ turn, text }) => {
       if (codePoints(text) !== position) return false;
       if (event === 'turn.aborted') return turn.status === 'aborted';

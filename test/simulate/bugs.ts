@@ -1,6 +1,6 @@
 /** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
 import { limits } from '../../src/limits.ts';
-import type { Fence } from '../../src/store.ts';
+import type { Fence, FinishTurn, WithdrawTurn } from '../../src/store.ts';
 import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
 
@@ -28,6 +28,15 @@ const inSteps =
   (verb, args) =>
     changed[verb] === undefined ? next(verb, args) : changed[verb](next, args, call);
 
+/** A turn sealed as failed, that was to be withdrawn. */
+function sealed({ session, turn, ...step }: WithdrawTurn): FinishTurn {
+  const failed = { stopReason: 'error', errorCode: 'api_error' } as const;
+  const message = { id: turn.messageId, turnId: turn.id, role: 'assistant', content: '', status: 'partial', createdAt: turn.createdAt, ...failed } as const;
+  const stands = { ...session, messageCount: session.messageCount + 2 };
+  const ended = { ...turn, status: 'failed', ...failed, endedAt: turn.createdAt } as const;
+  return { ...step, session: stands, turn: ended, message, tail: { position: 0, text: '' }, nowMs: turn.createdAt * 1000 };
+}
+
 const ofTurn = (turn: { id: string }): string => turn.id;
 
 /** Made anew for each run: some remember what they saw. */
@@ -39,8 +48,8 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       mode: 'shared',
       breaks: ['one writer', 'once'],
       steps: inSteps({
-        seizeTurn: async (next, args) => {
-          const fence = await next('seizeTurn', args);
+        takeOverTurn: async (next, args) => {
+          const fence = await next('takeOverTurn', args);
           if (fence !== null) fences.set(args[0].turnId, fence);
           return fence;
         },
@@ -53,7 +62,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'a turn is seized within its lease': () => ({
     mode: 'shared',
     breaks: ['one writer'],
-    steps: inSteps({ seizeTurn: (next, [place, owner, untilMs]) => next('seizeTurn', [place, owner, untilMs, Number.MAX_SAFE_INTEGER]) }),
+    steps: inSteps({ takeOverTurn: (next, [place, owner, untilMs]) => next('takeOverTurn', [place, owner, untilMs, Number.MAX_SAFE_INTEGER]) }),
   }),
   'release twice: a turn that is over frees two slots': () => {
     let freed = 0;
@@ -61,7 +70,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       mode: 'shared',
       breaks: ['slots'],
       steps: inSteps({
-        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, turnsInFlightMax: step.turnsInFlightMax + freed }]),
+        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, slot: { ...step.slot, ceiling: step.slot.ceiling + freed } }]),
         finishTurn: (next, args) => (freed++, next('finishTurn', args)),
       }),
     };
@@ -72,16 +81,16 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       mode: 'embedded',
       breaks: ['slots'],
       steps: inSteps({
-        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, turnsInFlightMax: step.turnsInFlightMax - kept }]),
+        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, slot: { ...step.slot, ceiling: step.slot.ceiling - kept } }]),
         withdrawTurn: (next, args) => (kept++, next('withdrawTurn', args)),
       }),
     };
   },
-  'answer before commit, over the network': () => ({ mode: 'shared', breaks: ['prefix', 'presence'], answersEarly: true }),
-  'answer before commit, to the disk': () => ({ mode: 'embedded', breaks: ['prefix', 'presence', 'one order', 'one writer'], answersEarly: true }),
+  'answer before commit, over the network': () => ({ mode: 'shared', breaks: ['prefix', 'presence', 'terminal'], answersEarly: true }),
+  'answer before commit, to the disk': () => ({ mode: 'embedded', breaks: ['prefix', 'presence', 'terminal', 'one order', 'one writer'], answersEarly: true }),
   'a finish is answered and never stored': () => ({
     mode: 'embedded',
-    breaks: ['presence', 'liveness'],
+    breaks: ['presence', 'terminal', 'liveness'],
     steps: inSteps({ finishTurn: async (_, [step]) => ({ outcome: 'finished', version: step.version + 1 }) }),
   }),
   'an end is answered and never stored': () => ({
@@ -93,7 +102,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     const lengths = new Map<string, number>();
     return {
       mode: 'shared',
-      breaks: ['one writer', 'prefix', 'presence'],
+      breaks: ['one writer', 'prefix', 'presence', 'terminal'],
       steps: inSteps({
         appendOutput: async (next, [step]) => {
           const position = lengths.get(step.turnId) ?? 0;
@@ -183,8 +192,8 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     mode: 'shared',
     breaks: ['stops'],
     steps: inSteps({
-      seizeTurn: async (next, args) => {
-        const seized = await next('seizeTurn', args);
+      takeOverTurn: async (next, args) => {
+        const seized = await next('takeOverTurn', args);
         return seized && { ...seized, stop: null };
       },
     }),
@@ -196,10 +205,34 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       beginTurn: (next, [step]) => next('beginTurn', [{ ...step, leaseUntilMs: step.nowMs + limits.leaseMs }]),
     }),
   }),
+  'what a dead process left is sealed though nothing was said in it': () => ({
+    mode: 'shared',
+    breaks: ['begun'],
+    steps: inSteps({
+      withdrawTurn: (next, [step]) => (step.fence.epoch === 1 ? next('withdrawTurn', [step]) : next('finishTurn', [sealed(step)])),
+    }),
+  }),
+  'no turn is withdrawn: it is sealed once its lease has run out': () => ({
+    mode: 'shared',
+    breaks: ['refused', 'begun'],
+    steps: inSteps({
+      withdrawTurn: (next, [step]) => (step.fence.epoch === 1 ? { outcome: 'fenced' } : next('finishTurn', [sealed(step)])),
+    }),
+  }),
+  'a turn that failed for a fault of ours is stored as aborted': () => ({
+    mode: 'shared',
+    breaks: ['terminal'],
+    steps: inSteps({
+      finishTurn: (next, [step]) => {
+        const aborted = { status: 'aborted', stopReason: 'aborted', errorCode: null };
+        return next('finishTurn', [step.turn.errorCode === 'api_error' ? { ...step, turn: { ...step.turn, ...aborted } } : step]);
+      },
+    }),
+  }),
   'nobody may seize what a dead process left': () => ({
     mode: 'shared',
-    breaks: ['liveness', 'slots', 'presence'],
-    steps: inSteps({ seizeTurn: async () => null }),
+    breaks: ['liveness', 'slots', 'presence', 'terminal'],
+    steps: inSteps({ takeOverTurn: async () => null }),
   }),
   'an ended session is stored as open': () => ({
     mode: 'embedded',

@@ -12,7 +12,7 @@ export async function check({ history, mode, seeds }: World, store: Store): Prom
   const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
   const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...checkTexts(oracle, history), ...checkCharges(oracle, history)];
-  const answers = new Answers(oracle, history, mode === 'failover');
+  const answers = new Answers(oracle, history, mode);
   for (const asked of history.asked) answers.check(asked);
   return [...new Set([...wrong, ...answers.wrong])];
 }
@@ -36,7 +36,9 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
     }
     const due = [...(known.greeting === null ? [] : [known.greeting]), ...known.turnIds.flatMap((turnId) => [state.turns.get(turnId)!.question, state.turns.get(turnId)!.text])];
     if (JSON.stringify(said) !== JSON.stringify(due)) wrong.push(`presence: ${id} says ${JSON.stringify(said)}, not ${JSON.stringify(due)}`);
-    if (found.record.messageCount !== due.length) wrong.push(`presence: ${id} counts ${found.record.messageCount} messages of ${due.length}`);
+    if (found.record.messageCount !== known.session.messageCount || found.record.messageCount !== due.length + known.gaps) {
+      wrong.push(`presence: ${id} counts ${found.record.messageCount} messages of ${due.length} with gaps of ${known.gaps}`);
+    }
   }
   for (const [id, { turn, finished }] of state.turns) {
     const found = await store.turn(workspaceId, turn.sessionId, id);

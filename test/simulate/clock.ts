@@ -33,12 +33,12 @@ export class Gate {
 
   /** The answer once the process can hear it. */
   pass<T>(answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) =>
+    return new Promise((resolve, reject) => {
       answer.then(
         (value) => this.enter(() => resolve(value)),
         (error) => this.enter(() => reject(error)),
-      ),
-    );
+      );
+    });
   }
 
   pause(): void {

@@ -75,6 +75,8 @@ export class History {
   readonly said: Said[] = [];
   /** What the hosts logged as errors. */
   readonly logged: string[] = [];
+  /** When a host was killed, or ended. */
+  readonly deaths: { readonly host: string; readonly atMs: number }[] = [];
   /** What was wrong already while it happened. */
   readonly wrong: string[] = [];
   readonly #scheduler: Scheduler;
@@ -91,6 +93,10 @@ export class History {
     const timed = `${String(this.#scheduler.now).padStart(7)} ${line}`;
     this.#hash.update(timed);
     this.#tell?.(timed);
+  }
+
+  died(host: string): void {
+    this.deaths.push({ host, atMs: this.#scheduler.now });
   }
 
   step(host: string, verb: string, args: readonly any[], answer: any, atMs: number): void {

@@ -2,11 +2,15 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { Host } from '../../src/host.ts';
+import { limits } from '../../src/limits.ts';
 import { openMetrics } from '../../src/metrics.ts';
 import { openPipeline, type Pipeline } from '../../src/pipeline.ts';
+import { Readiness } from '../../src/readiness.ts';
 import type { Services } from '../../src/services.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { staticFile } from '../../src/static-files.ts';
 import type { Store } from '../../src/store.ts';
+import { AddressThrottle } from '../../src/throttle.ts';
 import { openVault } from '../../src/vault.ts';
 import { Gate, SimulatedClock } from './clock.ts';
 import { Disk } from './disk.ts';
@@ -75,7 +79,9 @@ export class SimulatedHost {
     const host = new Host(store, clock, ids, log, turnMsMax);
     const models = new Map([['simulated', simulatedModel(this.#world, gate, name)]]);
     const vault = openVault('a secret of thirty-two characters', ids);
-    const rest = { operatorToken, baseUrlProblem: () => null, openapi: () => '{}', draining: false };
+    const failedAuthentications = new AddressThrottle(clock, limits.failedAuthenticationsPerMinute);
+    const readiness = new Readiness(store, clock, log);
+    const rest = { operatorToken, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), readiness, draining: false };
     const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, ...rest };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);
@@ -132,6 +138,7 @@ export class SimulatedHost {
     const life = this.#life;
     if (life === null) return;
     this.#life = null;
+    this.#world.history.died(this.name);
     life.gate.kill();
     if (this.#world.mode === 'embedded') {
       this.#world.disk?.die();

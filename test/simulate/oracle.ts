@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
-  AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, Key, Remembered, Seized, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, TakenOver, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
 } from '../../src/store.ts';
 import { codePoints, indexAfter } from '../../src/text.ts';
 import type { Entry, StepEntry } from './history.ts';
@@ -34,6 +34,8 @@ export interface SessionState {
   /** The turns in order. */
   readonly turnIds: readonly string[];
   readonly greeting: string | null;
+  /** Indexes of messages whose turn was withdrawn after another had begun. */
+  readonly gaps: number;
 }
 
 /** All of it at one moment; states are replaced and never changed. */
@@ -41,12 +43,14 @@ export interface State {
   sessions: Map<string, SessionState>;
   turns: Map<string, TurnState>;
   withdrawn: Map<string, TurnState>;
-  memories: Map<string, Remembered>;
+  /** Turns that were withdrawn before they began. */
+  unbegun: Set<string>;
+  memories: Map<string, IdempotencyRecord>;
   buckets: Map<string, bucketOf.Bucket>;
   keys: Map<string, Key>;
 }
 
-const copyOf = (state: State): State => Object.fromEntries(Object.entries(state).map(([name, map]) => [name, new Map(map)])) as unknown as State;
+const copyOf = (state: State): State => Object.fromEntries(Object.entries(state).map(([name, kept]) => [name, kept instanceof Set ? new Set(kept) : new Map(kept)])) as unknown as State;
 
 /** Where the machine lets a session go, in one event or by staying. */
 const ways = new Set(
@@ -60,7 +64,7 @@ const brief = ({ epoch, owner }: Fence): string => `${epoch} ${owner.slice(0, 4)
 const activeTurnOf = (session: Session): string | null => (session.machine.context as SessionContext).activeTurnId;
 
 export class Oracle {
-  state: State = { sessions: new Map(), turns: new Map(), withdrawn: new Map(), memories: new Map(), buckets: new Map(), keys: new Map() };
+  state: State = { sessions: new Map(), turns: new Map(), withdrawn: new Map(), unbegun: new Set(), memories: new Map(), buckets: new Map(), keys: new Map() };
   /** What a failover made forgotten, as it was then. */
   readonly forgotten: State[] = [];
   readonly takes: { keyId: string; taken: Taken }[] = [];
@@ -107,7 +111,7 @@ export class Oracle {
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
       requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
-      seizeTurn: () => answer !== null && this.#seize(args[0], answer, args[2], args[3]),
+      takeOverTurn: () => answer !== null && this.#seize(args[0], answer, args[2], args[3]),
       finishTurn: () => answer.outcome === 'finished' && this.#finish(args[0], answer.version),
       withdrawTurn: () => answer.outcome === 'finished' && this.#withdraw(args[0], answer.version),
       takeBudgets: () => this.#take(args[0], args[1], args[2], atMs, answer),
@@ -117,7 +121,7 @@ export class Oracle {
     steps[verb]?.();
   }
 
-  #create({ session, greeting, remember, nowMs }: CreateSession, answer: { outcome: string; remembered?: Remembered }): void {
+  #create({ session, greeting, remember, nowMs }: CreateSession, answer: { outcome: string; remembered?: IdempotencyRecord }): void {
     const earlier = remember && this.#remembered(session.workspaceId, remember, nowMs);
     if (answer.outcome === 'remembered') {
       if (earlier?.resultId !== answer.remembered?.resultId) this.#fault('idempotency', `${answer.remembered?.resultId} is remembered and not ${earlier?.resultId}`);
@@ -126,15 +130,15 @@ export class Oracle {
     if (this.state.sessions.has(session.id)) return;
     if (earlier) this.#fault('idempotency', `${session.id} was made beside ${earlier.resultId}`);
     if (remember) this.#remember(session.workspaceId, remember);
-    this.state.sessions.set(session.id, { session, version: 1, turnIds: [], greeting: greeting?.content ?? null });
+    this.state.sessions.set(session.id, { session, version: 1, turnIds: [], greeting: greeting?.content ?? null, gaps: 0 });
   }
 
-  #remembered(workspaceId: string, { scope, key }: Remembered, nowMs: number): Remembered | null {
+  #remembered(workspaceId: string, { scope, key }: IdempotencyRecord, nowMs: number): IdempotencyRecord | null {
     const known = this.state.memories.get(`${workspaceId} ${scope} ${key}`);
     return known !== undefined && known.untilMs > nowMs ? known : null;
   }
 
-  #remember(workspaceId: string, remember: Remembered): void {
+  #remember(workspaceId: string, remember: IdempotencyRecord): void {
     this.state.memories.set(`${workspaceId} ${remember.scope} ${remember.key}`, remember);
   }
 
@@ -165,11 +169,13 @@ export class Oracle {
       if (!isDeepStrictEqual(known.begun, { version: answer.version, fence: answer.fence })) this.#fault('once', `${turn.id} began twice`);
       return;
     }
+    if (this.state.unbegun.has(turn.id) || this.state.withdrawn.has(turn.id)) this.#fault('once', `${turn.id} began after it was withdrawn`);
     const earlier = this.state.sessions.get(session.id);
     if (earlier !== undefined && activeTurnOf(earlier.session) !== null) this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);
     let taken = 0;
     for (const other of this.state.turns.values()) if (other.finished === null && other.slotUntilMs > (this.#alone ? 0 : nowMs)) taken++;
-    if (taken >= step.turnsInFlightMax) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${step.turnsInFlightMax}`);
+    const ceiling = step.slot?.ceiling ?? Infinity;
+    if (taken >= ceiling) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${ceiling}`);
     // By the clock of the process that began it; what is known of the session's time is what it was made with.
     if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds) this.#fault('states', `${turn.id} began after the time of ${session.id}`);
     const moved = this.#move(session, step, answer.version, 'begun');
@@ -226,7 +232,7 @@ export class Oracle {
     this.state.turns.set(turnId, { ...known, stop: known.stop ?? reason, leaseUntilMs: Math.min(known.leaseUntilMs, untilMs) });
   }
 
-  #seize({ turnId }: TurnPlace, { stop, ...fence }: Seized, untilMs: number, nowMs: number): void {
+  #seize({ turnId }: TurnPlace, { stop, ...fence }: TakenOver, untilMs: number, nowMs: number): void {
     const known = this.state.turns.get(turnId);
     if (known === undefined || known.finished !== null) return this.#fault('one writer', `${brief(fence)} seized ${turnId}, which is over`);
     if (same(known.fence, fence)) return;
@@ -254,14 +260,26 @@ export class Oracle {
 
   #withdraw(step: WithdrawTurn, moved: number): void {
     const { session, turn, fence } = step;
-    if (this.state.withdrawn.has(turn.id)) return;
-    const known = this.#owned(turn.id, fence, 'withdrew');
-    if (known === null) return;
+    if (this.state.withdrawn.has(turn.id) || this.state.unbegun.has(turn.id)) return;
+    const known = this.state.turns.get(turn.id);
+    if (known === undefined) {
+      // It may never begin from now on.
+      this.state.unbegun.add(turn.id);
+      this.#move(session, step, moved, 'withdrawn');
+      return;
+    }
+    // What is finished is withdrawn by who finished it.
+    if (known.finished === null ? this.#owned(turn.id, fence, 'withdrew') === null : !same(known.finished.fence, fence)) {
+      if (known.finished !== null) this.#fault('one writer', `${brief(fence)} withdrew ${turn.id}, which ${brief(known.finished.fence)} finished`);
+      return;
+    }
     this.state.turns.delete(turn.id);
     this.state.withdrawn.set(turn.id, known);
     for (const [key, { resultId }] of this.state.memories) if (resultId === turn.id) this.state.memories.delete(key);
     const state = this.#move(session, step, moved, 'withdrawn');
-    if (state !== null) this.state.sessions.set(session.id, { ...state, turnIds: state.turnIds.filter((id) => id !== turn.id) });
+    if (state === null) return;
+    const gap = state.turnIds.at(-1) === turn.id ? 0 : 2;
+    this.state.sessions.set(session.id, { ...state, gaps: state.gaps + gap, turnIds: state.turnIds.filter((id) => id !== turn.id) });
   }
 
   #take(workspaceId: string, keyId: string, budgets: readonly { budget: string; ceiling: number }[], nowMs: number, answer: readonly Taken[]): void {

@@ -5,7 +5,7 @@
 import type { Clock } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
-import { StoreUnavailable, type Notice, type Store } from '../../src/store.ts';
+import { StoreUnavailable, type AskedLimit, type Notice, type Store } from '../../src/store.ts';
 import { epochMs, type Gate } from './clock.ts';
 import { SharedRows } from './rows.ts';
 import { performOn, recorded, storeOf, type Perform } from './store.ts';
@@ -18,7 +18,7 @@ interface Sending {
 }
 
 /** Steps that nothing in them tells apart from a second sending: the server remembers their answers. */
-const writes = new Set(['saveSession', 'takeBudgets', 'catalog.create', 'catalog.replace', 'catalog.remove']);
+const writes = new Set(['saveSession', 'takeBudgets', 'takeLimits', 'catalog.create', 'catalog.replace', 'catalog.remove']);
 
 /** The shared store behind the network; the time is its own. */
 export class Server {
@@ -100,13 +100,15 @@ function byServersClock(verb: string, args: readonly any[], now: number, sending
       return [{ ...step, remember: remember(step.nowMs), leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
     case 'appendOutput':
       return step.leaseUntilMs === undefined ? args : [{ ...step, leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
+    case 'takeLimits':
+      return [{ ...step, asked: step.asked.map((each: AskedLimit) => (each.kind === 'place' ? { ...each, untilMs: until(each.untilMs, step.nowMs) } : each)), nowMs: now }];
     case 'finishTurn':
       return [{ ...step, nowMs: now }];
     case 'requestStop':
       return [args[0], args[1], until(args[2], args[3]), now];
     case 'renewTurn':
       return [args[0], args[1], until(args[2], args[3]), now];
-    case 'seizeTurn':
+    case 'takeOverTurn':
       return [args[0], args[1], (sending.untilMs ??= until(args[2], args[3])), now];
     case 'orphans':
     case 'sweep':
@@ -165,8 +167,9 @@ export function linkTo(world: World, machine: string, host: string, gate: Gate, 
       scheduler.after(wayMs, () => {
         if (lost || !server.up) return broken();
         const silent = random.chance(weather.losesReplies);
+        const mute = verb === weather.mutes && random.chance(weather.mutesShare);
         server.perform(host, verb, args, sending).then(
-          (answer) => (silent || world.cutOff.has(machine) ? broken() : later(() => resolve(answer))),
+          (answer) => (mute ? null : silent || world.cutOff.has(machine) ? broken() : later(() => resolve(answer))),
           (error) => later(() => reject(error)),
         );
       });

@@ -7,7 +7,7 @@ export type Perform = (verb: string, args: readonly any[]) => any;
 
 /** Steps that change something, or are decided on: the others leave no trace in the history. */
 const kept = new Set(
-  ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'seizeTurn', 'takeBudgets'].concat(
+  ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'takeBudgets'].concat(
     'catalog.create',
     'catalog.replace',
   ),

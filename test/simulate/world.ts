@@ -1,5 +1,6 @@
 /** What a run is made of: who is there, and what the weather is like. */
 import type { Disk } from './disk.ts';
+import type { Catalog, Store } from '../../src/store.ts';
 import type { MemoryEngine } from '../../src/store/memory.ts';
 import type { Bug } from './bugs.ts';
 import type { History } from './history.ts';
@@ -24,6 +25,9 @@ export interface Weather {
   /** A request to the store arrives when its sender has given up. */
   isLate: number;
   losesNotices: number;
+  /** One verb of the shared store whose answers are lost for good, and how often. */
+  mutes: string | null;
+  mutesShare: number;
   /** A client's connection breaks. */
   cuts: number;
   /** A reader is slow for a while. */
@@ -34,8 +38,15 @@ export interface Weather {
   modelErrs: boolean;
 }
 
+/** Every verb that goes over the network, those that only read as well. */
+const verbs = [
+  ...['createSession', 'session', 'sessions', 'saveSession', 'messages', 'recentMessages', 'remembered', 'takeBudgets', 'takeLimits', 'usage', 'sweep', 'ping'],
+  ...['beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'orphans', 'turn', 'output', 'outputAfter', 'turnsInFlight'],
+  ...['catalog.create', 'catalog.read', 'catalog.replace', 'catalog.remove', 'catalog.list', 'catalog.keyByPublicId', 'catalog.assistantBySlug'],
+] as const satisfies readonly (keyof Store | `catalog.${keyof Catalog}`)[];
+
 /** Nothing goes wrong. */
-const calm = { losesRequests: 0, losesReplies: 0, isLate: 0, losesNotices: 0, cuts: 0, slowReaders: 0, diskFails: 0, modelErrs: false, netMs: 2 };
+const calm = { losesRequests: 0, losesReplies: 0, isLate: 0, losesNotices: 0, cuts: 0, slowReaders: 0, diskFails: 0, modelErrs: false, netMs: 2, mutes: null };
 
 /** Each run has a weather of its own, so that what needs much of one fault and none of another comes up too. */
 export function drawWeather(random: Random): Weather {
@@ -46,6 +57,8 @@ export function drawWeather(random: Random): Weather {
     losesReplies: often(0.1),
     isLate: often(0.05),
     losesNotices: often(1),
+    mutes: random.chance(0.6) ? random.pick(verbs) : null,
+    mutesShare: random.pick([0.1, 0.3, 0.6]),
     cuts: often(0.3),
     slowReaders: often(0.3),
     diskMs: random.pick([1, 5, 30]),
@@ -88,4 +101,4 @@ export interface World {
   readonly seeds: Seeds;
 }
 
-export const operatorToken = 'the operator';
+export const operatorToken = 'operator-token-of-the-simulation';

@@ -2,7 +2,7 @@
 import { WheelClock } from '../../src/clock.ts';
 import { randomIds } from '../../src/ids.ts';
 import type {
-  Appended, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, Remembered, Session, SessionFilter, Snapshot,
+  Appended, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
   Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
 } from '../../src/store.ts';
 
@@ -26,7 +26,7 @@ export function assistant(workspaceId: string, over: Partial<Assistant> = {}): A
     visitorFields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }],
     maxCallSeconds: 600,
     model: { provider: 'scripted', name: 'm', credentialId: null, systemPrompt: null, temperature: 0.25, outputTokensMax: null },
-    voice: null, link: { slug: 'ada', limits: { minutesPerDay: null }, origins: ['https://a.example'] },
+    voice: null, link: { slug: ids.secret().slice(0, 16), limits: { minutes_per_day: null }, origins: ['https://a.example'] },
     createdAt: 1, updatedAt: 1, machine: snapshot('draft', { since: 1.5 }), ...over,
   };
 }
@@ -50,13 +50,16 @@ export function message(over: Partial<Message> = {}): Message {
   };
 }
 
-export const remembered = (resultId: string, untilMs: number, over: Partial<Remembered> = {}): Remembered => ({
+export const remembered = (resultId: string, untilMs: number, over: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   scope: 'key_1 /sessions', key: 'again', bodyDigest: 'd', resultId, untilMs, ...over,
 });
 
 export const usageQuery = (start: number, end: number, over: Partial<UsageQuery> = {}): UsageQuery => ({
   assistantIds: null, start, end, bucketSeconds: 3600, ...over,
 });
+
+/** A slot of the API's turns. */
+export const api = (ceiling: number): Slot => ({ name: 'api', ceiling });
 
 /** A workspace of its own in a store, with short ways to the steps. */
 export class Scene {
@@ -103,7 +106,7 @@ export class Scene {
       turn,
       userMessage: message({ turnId: turn.id, role: 'user', content: 'What is it?', stopReason: null }),
       assistantMessage: message({ id: messageId, turnId: turn.id, content: '', status: 'streaming', stopReason: null }),
-      turnsInFlightMax: 10,
+      slot: before.channel === 'api' ? api(10) : null,
       owner: this.owner,
       leaseUntilMs: this.nowMs + 600_000,
       remember: null,

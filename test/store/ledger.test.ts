@@ -6,7 +6,7 @@ import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { HeldEngine } from './engines.ts';
-import { at, page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
+import { api, at, page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
 
 const nowMs = Date.now();
 
@@ -102,7 +102,7 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
   const before = await look();
 
   engine.held = true;
-  const begin = made.beginStep(session, 1, { turnsInFlightMax: 2 });
+  const begin = made.beginStep(session, 1, { slot: api(2) });
   const inFlight = [
     store.beginTurn(begin),
     turn.append(7, 'lost'),
@@ -223,7 +223,7 @@ t.test('a later process finds the turns of an earlier one without lease or slot'
   await next.open(nowMs);
   t.equal(await next.turnsInFlight(made.workspaceId), 0);
   t.same(await next.orphans(nowMs, 10), [turn.place]);
-  const fence = await next.seizeTurn(turn.place, 'next', nowMs + 1000, nowMs);
+  const fence = await next.takeOverTurn(turn.place, 'next', nowMs + 1000, nowMs);
   t.equal(fence?.epoch, 2);
   t.equal(await next.appendOutput({ ...turn.place, fence: turn.fence, position: 1, text: 'x' }), 'fenced');
   t.equal(await next.appendOutput({ ...turn.place, fence: fence!, position: 1, text: '!' }), 'stored', 'its position is found again');

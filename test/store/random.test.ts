@@ -1,15 +1,18 @@
-/** Random sequences of steps, many of them at once: memory and LMDB must answer alike and end up alike. */
+/** Random sequences of steps, many of them at once: memory and LMDB behind its journal must answer alike and end up alike. `differential.test.ts` has Redis too, one step at a time. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import { JournaledEngine } from '../../src/store/journal.ts';
 import { LmdbEngine } from '../../src/store/lmdb.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { Fence, Message, Session, Store, Turn } from '../../src/store.ts';
-import { at, message, page, snapshot, usageQuery } from './fixtures.ts';
+import { api, at, message, page, snapshot, usageQuery } from './fixtures.ts';
 
+/** So small that the database takes what waits again and again within a sequence. */
+const bounds = { journalRowsMax: 16, journalBytesMax: 1 << 20, journalChunkRows: 5 };
 const nowMs = 1_700_000_000_000;
 const now = nowMs / 1000;
 const workspaceId = 'wks_1';
@@ -61,7 +64,7 @@ function run(store: Store, each: Command): Promise<unknown> {
     case 'begin':
       return store.beginTurn({
         session: session(each), ...at(each.version), turn: turn(each), userMessage: said, assistantMessage: { ...said, content: '', status: 'streaming' },
-        turnsInFlightMax: 2, owner: 'first', leaseUntilMs: nowMs + (each.lapsed ? -1 : 1000), remember: null, nowMs,
+        slot: api(2), owner: 'first', leaseUntilMs: nowMs + (each.lapsed ? -1 : 1000), remember: null, nowMs,
       });
     case 'append':
       return store.appendOutput({ ...place, fence: fence(each), ...tail });
@@ -70,7 +73,7 @@ function run(store: Store, each: Command): Promise<unknown> {
     case 'withdraw':
       return store.withdrawTurn({ session: session(each), ...at(each.version), turn: turn(each), fence: fence(each) });
     case 'seize':
-      return store.seizeTurn(place, 'second', nowMs + 1000, nowMs);
+      return store.takeOverTurn(place, 'second', nowMs + 1000, nowMs);
     case 'sweep':
       return store.sweep(nowMs, each.position);
   }
@@ -95,7 +98,7 @@ async function trace(store: Store, groups: Command[][]): Promise<unknown[]> {
 t.test('memory and LMDB agree', async (t) => {
   const property = fc.asyncProperty(fc.array(fc.array(command, { minLength: 1, maxLength: 6 }), { maxLength: 12 }), async (groups) => {
     const path = await mkdtemp(join(tmpdir(), 'parley-store-'));
-    const stores = [memoryStore(), new EmbeddedStore(new LmdbEngine(path))];
+    const stores = [memoryStore(), new EmbeddedStore(new JournaledEngine(new LmdbEngine(path), path, { flushes: false, bounds }))];
     try {
       for (const store of stores) await store.open(nowMs);
       const [memory, lmdb] = await Promise.all(stores.map((store) => trace(store, groups)));

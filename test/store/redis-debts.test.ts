@@ -3,8 +3,10 @@ import { deepEqual, ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
+import { floor } from '../../machines/budget.ts';
 import { limits } from '../../src/limits.ts';
 import { memoryStore } from '../../src/store/memory.ts';
+import { Debts } from '../../src/store/redis/debts.ts';
 import { redisStore } from '../../src/store/redis.ts';
 import type { Store, Taken } from '../../src/store.ts';
 import { ManualClock } from '../model/provider.ts';
@@ -150,4 +152,22 @@ t.test('what was refused without Redis is told when the process ends', { skip },
   t.match(await take(two), { passed: false, retryAfterSeconds: 60 });
   await pass(59_000);
   t.match(await take(two), { passed: false });
+});
+
+t.test('a flush waits for what was on its way before it', async (t) => {
+  const clock = new ManualClock();
+  const written: (() => void)[] = [];
+  const debts = new Debts(clock, () => new Promise<void>((resolve) => written.push(resolve)));
+  const place = { workspaceId: 'wks_1', keyId: 'key_1', budget: 'requests' };
+  const exchange = { askedAt: clock.monotonic(), answeredAt: clock.monotonic() };
+  debts.seen(place, 60, false, { level: floor(60), at: redisEpoch }, exchange);
+  t.ok(debts.refused(place, 60));
+  clock.advance(limits.redisDebtMs);
+  t.equal(written.length, 1, 'its time has come');
+  let over = false;
+  const flushed = debts.flush().then(() => (over = true));
+  await new Promise(setImmediate);
+  t.notOk(over);
+  written[0]!();
+  t.ok(await flushed);
 });

@@ -1,6 +1,6 @@
 /** A primary of the cluster killed under load: much may be refused and little may be lost, but nothing may be mixed. */
 import t from 'tap';
-import { Scene, snapshot } from './fixtures.ts';
+import { ids, Scene, snapshot } from './fixtures.ts';
 import { RedisCluster, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 import { Speaker } from './speakers.ts';
@@ -18,6 +18,36 @@ t.test('a cluster', { skip }, async (t) => {
     await turn.append(0, 'abc');
     t.same(await store.finishTurn(turn.finishStep({ session: { ...turn.step.session, machine: snapshot('open') } })), { outcome: 'finished', version: 3 });
     t.equal(await store.output(turn.place), 'abc');
+  });
+
+  await t.test('a look at the cluster that finds nobody for a slot is not the last one', async (t) => {
+    for (const server of cluster.servers) await server.command('CONFIG', 'SET', 'cluster-require-full-coverage', 'no');
+    const stores = await Promise.all([openStore(cluster.url), openStore(cluster.url, { durability: 'replicated' })]);
+    t.teardown(() => Promise.all(stores.map(({ dispose }) => dispose())));
+    const scene = new Scene(stores[0].store, Date.now());
+    await scene.created();
+    const home = await cluster.primaryOf(scene.workspaceId);
+    let elsewhere = scene;
+    while ((await cluster.primaryOf(elsewhere.workspaceId)) === home) {
+      elsewhere = new Scene(stores[0].store, Date.now());
+      await elsewhere.created();
+    }
+    const creates = (to: Scene): Promise<boolean[]> =>
+      Promise.all(stores.map(({ store }) => store.createSession(to.createStep()).then(() => true, () => false)));
+    t.same(await creates(scene), [true, true]);
+    const killed = await cluster.primaryOf(elsewhere.workspaceId);
+    const slot = await home.command('CLUSTER', 'KEYSLOT', `{${scene.workspaceId}}`);
+    await killed.kill();
+    for (const server of cluster.servers) if (server !== killed) await server.command('CLUSTER', 'DELSLOTS', slot);
+    // Both clients have looked at the cluster once they know who has the dead server's slots.
+    const [first, second] = stores.map(({ store }) => store);
+    while (!(await first!.session(elsewhere.workspaceId, ids.make('ses')).then(() => true, () => false)));
+    await killed.run();
+    while (!(await second!.createSession(elsewhere.createStep()).then(() => true, () => false)));
+    await home.command('CLUSTER', 'ADDSLOTS', slot);
+    let tries = 0;
+    while (!(await creates(scene)).every(Boolean)) if (++tries === 20) return t.fail('the slot is not found again');
+    while (!(await cluster.settled().catch(() => false)));
   });
 
   await t.test('a primary is killed', async (t) => {

@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import type { Store } from '../../src/store.ts';
 import { StoreUnavailable } from '../../src/store.ts';
-import { assistant, at, ids, remembered, Scene, snapshot } from './fixtures.ts';
+import { api, assistant, at, ids, remembered, Scene, snapshot } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 
@@ -127,7 +127,7 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   t.match(await store.takeBudgets(workspaceId, 'key_1', budgets, nowMs), [{ passed: true, remaining: 1 }]);
 
   const orphan = await scene.streaming({ leaseUntilMs: nowMs - 1 });
-  t.match(await lost(() => store.seizeTurn(orphan.place, 'reaper', nowMs + 60_000, nowMs)), { epoch: 2, owner: 'reaper' });
+  t.match(await lost(() => store.takeOverTurn(orphan.place, 'reaper', nowMs + 60_000, nowMs)), { epoch: 2, owner: 'reaper' });
 });
 
 t.test('a Redis that hangs is unavailable, costs bounded memory and is back when it is', { skip }, async (t) => {
@@ -165,7 +165,7 @@ t.test('a Redis that is away is unavailable, and its data is there when it is ba
   const acknowledged = new Map<string, string>();
   let killed = false;
   const converse = async (): Promise<void> => {
-    const turn = await scene.streaming({ turnsInFlightMax: 1000 });
+    const turn = await scene.streaming({ slot: api(1000) });
     const { sessionId, turnId } = turn.place;
     for (let position = 0; position < 6; position += 2) {
       await turn.append(position, '👋x');

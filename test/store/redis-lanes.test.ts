@@ -68,7 +68,7 @@ t.test('copies of a step', { skip }, async (t) => {
     const late: { readonly before: number; readonly sent: Sent }[] = [];
     const again = async ({ arguments: given, lane, number, atMs, answer }: Sent): Promise<void> => {
       if (nowMs - atMs > minute) return;
-      const told = (await link.run('take-budgets', root, keyId, lane, number, ...given)) as Reply[];
+      const told = (await link.run('take-budgets', root, { id: keyId, lane, number, asked: given })) as Reply[];
       // A copy that its lane has left behind is answered to nobody.
       if (newest.get(lane) === number) deepEqual(told.map(String), answer.map(String));
       repeated++;
@@ -81,7 +81,7 @@ t.test('copies of a step', { skip }, async (t) => {
       newest.set(lane, ++number);
       const asked = budgets.map((budget) => ({ budget, ceiling }));
       const given = asked.flatMap(({ budget, ceiling }) => [budget, ceiling]);
-      const answer = (await link.run('take-budgets', root, keyId, lane, number, ...given)) as Reply[];
+      const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, asked: given })) as Reply[];
       const due = (await oracle.takeBudgets(root, keyId, asked, nowMs)) as Taken[];
       deepEqual(due.map(({ passed }) => (passed ? 1 : 0)), answer.filter((_, at) => at % 3 === 0));
       deepEqual(due.map(({ remaining }) => remaining), answer.filter((_, at) => at % 3 === 1).map((level) => Math.max(0, Math.floor(Number(String(level)) / 60_000))));
@@ -102,22 +102,22 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
   const at = (ms: number) => told.set('now', redisEpoch + ms);
   await at(0);
   // By a clock ahead of Redis's: what is told again a second later is not a second newer.
-  const debt = ['key_1', 'a/0', 1, 'requests', -540_000, redisEpoch + 5000] as const;
-  await link.run('hold-budget', root, ...debt);
+  const debt = { id: 'key_1', lane: 'a/0', number: 1, budget: 'requests', level: -540_000, since: redisEpoch + 5000 };
+  await link.run('hold-budget', root, debt);
   t.equal(await level(), `-540000 ${redisEpoch}`);
   await at(1000);
-  await link.run('hold-budget', root, ...debt);
+  await link.run('hold-budget', root, debt);
   t.equal(await level(), `-540000 ${redisEpoch}`);
-  await link.run('take-budgets', root, 'key_1', 'a/0', 2, 'requests', 10);
+  await link.run('take-budgets', root, { id: 'key_1', lane: 'a/0', number: 2, asked: ['requests', 10] });
   const after = await level();
-  await link.run('hold-budget', root, ...debt);
+  await link.run('hold-budget', root, debt);
   t.equal(await level(), after);
 });
 
 t.test('lanes of those who have ended are forgotten, and no others', { skip }, async (t) => {
   const { link, told, roots } = await open(t);
   const root = roots.workspace('wks_1');
-  const take = (sender: string, number: number) => link.run('take-budgets', root, 'key_1', `${sender}/0`, number, 'requests', 60);
+  const take = (sender: string, number: number) => link.run('take-budgets', root, { id: 'key_1', lane: `${sender}/0`, number, asked: ['requests', 60] });
   // The time says when to look: at every 256th millisecond.
   const looks = redisEpoch - (redisEpoch % 256);
   await told.set('now', looks + 1);

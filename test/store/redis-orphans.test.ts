@@ -81,7 +81,7 @@ t.test('a turn of a dead process is found within a look of the end of its lease'
       for (const { workspaceId, sessionId, turnId } of orphans) {
         const late = clock.now() - ends.get(turnId)!;
         ok(late >= 0, 'its owner lives');
-        const fence = await other.seizeTurn({ workspaceId, sessionId, turnId }, 'x', 10 * 60_000, 0);
+        const fence = await other.takeOverTurn({ workspaceId, sessionId, turnId }, 'x', 10 * 60_000, 0);
         ok(fence !== null);
         ends.delete(turnId);
         found++;
@@ -112,7 +112,7 @@ t.test('a lease that is shorter than usual, or was cut, is found as soon by thos
   await heard();
   await pass(limits.stopMs);
   t.same(await other.orphans(0, 1000), [brief.place]);
-  await other.seizeTurn(brief.place, 'x', 10 * 60_000, 0);
+  await other.takeOverTurn(brief.place, 'x', 10 * 60_000, 0);
   await owner.renewTurn(usual.place, usual.fence, leaseUntilMs, 0);
   await owner.requestStop(usual.place, 'aborted', limits.stopMs, 0);
   await heard();
@@ -148,4 +148,16 @@ t.test('where no turn is begun Redis is asked next to nothing', { skip }, async 
   const turn = await new Scene(store, 0).streaming({ nowMs: 0, leaseUntilMs: limits.leaseMs });
   await pass(limits.leaseMs);
   t.same(await store.orphans(0, 1000), [turn.place]);
+});
+
+t.test('a short lease given in a workspace hides none that lapsed there before', { skip }, async (t) => {
+  const { clock, process, pass } = await open(t);
+  await pass(0);
+  const prefix = `${ids.secret()}:`;
+  const [owner, other] = [await process(prefix), await process(prefix)];
+  const scene = new Scene(owner, clock.now());
+  const [dead, stopped] = [await scene.streaming({ leaseUntilMs: clock.now() + limits.leaseMs }), await scene.streaming()];
+  await pass(limits.leaseMs);
+  await other.requestStop(stopped.place, 'aborted', clock.now() + 1000, clock.now());
+  t.same(await other.orphans(clock.now(), 10), [dead.place], 'by a process that has never looked');
 });

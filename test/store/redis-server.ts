@@ -12,15 +12,21 @@ import { environment, whyMissing } from '../installed.ts';
 /** Why there is no Redis to test on, or null. */
 export const whyNoRedis = (): string | null => whyMissing('redis-server');
 
-/** A port that is free now, and low enough for a cluster bus port above it. */
-async function lowPort(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (port < 55_000) return port;
+const startsMax = 5;
+
+/** A cluster's bus listens this far above the port of the server. */
+const clusterBus = 10_000;
+
+/** Calls `start` with a free port, again with another if it fails: a process may have taken the port in between. */
+export async function onFreePort<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start(await freePort(clusterBus));
+    } catch (error) {
+      if (attempt === startsMax) throw error;
+    }
   }
 }
-
-const startsMax = 5;
 
 /** A test that ends before its teardown leaves no server behind. */
 const started = new Set<RedisServer>();
@@ -48,25 +54,24 @@ export class RedisServer {
 
   /** `within` is what its commands begin with to run in a network of their own. */
   static async startWithin(within: readonly string[], ...settings: string[]): Promise<RedisServer> {
-    for (let attempt = 1; ; attempt++) {
-      const server = new RedisServer(await lowPort(), await mkdtemp(join(tmpdir(), 'parley-redis-')), settings, within);
+    return onFreePort(async (port) => {
+      const server = new RedisServer(port, await mkdtemp(join(tmpdir(), 'parley-redis-')), settings, within);
       try {
         await server.run();
         return server;
       } catch (error) {
         await server.stop();
-        // Its port, or the one of its cluster bus, may be somebody else's by now.
-        if (attempt === startsMax) throw error;
+        throw error;
       }
-    }
+    });
   }
 
-  /** Starts it, again on the same data and port if it ran before; resolves when it answers. */
-  async run(): Promise<void> {
+  /** Starts it, again on the same data and port if it ran before; resolves when it answers. `extra` is added to its environment. */
+  async run(extra: Readonly<Record<string, string>> = {}): Promise<void> {
     const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder, '--save', '', '--daemonize', 'no', '--loglevel', 'warning'];
     started.add(this);
     const [program, ...args] = [...this.#within, 'redis-server', ...own, '--enable-debug-command', 'local', ...this.#settings];
-    this.#process = spawn(program!, args, { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+    this.#process = spawn(program!, args, { env: { ...environment, ...extra }, stdio: ['ignore', 'ignore', 'inherit'] });
     while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
   }
 

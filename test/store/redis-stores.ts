@@ -31,18 +31,21 @@ export async function openStore(url: string, over: Partial<RedisOptions> = {}): 
   return { store, dispose };
 }
 
-/** The scripts, told the time by the key `now`: milliseconds since the epoch. */
-export const toldTheTime = loadScripts((source) => {
+/** A script that is told the time by the key `now`: milliseconds since the epoch. */
+export function tellingTheTime(source: string): string {
   const clock = "  local time = redis.call('TIME')\n  return time[1] * 1000 + math.floor(time[2] / 1000)\n";
   if (!source.includes(clock)) throw new Error('The scripts read the time elsewhere.');
   return source.replace(clock, "  return tonumber(redis.call('GET', 'now'))\n");
-});
+}
+
+export const toldTheTime = loadScripts(tellingTheTime);
 
 /** The scripts, each step taken twice as one whose answer was lost: it is the second that is answered. */
 export const takenTwice = loadScripts((source, name) => {
-  const prelude = readFileSync(new URL('../../src/store/redis/prelude.lua', import.meta.url), 'utf8');
-  if (!source.startsWith(prelude)) throw new Error(`${name} does not begin with what all share.`);
-  return `${prelude}local function step()\n${source.slice(prelude.length)}\nend\nstep()\nreturn step()\n`;
+  const prelude = readFileSync(new URL('../../src/store/redis/steps/prelude.lua', import.meta.url), 'utf8');
+  const end = source.indexOf(prelude) + prelude.length;
+  if (end < prelude.length) throw new Error(`${name} does not have what all share.`);
+  return `${source.slice(0, end)}local function step()\n${source.slice(end)}\nend\nstep()\nreturn step()\n`;
 });
 
 export const storesOn = (url: string, over: Partial<RedisOptions> = {}): Factory => () => openStore(url, over);

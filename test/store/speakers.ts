@@ -1,7 +1,7 @@
 /** Who talks to a store while something is done to it, and what must be true of it afterwards. */
-import type { Session, Store } from '../../src/store.ts';
+import type { Session, Store, TurnPlace } from '../../src/store.ts';
 import { StoreUnavailable } from '../../src/store.ts';
-import { page, Scene } from './fixtures.ts';
+import { api, page, Scene } from './fixtures.ts';
 
 const piecesPerTurn = 3;
 const wordsOf = (turnId: string): string => `${turnId} `;
@@ -17,6 +17,8 @@ export class Speaker {
   /** The monotonic time of the last turn that was acknowledged. */
   spokeAt = -Infinity;
   readonly #turns: { readonly sessionId: string; readonly turnId: string }[] = [];
+  /** Of every turn that began, how much of its text was stored, and so might be seen. */
+  readonly #seen = new Map<string, { readonly place: TurnPlace; readonly length: number }>();
 
   constructor(store: Store) {
     this.scene = new Scene(store, Date.now());
@@ -41,10 +43,13 @@ export class Speaker {
   async #turn(): Promise<void> {
     const { scene } = this;
     this.session ??= await scene.created();
-    const turn = await scene.begun(this.session, 1 + this.session.messageCount, { turnsInFlightMax: 1000 });
+    const turn = await scene.begun(this.session, 1 + this.session.messageCount, { slot: api(1000) });
     const words = wordsOf(turn.place.turnId);
     try {
-      for (let count = 0; count < piecesPerTurn; count++) await turn.append(count * words.length, words);
+      for (let count = 0; count < piecesPerTurn; count++) {
+        await turn.append(count * words.length, words);
+        this.#seen.set(turn.place.turnId, { place: turn.place, length: (count + 1) * words.length });
+      }
       const answer = await scene.store.finishTurn(turn.finishStep());
       if (answer.outcome !== 'finished') throw new StoreUnavailable(answer.outcome);
     } catch (error) {
@@ -64,6 +69,16 @@ export class Speaker {
       if (found?.turn.status !== 'completed' || found.text !== wordsOf(turnId).repeat(piecesPerTurn)) lost++;
     }
     return lost;
+  }
+
+  /** How many turns, finished or not, have less text than was stored. */
+  async forgotten(): Promise<number> {
+    let forgotten = 0;
+    for (const { place, length } of this.#seen.values()) {
+      const found = await this.scene.store.outputAfter(place, 0);
+      if ((found?.text ?? '').length < length) forgotten++;
+    }
+    return forgotten;
   }
 
   /** What is wrong with the transcripts: each answer must be made of its own turn's words alone, and whole if finished. */

@@ -25,10 +25,10 @@ const interfaces = ['store', 'edge', 'model'];
 const domain = ['machines', 'budget', 'host', 'turn', 'wire', ...ground, ...interfaces];
 
 export const rooms: readonly Room[] = [
-  room('start', ['src/start.mjs', 'src/prepare.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
+  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
-    leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'metrics', 'text', 'signals', 'promptly'),
+    leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'metrics', 'text', 'signals', 'promptly', 'coalesced', 'origin'),
     ['errors'],
     'Everything may stand on them, so they stand on nothing.',
   ),
@@ -37,7 +37,7 @@ export const rooms: readonly Room[] = [
   room('machines', ['machines/'], ['budget'], 'A machine says what may happen and does nothing: no I/O, no clock, no ids.', ['xstate']),
   room('charts', ['src/charts.ts'], ['machines', ...ground], 'The charts are drawn from the machines alone.'),
 
-  room('store', ['src/store.ts'], [...ground], 'An interface shows nothing of its implementations.'),
+  room('store', ['src/store.ts', 'src/records.ts'], [...ground], 'An interface shows nothing of its implementations.'),
   room('edge', ['src/edge.ts'], [...ground], 'An interface shows nothing of its implementations.'),
   room('model', ['src/model.ts'], [...ground], 'An interface shows nothing of its implementations.'),
   room('history', ['src/model/history.ts'], ['model', ...ground], 'What a provider is told does not depend on the provider.'),
@@ -45,25 +45,28 @@ export const rooms: readonly Room[] = [
   room('findings', ['src/doctor/check.ts', 'src/doctor/records.ts'], ['store', ...ground], 'A store that is looked over says what it finds in the shape that all have.'),
   room('stores', ['src/store/'], ['store', 'findings', ...ground, 'budget'], 'An implementation knows its interface and the leaves.'),
   room('engines', ['src/edge/'], ['edge', 'framing', ...ground], 'An implementation knows its interface and the leaves.'),
-  room('models', ['src/model/'], ['model', 'history', ...ground], 'An implementation knows its interface and the leaves.'),
+  room('provider', ['src/provider.ts', 'src/provider/'], ['model', ...ground], 'What calls a provider, to converse or to speak, shares one HTTP client and its guards.'),
+  room('models', ['src/model/'], ['model', 'history', 'provider', ...ground], 'An implementation knows its interface and the leaves.'),
 
   room('wire', ['src/wire.ts', 'src/wire/'], [...ground], 'The client shares the shapes, so they drag no server along.'),
-  room('client', ['src/client/'], ['wire', 'errors'], 'The client runs where there is no server.'),
+  room('client', ['src/client/'], [], 'The client runs where there is no server, and carries nothing but the parser of event streams.', ['eventsource-parser']),
   room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),
   room('host', ['src/host.ts', 'src/host/'], ['turn', 'machines', 'budget', ...ground, ...interfaces], 'The host runs machines; it knows nothing of requests.'),
-  room('request', ['src/services.ts', 'src/request.ts', 'src/views.ts'], domain, 'What every handler is given, and the shapes that it answers in.'),
-  room('handlers', ['src/handlers/'], ['request', 'framing', 'history', ...domain], 'A handler is called by the pipeline and calls down only.'),
-  room('console', ['src/console/'], ['handlers', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
+  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/conditional.ts', 'src/static-files.ts'], domain, 'What every handler is given, and the shapes that it answers in.'),
+  room('conversation', ['src/conversation/'], ['request', 'history', ...domain], 'Sessions and turns on behalf of any caller: it knows no key, no header and no stream.'),
+  room('docs', ['src/docs.ts', 'src/docs/'], [], 'The page is made of the OpenAPI document and of nothing else.', ['node:crypto']),
+  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', ...domain], 'A handler is called by the pipeline and calls down only.'),
+  room('console', ['src/console/'], ['handlers', 'conversation', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
   room(
     'routes',
-    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/'],
+    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/', 'src/reference.ts', 'src/reference/'],
     ['handlers', 'console', 'request', 'package.json', ...domain],
     'One table names the handlers.',
   ),
   room(
     'pipeline',
-    ['src/pipeline.ts', 'src/pipeline/', 'src/upgrade.ts'],
-    ['routes', 'console', 'request', ...domain],
+    ['src/pipeline.ts', 'src/pipeline/', 'src/upgrade.ts', 'src/service-port.ts'],
+    ['routes', 'handlers', 'console', 'request', ...domain],
     'The order of checks stands above what is checked.',
   ),
 
@@ -73,7 +76,7 @@ export const rooms: readonly Room[] = [
     ['console', 'request', ...domain],
     'What an empty store and an empty folder are given before the first request.',
   ),
-  room('supervisor', ['src/supervisor.ts', 'src/supervisor/'], [...ground], 'What starts and ends processes sees no request; each worker is a whole server.'),
+  room('supervisor', ['src/supervisor.ts', 'src/supervisor/'], ['edge', 'request', ...ground], 'What starts and ends processes names no engine and sees no request but those of a service port; each worker is a whole server.'),
   room(
     'moving',
     ['src/moving.ts', 'src/moving/'],
@@ -82,8 +85,8 @@ export const rooms: readonly Room[] = [
   ),
   room(
     'main',
-    ['src/main.ts', 'src/ending.ts'],
-    ['first start', 'supervisor', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'charts', ...domain],
+    ['src/main.ts', 'src/edges.ts', 'src/ending.ts'],
+    ['first start', 'supervisor', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'provider', 'charts', ...domain],
     'The one place that constructs things names the implementations.',
   ),
   room(

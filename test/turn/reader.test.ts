@@ -10,6 +10,7 @@ class Client implements Sink {
   readonly deltas: { text: string; position: number }[] = [];
   readonly ends: { terminal: Terminal; position: number }[] = [];
   heartbeats = 0;
+  cuts = 0;
   slow = false;
   #drain = (): void => {};
 
@@ -24,6 +25,10 @@ class Client implements Sink {
 
   terminal(terminal: Terminal, position: number): void {
     this.ends.push({ terminal, position });
+  }
+
+  cut(): void {
+    this.cuts++;
   }
 
   heartbeat(): boolean {
@@ -50,6 +55,20 @@ function read(log: TurnLog, position = 0, client = new Client(), clock = new Man
   reader.start();
   return { client, reader, clock };
 }
+
+t.test('where nothing more can be told the stream is cut, without an end', async (t) => {
+  const log = new TurnLog();
+  const { client, clock } = read(log);
+  store(log, 'one ');
+  log.append('never stored');
+  log.cut();
+  t.same([client.text, client.ends, client.cuts, clock.timers, log.followed], ['one ', [], 1, 0, false]);
+  const later = read(log).client;
+  t.same([later.text, later.cuts], ['one ', 1]);
+  log.close({ type: 'aborted' });
+  log.cut();
+  t.same([client.ends, client.cuts], [[], 1]);
+});
 
 const points = (text: string): string[] => [...text];
 

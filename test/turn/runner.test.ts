@@ -1,9 +1,10 @@
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import type { Stop } from '../../src/turn/runner.ts';
+import { limits, retryMs } from '../../src/limits.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import type { Stop } from '../../src/turn/outcome.ts';
 import { counted, settle, Stage, turnMsMax } from './stage.ts';
 
-const away = new Error('the store is away');
+const away = new StoreUnavailable('the store is away');
 
 t.test('nothing is seen, and no stream begins, before the store has it', async (t) => {
   const stage = new Stage().start();
@@ -87,7 +88,7 @@ t.test('a failure before the first output leaves nothing behind', async (t) => {
   stage.model.failed('rate_limit');
   await settle();
   t.same([stage.withdrawals.length, stage.finishes.length, stage.begun, stage.reasons], [1, 0, null, ['rate_limit']]);
-  stage.withdrawals[0]!.resolve();
+  stage.withdrawals[0]!.resolve(true);
   await settle();
   t.same([stage.begun, stage.statuses, stage.over], ['withdrawn', ['withdrawn'], true]);
 
@@ -115,7 +116,7 @@ t.test('a failure within the stream keeps what is there', async (t) => {
 const stops: readonly { reason: Stop; errorCode: string | null; end: string; waiting: 'finish' | 'withdrawn' | 'unavailable' }[] = [
   { reason: 'aborted', errorCode: null, end: 'aborted', waiting: 'finish' },
   { reason: 'expired', errorCode: 'session_expired', end: 'session_expired', waiting: 'finish' },
-  { reason: 'ours', errorCode: 'api_error', end: 'api_error', waiting: 'unavailable' },
+  { reason: 'drain', errorCode: 'api_error', end: 'api_error', waiting: 'unavailable' },
 ];
 
 for (const { reason, errorCode, end, waiting } of stops) {
@@ -135,7 +136,7 @@ for (const { reason, errorCode, end, waiting } of stops) {
     if (waiting === 'finish') {
       t.match(stage.finishes[0]!.asked, { outcome: { errorCode }, length: 0 });
       stage.finishes[0]!.resolve(counted);
-    } else stage.withdrawals[0]!.resolve();
+    } else stage.withdrawals[0]!.resolve(true);
     await settle();
     t.equal(stage.begun, waiting === 'finish' ? 'begun' : waiting);
     if (waiting === 'finish') t.equal(stage.end, end);
@@ -193,12 +194,133 @@ t.test('a store that takes no output: readers hear it, the rest is never seen, t
   await settle();
   t.same([stage.over, stage.seen, stage.statuses], [true, 'one ', ['failed']]);
 
-  const first = new Stage().start();
-  first.model.text('one');
+  const forgetful = new Stage({ unsure: true }).start();
+  await forgetful.says('one ');
+  forgetful.model.text('two');
   await settle();
-  first.appends[0]!.reject(away);
+  forgetful.appends[1]!.reject(new RangeError('a hole'));
   await settle();
-  t.equal(first.begun, 'unavailable', 'a request that waits hears that it is us');
+  t.match([forgetful.cancelled, forgetful.end, forgetful.faults], [1, null, [{ reason: 'store_forgot' }]], 'one that others share and that has forgotten: told once it is sealed');
+  t.match(forgetful.finishes[0]!.asked, { outcome: { errorCode: 'api_error' }, tail: null });
+  forgetful.finishes[0]!.resolve(counted);
+  await settle();
+  t.equal(forgetful.end, 'api_error');
+});
+
+for (const unsure of [false, true]) {
+  t.test(`a chat whose first piece the store does not take leaves nothing behind${unsure ? ', even if it has taken it' : ''}`, async (t) => {
+    const early = async (stage: Stage): Promise<void> => {
+      stage.model.text('one');
+      await settle();
+      stage.appends[0]!.reject(away);
+      await settle();
+      t.match([stage.begun, stage.end, stage.cancelled, stage.faults], ['unavailable', null, 1, [{ reason: 'store_away' }]], 'it hears at once that it is us');
+      t.same([stage.finishes.length, stage.withdrawals.length, stage.over], [0, 1, false]);
+    };
+    for (const stored of [true, false]) {
+      const stage = new Stage({ unsure }).start();
+      await early(stage);
+      void stage.runner.stop('aborted');
+      stage.model.end();
+      stage.withdrawals[0]!.resolve(stored);
+      await settle();
+      t.same([stage.over, stage.settled, stage.statuses, stage.finishes.length, stage.clock.timers], [true, stored, ['withdrawn'], 0, 0]);
+    }
+
+    const ended = new Stage({ unsure }).start();
+    ended.model.text('one');
+    await settle();
+    ended.model.end();
+    ended.appends[0]!.reject(away);
+    await settle();
+    t.same([ended.begun, ended.finishes.length, ended.withdrawals.length], ['unavailable', 0, 1], 'nor is it sealed, though its model has ended');
+
+    const silent = new Stage({ unsure }).start();
+    silent.model.end();
+    await settle();
+    silent.finishes[0]!.reject(away);
+    await settle();
+    t.same([silent.begun, silent.withdrawals.length], ['unavailable', 1], 'one that is sealed with the first step');
+  });
+}
+
+t.test('a piece whose answer is lost is sent again, and nobody hears of it', async (t) => {
+  const stage = new Stage({ unsure: true }).start();
+  await stage.says('one ');
+  stage.model.text('two ');
+  await settle();
+  for (let tries = 0; tries < 3; tries++) {
+    t.same(stage.appends.slice(1).map(({ asked }) => asked), Array.from({ length: tries + 1 }, () => ({ position: 4, text: 'two ' })));
+    stage.appends.at(-1)!.reject(away);
+    await settle();
+    stage.model.text('more ');
+    stage.clock.advance(retryMs(tries));
+    await settle();
+  }
+  t.same([stage.seen, stage.end, stage.cancelled, stage.faults], ['one ', null, 0, []]);
+  stage.appends.at(-1)!.resolve('stored');
+  await settle();
+  t.same([stage.seen, stage.appends.at(-1)!.asked], ['one two ', { position: 8, text: 'more more more ' }]);
+  stage.appends.at(-1)!.resolve('stored');
+  stage.model.end();
+  await settle();
+  stage.finishes[0]!.resolve(counted);
+  await settle();
+  t.same([stage.seen, stage.end, stage.statuses], ['one two more more more ', 'completed', ['completed']]);
+});
+
+t.test('once its lease has run out no more is said, and how it ended is told when it is stored', async (t) => {
+  const stage = new Stage({ unsure: true }).start();
+  await stage.says('one ');
+  stage.model.text('two');
+  await settle();
+  stage.appends[1]!.reject(away);
+  await settle();
+  stage.runner.lose();
+  stage.model.text('late');
+  stage.clock.advance(retryMs(0));
+  await settle();
+  t.same([stage.cancelled, stage.appends.length, stage.end, stage.faults], [1, 2, null, [{ reason: 'lease_lost', cause: null }]]);
+  t.match(stage.finishes[0]!.asked, { outcome: { status: 'failed', errorCode: 'api_error' }, tail: { position: 4, text: 'two' } });
+  stage.finishes[0]!.reject(away);
+  await settle();
+  t.same([stage.settled, stage.end], [false, null]);
+  stage.clock.advance(retryMs(0));
+  await settle();
+  t.same(stage.finishes[1]!.asked, stage.finishes[0]!.asked, 'the same end again');
+  stage.finishes[1]!.resolve(counted);
+  await settle();
+  t.same([stage.seen, stage.end, stage.over], ['one two', 'api_error', true]);
+
+  const waiting = new Stage({ unsure: true }).start();
+  waiting.runner.lose();
+  await settle();
+  t.same([waiting.begun, waiting.withdrawals.length, waiting.cancelled], ['unavailable', 1, 1]);
+});
+
+t.test('an end whose answer is lost is sent again as it was, and told once it is stored', async (t) => {
+  const stage = new Stage({ unsure: true }).start();
+  await stage.says('one ');
+  stage.model.text('two');
+  await settle();
+  stage.appends[1]!.resolve('stored');
+  stage.model.usage(counted);
+  stage.model.end();
+  await settle();
+  for (let tries = 0; tries < 8; tries++) {
+    t.same(stage.finishes[tries]!.asked, stage.finishes[0]!.asked);
+    stage.finishes[tries]!.reject(away);
+    await settle();
+    void stage.runner.stop('aborted');
+    stage.runner.lose();
+    t.same([stage.end, stage.over, stage.settled], [null, false, false]);
+    stage.clock.advance(retryMs(tries));
+    await settle();
+  }
+  t.match(stage.finishes[8]!.asked, { outcome: { status: 'completed' } });
+  stage.finishes[8]!.resolve(counted);
+  await settle();
+  t.same([stage.seen, stage.end, stage.over, stage.statuses, stage.faults, stage.clock.timers], ['one two', 'completed', true, ['completed'], [], 0]);
 });
 
 t.test('a store that does not seal is asked until it does', async (t) => {
@@ -214,7 +336,10 @@ t.test('a store that does not seal is asked until it does', async (t) => {
   await settle();
   t.same([stage.end, stage.settled, stage.over, stage.seen], ['api_error', false, false, seen], 'nobody is kept waiting');
   for (let attempt = 1; attempt <= 3; attempt++) {
-    stage.clock.advance(1000);
+    stage.clock.advance(retryMs(attempt - 1) - 1);
+    await settle();
+    t.equal(stage.finishes.length, attempt, 'more seldom each time');
+    stage.clock.advance(1);
     await settle();
     t.equal(stage.finishes.length, attempt + 1);
     t.match(stage.finishes[attempt]!.asked, { outcome: { errorCode: 'api_error' }, tail: null, length: [...seen].length });
@@ -225,44 +350,119 @@ t.test('a store that does not seal is asked until it does', async (t) => {
   t.same([stage.over, stage.statuses, stage.clock.timers, stage.runner.log.terminal], [true, ['failed'], 0, { type: 'failed', errorCode: 'api_error' }]);
 });
 
-t.test('a withdrawal is tried until the store is back', async (t) => {
+t.test('an end that the store keeps refusing: readers are cut off in time, and the end is stored all the same', async (t) => {
+  const stage = new Stage({ unsure: true }).start();
+  await stage.says('one ');
+  stage.model.end();
+  await settle();
+  const { log } = stage.runner;
+  let waitedMs = 0;
+  for (let attempt = 0; !log.cutOff && attempt < 100; attempt++) {
+    t.same([stage.end, stage.over], [null, false], 'readers are told no end that may not stand');
+    stage.finishes.at(-1)!.reject(away);
+    await settle();
+    stage.clock.advance(retryMs(attempt));
+    waitedMs += retryMs(attempt);
+    await settle();
+  }
+  t.ok(log.cutOff && waitedMs <= limits.leaseMs + limits.fateReadersMs + limits.storeRetryMsMax, `cut off after ${waitedMs} ms`);
+  stage.finishes.at(-1)!.resolve(counted);
+  await settle();
+  t.same([stage.end, stage.over, stage.statuses, stage.clock.timers], ['completed', true, ['completed'], 0]);
+});
+
+t.test('a withdrawal that the store does not answer is no verdict on the provider', async (t) => {
   const stage = new Stage().start();
   stage.model.failed('connect');
   await settle();
-  stage.withdrawals[0]!.reject(away);
+  stage.withdrawals[0]!.resolve(false);
   await settle();
-  t.same([stage.begun, stage.over], ['unavailable', false]);
-  stage.clock.advance(1000);
-  stage.withdrawals[1]!.resolve();
-  await settle();
-  t.same([stage.over, stage.statuses, stage.clock.timers], [true, ['withdrawn'], 0]);
+  t.same([stage.begun, stage.over, stage.settled, stage.statuses, stage.clock.timers], ['unavailable', true, false, ['withdrawn'], 0]);
 });
 
-t.test('somebody else owns the turn now', async (t) => {
-  const writing = new Stage().start();
+t.test('somebody else owns the turn now: readers are told what became of it', async (t) => {
+  const failed = { type: 'failed', errorCode: 'api_error' } as const;
+  const writing = new Stage({ unsure: true }).start();
   await writing.says('one ');
-  writing.model.text('two');
+  writing.model.text('two ');
   await settle();
+  writing.model.text('three');
   writing.appends[1]!.resolve('fenced');
   await settle();
-  t.same([writing.cancelled, writing.seen, writing.end, writing.over, writing.finishes.length], [1, 'one ', 'api_error', true, 0], 'nothing more is written');
+  t.same([writing.cancelled, writing.seen, writing.end, writing.over, writing.settled], [1, 'one ', null, true, false]);
+  t.same([writing.finishes.length, writing.fates[0]!.asked], [0, 4], 'nothing more is written');
+  writing.fates[0]!.resolve({ terminal: failed, text: 'two ' });
+  await settle();
+  t.same([writing.seen, writing.end, writing.statuses], ['one two ', 'api_error', ['failed']], 'a piece may have been stored all the same');
 
-  const sealing = new Stage().start();
+  const sealing = new Stage({ unsure: true }).start();
   await sealing.says('one ');
   sealing.model.end();
   await settle();
   sealing.finishes[0]!.resolve('fenced');
   await settle();
-  t.same([sealing.end, sealing.over, sealing.statuses], ['api_error', true, ['failed']]);
+  sealing.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: '' });
+  await settle();
+  t.same([sealing.end, sealing.over, sealing.statuses, sealing.faults], ['aborted', true, ['aborted'], []], 'an end that was asked for is no fault');
 
-  const both = new Stage().start();
+  const both = new Stage({ unsure: true }).start();
   await both.says('one ');
   both.model.text('two');
   await settle();
   void both.runner.stop('aborted');
   both.appends[1]!.resolve('fenced');
   await settle();
-  both.finishes[0]?.resolve('fenced');
+  t.same([both.fates.length, both.finishes.length], [1, 0], 'one end, however often it is told');
+  both.fates[0]!.resolve(null);
   await settle();
-  t.same([both.end, both.statuses], ['api_error', ['failed']], 'one end, however often it is told');
+  t.same([both.seen, both.end, both.statuses], ['one ', 'api_error', ['failed']], 'of one that is gone');
+
+  const unknown = new Stage({ unsure: true }).start();
+  await unknown.says('one ');
+  unknown.model.end();
+  await settle();
+  unknown.finishes[0]!.resolve('fenced');
+  await settle();
+  unknown.fates[0]!.reject(new TypeError('a bug'));
+  await settle();
+  t.same([unknown.end, unknown.runner.log.cutOff], [null, true]);
+
+});
+
+t.test('somebody else owns a turn that has not begun: only an end that was asked for stands', async (t) => {
+  const waiting = async () => {
+    const stage: Stage = new Stage({ unsure: true }).start();
+    stage.model.text('one ');
+    await settle();
+    stage.appends[0]!.resolve('fenced');
+    await settle();
+    t.same([stage.begun, stage.fates[0]!.asked, stage.cancelled], [null, 0, 1]);
+    return stage;
+  };
+  for (const [terminal, end] of [
+    [{ type: 'aborted' }, 'aborted'],
+    [{ type: 'failed', errorCode: 'session_expired' }, 'session_expired'],
+  ] as const) {
+    const stopped = await waiting();
+    stopped.fates[0]!.resolve({ terminal, text: '' });
+    await settle();
+    t.same([stopped.begun, stopped.seen, stopped.end, stopped.over, stopped.settled], ['begun', '', end, true, true]);
+    t.same([stopped.withdrawals.length, stopped.faults, stopped.clock.timers], [0, [], 0]);
+  }
+  for (const fate of [null, { terminal: { type: 'failed', errorCode: 'api_error' }, text: 'one ' }] as const) {
+    const failed = await waiting();
+    failed.fates[0]!.resolve(fate);
+    await settle();
+    t.same([failed.begun, failed.withdrawals.length], ['unavailable', 1], 'a chat that waits leaves nothing behind');
+    t.match(failed.faults, [{ reason: 'fence_lost' }]);
+  }
+  const bug = await waiting();
+  bug.fates[0]!.reject(new TypeError('a bug'));
+  await settle();
+  t.same([bug.begun, bug.withdrawals.length], ['unavailable', 1]);
+  const unanswered = await waiting();
+  unanswered.clock.advance(limits.fateMs);
+  await settle();
+  t.same([unanswered.begun, unanswered.withdrawals.length], ['unavailable', 1], 'it is not waited for long');
+  t.equal(unanswered.wanted(), false);
 });

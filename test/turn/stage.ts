@@ -1,7 +1,9 @@
 /** A turn in flight whose store answers when the test lets it, and whose model says what the test says. */
 import type { ModelFailure, ModelSink, ModelUsage } from '../../src/model.ts';
+import type { TurnFault } from '../../src/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import { TurnRunner, type TurnOutcome } from '../../src/turn/runner.ts';
+import type { Fate, TurnOutcome } from '../../src/turn/outcome.ts';
+import { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../model/provider.ts';
 
 /** A step of the store that waits for its answer. */
@@ -35,8 +37,12 @@ export class Stage {
   readonly pace = new Pace(this.clock);
   readonly appends: Step<{ position: number; text: string }, 'stored' | 'fenced'>[] = [];
   readonly finishes: Step<Finish, 'fenced' | ModelUsage>[] = [];
-  readonly withdrawals: Step<null, void>[] = [];
+  readonly withdrawals: Step<null, boolean>[] = [];
+  readonly fates: Step<number, Fate | null | 'unknown'>[] = [];
+  /** Whether somebody waits for the fate that was asked for last. */
+  wanted: () => boolean = () => false;
   readonly reasons: ModelFailure[] = [];
+  readonly faults: { readonly reason: TurnFault; readonly cause: unknown }[] = [];
   /** What `over` was told. */
   readonly statuses: string[] = [];
   readonly runner: TurnRunner;
@@ -48,8 +54,11 @@ export class Stage {
   begun: string | null = null;
   settled: boolean | null = null;
   over = false;
+  /** How often the turn was left. */
+  left = 0;
 
-  constructor() {
+  /** `unsure`: as on a store that processes share. */
+  constructor({ unsure = false } = {}) {
     const step = <Asked, Answer>(steps: Step<Asked, Answer>[], asked: Asked): Promise<Answer> => {
       const made = new Step<Asked, Answer>(asked);
       steps.push(made);
@@ -60,8 +69,15 @@ export class Stage {
       {
         append: (position, text) => step(this.appends, { position, text }),
         finish: (outcome, tail, usage, length) => step(this.finishes, { outcome, tail, usage, length }),
+        unsure,
         withdraw: () => step(this.withdrawals, null),
+        fate: (position, wanted) => {
+          this.wanted = wanted;
+          return step(this.fates, position);
+        },
         providerFailed: (reason) => void this.reasons.push(reason),
+        ourFault: (reason, cause) => void this.faults.push({ reason, cause }),
+        left: () => void this.left++,
         over: (status) => void this.statuses.push(status),
       },
       this.clock,

@@ -18,7 +18,7 @@ export class NodeExchange extends NodeRequest implements Exchange {
     super(shared, request, response, lines);
     this.#request = request;
     this.bodyReader = new BodyReader(shared.bounds, shared.clock, declaredLength(lines));
-    // Without a listener an aborted request would be an uncaught error; that it went is told by the connection.
+    // Without a listener the error of an aborted request would be uncaught; the connection's `close` reports the abort.
     request.on('error', () => {});
   }
 
@@ -38,16 +38,16 @@ export class NodeExchange extends NodeRequest implements Exchange {
       this.response.end();
       return silentOutlet(true);
     }
-    // The head is kept by the response until the first piece, and leaves with it.
+    // The response keeps the head until the first piece and sends both together.
     this.writeHead(status, headers);
     return new NodeOutlet(this, this.shared, this.response);
   }
 }
 
 /**
- * A streaming answer in this engine. What the socket does not take, its stream keeps; `write` says so by false. Who
- * holds back is the caller: one that does not is cut once `slowReaderBytesMax` wait, and so is a
- * client that takes nothing for `connectionIdleMs`.
+ * A streaming answer in this engine. The stream keeps what the socket does not take, and `write` then returns false. The caller
+ * must hold back: if it does not, it is cut once `slowReaderBytesMax` wait. A client that takes nothing for `connectionIdleMs` is
+ * cut as well.
  */
 class NodeOutlet implements Outlet {
   #exchange: NodeExchange;

@@ -11,17 +11,17 @@ import type { Cuttable, Running } from '../running.ts';
 import { valuesOf } from '../screen.ts';
 import type { HeaderLines } from '../screen.ts';
 
-/** What a handshake is to say beyond the standard, looked up by the request. */
+/** The extra headers and the subprotocol of a handshake, looked up by the request. */
 export type Handshakes = WeakMap<IncomingMessage, { headers: ResponseHeaders; protocol: string | undefined }>;
 
-/** What every request of one edge shares. */
+/** What all requests of one edge share. */
 export interface NodeShared {
   readonly bounds: EdgeBounds;
   readonly clock: Clock;
   readonly running: Running;
   readonly sockets: WebSocketServer;
   readonly handshakes: Handshakes;
-  /** Every connection with what runs on it; pipelined requests can be several. */
+  /** Every connection with its open requests; pipelining makes several. */
   readonly connections: Map<NetSocket, Set<NodeRequest>>;
 }
 
@@ -29,7 +29,7 @@ export interface NodeShared {
 export const headerLines = (request: IncomingMessage): HeaderLines =>
   request.rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
 
-/** The target without scheme and authority, which a client may send and which say nothing that Host does not. */
+/** The target without scheme and authority. A client may send these, but they say no more than `Host` does. */
 const originForm = (target: string): string => {
   if (target.startsWith('/')) return target;
   const rest = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
@@ -85,12 +85,12 @@ export class NodeRequest implements RequestHead, Cuttable {
     this.awaitReader();
   }
 
-  /** Cuts the connection if what waits for the client to read does not move for `connectionIdleMs`. */
+  /** Cuts the connection if the client reads none of the waiting bytes for `connectionIdleMs`. */
   awaitReader(): void {
     if (this.response.writableLength > 0) this.socket.setTimeout(this.shared.bounds.connectionIdleMs);
   }
 
-  /** Nothing waits for the client to read. */
+  /** Stops that timer: nothing waits for the client to read. */
   forgetReader(): void {
     this.socket.setTimeout(0);
   }
@@ -100,7 +100,7 @@ export class NodeRequest implements RequestHead, Cuttable {
     this.lose();
   }
 
-  /** The connection has closed. */
+  /** Called when the connection has closed. */
   lose(): void {
     if (this.gone) return;
     this.gone = true;
@@ -109,12 +109,12 @@ export class NodeRequest implements RequestHead, Cuttable {
     for (const callback of callbacks) guarded(callback, () => {});
   }
 
-  /** Whether the answer is the connection's last. */
+  /** Whether the connection closes after the answer. */
   protected get closes(): boolean {
     return this.shared.running.draining || this.bodyReader?.closesConnection === true;
   }
 
-  /** Checks that an answer can be sent, once; whether there is still somebody to send it to. */
+  /** Checks that an answer is sent only once; returns whether the client is still connected. */
   protected claim(headers: ResponseHeaders): boolean {
     if (this.gone) return false;
     if (this.#answered) throw new Error('A request is answered once.');
@@ -127,7 +127,7 @@ export class NodeRequest implements RequestHead, Cuttable {
     this.response.writeHead(status, this.closes ? { ...headers, connection: 'close' } : headers);
   }
 
-  /** The request is over. */
+  /** Called when the request is over. */
   protected complete(): void {
     this.#goneCallbacks = [];
     this.bodyReader?.abandon();
@@ -138,14 +138,14 @@ export class NodeRequest implements RequestHead, Cuttable {
   #finish(): void {
     this.complete();
     const others = this.shared.connections.get(this.socket)?.size ?? 0;
-    // With none left, the engine has just set its own time for the next request.
+    // After the connection's last open request the engine has just set its own timeout for the next one, which must stay.
     if (others > 0) this.forgetReader();
-    // A stream whose head went out before the edge began to close has promised the client an open connection.
+    // If the stream's head was sent before the edge began to close, it promised the client that the connection stays open.
     else if (this.shared.running.draining) this.socket.end();
   }
 }
 
-/** A request that is not to run. */
+/** A request that must not run. */
 export class UnreadableNodeRequest extends NodeRequest {
   protected override get closes(): boolean {
     return true;

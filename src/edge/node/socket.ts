@@ -16,7 +16,7 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
   #first: Buffer;
   #onEnd = (): void => this.cut();
 
-  /** `first` is what came behind the head already. */
+  /** `first`: the bytes that came after the head already. */
   constructor(shared: NodeShared, request: IncomingMessage, lines: HeaderLines, first: Buffer) {
     super(shared, request, new ServerResponse(request), lines);
     this.#request = request;
@@ -57,7 +57,7 @@ export class NodeSocket implements Socket, Cuttable {
     this.#connection = connection;
     this.#listener = listener;
     shared.running.add(this);
-    // A handshake that fails at the last moment never opens; the connection's end is then all there is to see.
+    // A handshake that fails at the last moment never opens the socket; then only the end of the connection can be seen.
     connection.once('close', () => this.#shared.running.delete(this));
   }
 
@@ -73,7 +73,7 @@ export class NodeSocket implements Socket, Cuttable {
       return false;
     }
     this.#engine.send(data);
-    // A stream wants a drain after every large write, even one that the kernel took at once.
+    // A stream reports backpressure after every large write, even if the kernel took it at once.
     this.#told = this.#connection.writableNeedDrain && this.bufferedBytes > 0;
     return !this.#told;
   }
@@ -135,7 +135,7 @@ export class NodeSocket implements Socket, Cuttable {
   }
 }
 
-/** What `ws` closes with when a client breaks the protocol; all other ways to break it are 1002. */
+/** The code that `ws` closes with when a client breaks the protocol; all other violations are 1002. */
 const closeCodes: Record<string, number> = {
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 1009,
   WS_ERR_INVALID_UTF8: 1007,

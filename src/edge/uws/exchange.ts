@@ -1,10 +1,10 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Body, Exchange, Outlet, ResponseHeaders } from '../../edge.ts';
 import { BodyReader } from '../body.ts';
 import { guarded } from '../guard.ts';
 import { silentOutlet, streamFraming } from '../response.ts';
 import { declaredLength } from '../screen.ts';
 import type { HeaderLines } from '../screen.ts';
+import type { HttpRequest, HttpResponse } from './engine.ts';
 import { UwsRequest } from './request.ts';
 import type { UwsShared } from './request.ts';
 
@@ -19,7 +19,7 @@ export class UwsExchange extends UwsRequest implements Exchange {
     const body = new BodyReader(shared.bounds, shared.clock, declared, () => this.#renew());
     this.#chunked = declared === null;
     this.bodyReader = body;
-    // The body is taken in from the start: what arrives while nobody listens would be lost.
+    // The body is received from the start: the engine drops what arrives without a listener.
     if (!body.settled) response.onData((piece, isLast) => this.#take(body, piece, isLast));
   }
 
@@ -39,45 +39,44 @@ export class UwsExchange extends UwsRequest implements Exchange {
     return silentOutlet(true);
   }
 
-  /** For the outlet: bytes that may wait for a slow reader. */
+  /** For the outlet: the bytes that may wait for a slow reader. */
   get slowReaderBytesMax(): number {
     return this.shared.bounds.slowReaderBytesMax;
   }
 
-  /** For the outlet: the head of a streaming answer, corked together with its first piece. */
+  /** For the outlet: sends the head of a streaming answer, corked together with its first piece. */
   startStream(status: number, headers: ResponseHeaders): void {
     this.writeHead(status, headers);
   }
 
-  /** For the outlet: the last byte has been handed over. */
+  /** For the outlet: the last byte was passed to the engine. */
   endStream(): void {
     this.complete();
   }
 
   #take(body: BodyReader, piece: ArrayBuffer, isLast: boolean): void {
-    // The piece is only lent.
+    // The piece is valid only during the call.
     if (piece.byteLength > 0 && body.collects) body.take(Buffer.from(new Uint8Array(piece)));
     if (isLast && this.#chunked) this.shared.clock.after(0, () => body.finish());
     else if (isLast) body.finish();
     else if (!body.settled) this.#renew();
   }
 
-  /** The engine drops bodies that are slower than 16 KiB/s after 10 s; pausing and resuming starts its time anew, so that `bodyMsMax` decides instead. */
+  /** The engine drops bodies slower than 16 KiB/s after 10 s. Pausing and resuming restarts its timer, so that `bodyMsMax` decides instead. */
   #renew(): void {
     this.response?.pause();
     this.response?.resume();
   }
 }
 
-/** Pieces go to the engine in slices of this size: a write over its 16 KiB cork buffer tells at once whether it got through. */
+/** Pieces are passed to the engine in slices of this size: a write over its 16 KiB cork buffer shows at once whether it was sent. */
 const sliceBytes = 16 * 1024;
 
 /**
- * A streaming answer in this engine. Its `write` takes everything and tells by false that the socket did not, without
- * telling how much it then holds itself. So after a false no further slice goes in before the socket is writable
- * again: the engine holds two slices at most, and what is left of a piece waits here. Who holds back is the
- * caller; one that does not is cut once `slowReaderBytesMax` wait. A client that takes nothing for 10 s
- * is cut by the engine.
+ * A streaming answer in this engine. The engine's `write` takes everything and returns false if the socket did not, without saying
+ * how much it then holds. So after a false no further slice is written before the socket is writable again: the engine holds two
+ * slices at most, and the rest of a piece waits here. The caller must hold back: if it does not, it is cut once
+ * `slowReaderBytesMax` wait. The engine cuts a client that takes nothing for 10 s.
  */
 class UwsOutlet implements Outlet {
   #exchange: UwsExchange;
@@ -94,7 +93,7 @@ class UwsOutlet implements Outlet {
     this.#exchange = exchange;
     this.#response = response;
     this.#head = { status, headers };
-    // Without it the engine would give the connection 10 s to the next request as soon as a blocked piece has left.
+    // Without this listener the engine would allow only 10 s until the next request as soon as a blocked piece has been sent.
     response.onWritable(() => this.#writable());
   }
 
@@ -169,7 +168,7 @@ class UwsOutlet implements Outlet {
 
   #writable(): boolean {
     this.#blocked = false;
-    // The engine leaves the sending of what it holds to this callback; closing an empty cork does it.
+    // The engine relies on this callback to send what it holds; closing an empty cork sends it.
     if (this.#waiting.length === 0) this.#response.cork(() => {});
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -1,5 +1,4 @@
 import { STATUS_CODES } from 'node:http';
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../../clock.ts';
 import type { EdgeBounds, RequestHead, ResponseHeaders } from '../../edge.ts';
 import { addressOf } from '../address.ts';
@@ -9,23 +8,23 @@ import { bodiless, checkHeaders } from '../response.ts';
 import type { Cuttable, Running } from '../running.ts';
 import { valuesOf } from '../screen.ts';
 import type { HeaderLines } from '../screen.ts';
+import type { HttpRequest, HttpResponse } from './engine.ts';
 
-/** What every request of one edge shares. */
+/** What all requests of one edge share. */
 export interface UwsShared {
   readonly bounds: EdgeBounds;
   readonly clock: Clock;
   readonly running: Running;
 }
 
-/** Answers up to this size are handed over whole; larger ones leave as fast as the client reads, and are not copied. */
+/** Answers up to this size are passed to the engine whole; larger ones are sent as fast as the client reads, and are not copied. */
 const wholeBytesMax = 64 * 1024;
 
 const beyondAscii = /[^\x00-\x7f]/;
 
 /**
- * All header lines of a request. The engine decodes them as UTF-8, where `node:http` gives one character a byte; this
- * gives the latter. Bytes of 0x80 and above at a value's ends are gone: this engine trims them like spaces, and nothing
- * that it offers tells.
+ * All header lines of a request. The engine decodes them as UTF-8; this returns one character a byte, as `node:http` does. Bytes
+ * of 0x80 and above at a value's ends are lost: the engine trims them like spaces, and nothing in its interface shows them.
  */
 export function headerLines(request: HttpRequest): HeaderLines {
   const lines: string[] = [];
@@ -78,7 +77,7 @@ export class UwsRequest implements RequestHead, Cuttable {
 
   onGone(callback: () => void): void {
     if (this.gone) guarded(callback, () => {});
-    // Two at most: an array that grows would keep room for seventeen.
+    // At most two: a growing array would reserve room for seventeen.
     else this.#goneCallbacks = [...this.#goneCallbacks, callback];
   }
 
@@ -89,7 +88,7 @@ export class UwsRequest implements RequestHead, Cuttable {
     if (this.method === 'HEAD' || bodiless(status)) {
       response.cork(() => {
         this.writeHead(status, headers);
-        // The length is written by hand: with one of its own this build never marks the answer as complete.
+        // `content-length` is written by hand: if this build writes it, it never marks the answer as complete.
         if (!bodiless(status)) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
         response.endWithoutBody();
       });
@@ -107,12 +106,12 @@ export class UwsRequest implements RequestHead, Cuttable {
     this.response?.close();
   }
 
-  /** Whether the answer is the connection's last. */
+  /** Whether the connection closes after the answer. */
   protected get closes(): boolean {
     return this.shared.running.draining || this.bodyReader?.closesConnection === true;
   }
 
-  /** Checks that an answer can be sent, once; the response to send it on, or null after the client has gone. */
+  /** Checks that an answer is sent only once; returns the response to send it on, or null after the client has gone. */
   protected claim(headers: ResponseHeaders): HttpResponse | null {
     if (this.gone) return null;
     if (this.#answered) throw new Error('A request is answered once.');
@@ -122,16 +121,16 @@ export class UwsRequest implements RequestHead, Cuttable {
     return this.response;
   }
 
-  /** Writes status and headers; to be called corked. */
+  /** Writes status and headers; must be called corked. */
   protected writeHead(status: number, headers: ResponseHeaders, announceClose = this.closes): void {
     const response = this.response!;
     response.writeStatus(statusLine(status));
     for (const name in headers) response.writeHeader(name, headerText(headers[name]!));
-    // Where the engine itself closes it says so itself; elsewhere the client is asked to.
+    // If the engine closes the connection, it says so itself; otherwise a header asks the client to.
     if (announceClose) response.writeHeader('Connection', 'close');
   }
 
-  /** The answer is complete: the engine has all of it. */
+  /** Called when the answer is complete and the engine has all of it. */
   protected complete(): void {
     this.response = null;
     this.#goneCallbacks = [];
@@ -173,12 +172,12 @@ function statusLine(status: number): string {
 export const headerText = (value: string): string | Uint8Array =>
   beyondAscii.test(value) ? Buffer.from(value, 'latin1') : value;
 
-/** A request that is not to run. */
+/** A request that must not run. */
 export class UnreadableUwsRequest extends UwsRequest {
   /**
-   * The engine closes with an answer only once all that the client has not read yet has left, and until then takes what comes behind it
-   * for the next request. So it is given the whole answer as what it takes for the first line of one, whose end of line is then the
-   * body's last, and is closed over that.
+   * The engine closes a connection only after the client has read everything that was sent, and until then parses the bytes that
+   * follow as the next request. So the whole answer is passed as its status line, whose line end is the body's last one, and the
+   * connection is then closed on that.
    */
   override respond(status: number, headers: ResponseHeaders, body: string | Uint8Array = ''): void {
     const response = this.claim(headers);

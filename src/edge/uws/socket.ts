@@ -1,21 +1,21 @@
-import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import type { EdgeBounds, ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
 import { guarded } from '../guard.ts';
 import type { Cuttable } from '../running.ts';
 import type { HeaderLines } from '../screen.ts';
+import type { HttpRequest, HttpResponse, UpgradeContext, WebSocket, WebSocketBehavior } from './engine.ts';
 import { headerText, UwsRequest } from './request.ts';
 import type { UwsShared } from './request.ts';
 
-/** What the engine keeps for each socket of its own. */
+/** The data that the engine keeps for each socket. */
 export interface UwsSocketData {
   socket: UwsSocket;
 }
 
 /** A request to upgrade in this engine. */
 export class UwsUpgrade extends UwsRequest implements Upgrade {
-  #context: us_socket_context_t;
+  #context: UpgradeContext;
 
-  constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: us_socket_context_t) {
+  constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: UpgradeContext) {
     super(shared, response, request, lines);
     this.#context = context;
   }
@@ -38,7 +38,7 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
 export class UwsSocket implements Socket, Cuttable {
   #shared: UwsShared;
   #listener: SocketListener;
-  /** Null before it is open and once it is closed. */
+  /** Null before the socket is open and once it is closed. */
   #engine: WebSocket<UwsSocketData> | null = null;
   #told = false;
   #tooLarge = false;
@@ -78,7 +78,7 @@ export class UwsSocket implements Socket, Cuttable {
 
   received(data: ArrayBuffer, isBinary: boolean): void {
     if (data.byteLength > this.#shared.bounds.socketMessageBytesMax) return this.close(1009);
-    // The message is only lent.
+    // The message is valid only during the call.
     const bytes = Buffer.from(data);
     const message = isBinary ? new Uint8Array(bytes) : bytes.toString();
     this.#call(() => this.#listener.message(message));
@@ -90,12 +90,12 @@ export class UwsSocket implements Socket, Cuttable {
     this.#call(() => this.#listener.drained?.());
   }
 
-  /** `reason` is the engine's own text if it closed the connection without a closing frame. */
+  /** `reason` is the engine's own text if the engine closed the connection without a closing frame. */
   closed(code: number, reason: string): void {
     this.#engine = null;
     this.#shared.running.delete(this);
     this.#tooLarge = code === 1006 && reason === 'Received too big message';
-    // Later, because the engine calls this from within `close`.
+    // Deferred, because the engine calls this from within `close`.
     queueMicrotask(() => guarded(() => this.#listener.closed(this.#tooLarge ? 1009 : code), () => {}));
   }
 
@@ -104,16 +104,16 @@ export class UwsSocket implements Socket, Cuttable {
   }
 }
 
-/** The engine cuts a connection without a closing frame when a message is over its own bound, so that lies higher. */
+/** The engine cuts a connection without a closing frame when a message exceeds the engine's bound, so that bound is higher than ours. */
 const engineMessageFactor = 4;
 
-/** How the engine is to treat sockets; `upgrade` is the server's own. */
+/** The engine's behaviour for sockets; `upgrade` is the server's own. */
 export const socketBehavior = (bounds: EdgeBounds): WebSocketBehavior<UwsSocketData> => ({
   maxPayloadLength: engineMessageFactor * bounds.socketMessageBytesMax,
-  // Only these seconds are allowed by the engine.
+  // The engine allows 8 to 960 seconds.
   idleTimeout: Math.min(Math.max(Math.round(bounds.connectionIdleMs / 1000), 8), 960),
   sendPingsAutomatically: true,
-  // Nothing is ever dropped: `send` itself cuts a reader that is too slow.
+  // The engine never drops a message: our `send` cuts a reader that is too slow.
   maxBackpressure: 0,
   open: (engine) => engine.getUserData().socket.opened(engine),
   message: (engine, data, isBinary) => engine.getUserData().socket.received(data, isBinary),

@@ -31,7 +31,7 @@ export function replyTo(messages: readonly ModelMessage[], assistantName: string
 function answer(sentences: readonly Sentence[], memory: Map<string, Fact>, earlier: readonly string[], assistantName: string): string {
   const situation = { assistantName, memory, earlier };
   const parts: string[] = [];
-  // By the name as it was before: whoever gives it just now is not greeted by it twice.
+  // Uses the name known before this message, so that a user who gives their name now is not greeted by it twice.
   const hello = fill('Hello{name}!', situation);
   let greeted = false;
   for (const sentence of sentences) {

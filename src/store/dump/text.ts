@@ -1,7 +1,8 @@
-/** Rows as text, one JSON object a line, and back: what comes from a file is believed only as far as its schema reaches. */
+/** Rows as text, one JSON object a line, and back: rows of a file are validated by a schema. */
 import { Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
+import { linkLimitNames } from '../../limits.ts';
 import type { DumpRow } from '../dump.ts';
 import { fields } from '../usage.ts';
 
@@ -16,12 +17,13 @@ const Answered = () => Type.Object({ fence: Fence(), version: Whole() });
 const Bucket = () => Type.Optional(Type.Object({ level: Type.Integer(), at: Whole() }));
 const Text = () => Type.String();
 const StopReason = () => Nullable(OneOf('end', 'aborted', 'error', 'expired'));
+const LinkLimits = () => Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
 const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
 
 const row = (type: DumpRow['type'], properties: Record<string, TSchema>) => Type.Object({ type: Type.Literal(type), ...properties });
 const record = (type: DumpRow['type'], properties: Record<string, TSchema>, more: Record<string, TSchema> = {}) =>
   row(type, { version: Type.Integer({ minimum: 1 }), record: Type.Object(properties), ...more });
-/** Of a workspace. */
+/** The ids that every record of a workspace has. */
 const held = { id: Name(), workspaceId: Name() };
 const stamps = { createdAt: Whole(), updatedAt: Whole() };
 
@@ -44,7 +46,7 @@ const assistant = record('assistant', {
     outputTokensMax: Nullable(Whole()),
   }),
   voice: Nullable(Type.Object({ provider: Text(), name: Nullable(Text()), voice: Nullable(Text()), credentialId: Nullable(Text()) })),
-  link: Nullable(Type.Object({ slug: Nullable(Text()), limits: MapOf(Nullable(Type.Number())), origins: Type.Array(Text()) })),
+  link: Nullable(Type.Object({ slug: Nullable(Text()), limits: LinkLimits(), origins: Type.Array(Text()) })),
   ...stamps,
   machine: Snapshot(),
 });
@@ -162,7 +164,7 @@ export function rowText(row: DumpRow): string {
   return JSON.stringify(row);
 }
 
-/** The row that parsed JSON is; throws `RowProblem` if it is none. */
+/** The row in parsed JSON; throws `RowProblem` if it is not one. */
 export function rowOf(value: unknown): DumpRow {
   const type = (value as { readonly type?: unknown } | null)?.type;
   if (typeof type !== 'string' || !Object.hasOwn(schemas, type)) throw new RowProblem('type must name a kind of row');

@@ -1,7 +1,7 @@
 /**
- * The keys' budgets, answered from memory. They are written behind, along with the next batch that leaves anyway, at
- * the latest with a sweep or the close: a request that only reads then costs no commit, and a process that dies forgets
- * at most what two minutes refill by themselves. Only buckets that are not full are held in memory.
+ * The keys' budgets, answered from memory. Their rows are written behind: with the next batch that is written anyway, at the
+ * latest with a sweep or the close. So a request that only reads costs no commit, and a process that dies loses at most what two
+ * minutes refill. Only buckets that are not full are held in memory.
  */
 import * as bucketOf from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
@@ -20,25 +20,25 @@ interface Looked {
   readonly budget: BudgetName;
   readonly ceiling: number;
   readonly key: string;
-  /** The bucket now, without this request. */
+  /** The bucket now, before this request. */
   readonly before: Bucket;
   readonly taken: bucketOf.Take;
 }
 
-/** Buckets looked at for dropping with each request: more than it can add, so that the memory shrinks by itself. */
+/** How many buckets each request checks for dropping: more than it can add, so that the memory shrinks by itself. */
 const droppedPerTake = 4;
 
-/** Buckets that may wait for a batch; more of them make one. */
+/** How many buckets may wait for a batch; more of them cause one. */
 const unwrittenMax = 1024;
 
 export class Budgets {
   readonly #ledger: Ledger;
-  /** The one touched longest ago first. */
+  /** Least recently touched first. */
   readonly #held = new Map<string, Held>();
   readonly #unwritten = new Map<string, Bucket>();
-  /** The one touched last, which stands last already. */
+  /** The key touched last; it is at the end of the map already, and need not be moved there. */
   #newest: string | null = null;
-  /** The rows of keys' budgets by key and workspace: to spell one takes longer than to count in it. */
+  /** The rows of keys' budgets by key and workspace, cached because to build a row's name takes longer than to charge its bucket. */
   readonly #rows = new Map<string, { readonly workspaceId: string; readonly row: Partial<Record<BudgetName, string>> }>();
 
   constructor(ledger: Ledger) {
@@ -66,7 +66,7 @@ export class Budgets {
     return answer;
   }
 
-  /** Forgets a key's budgets, or all of a workspace. */
+  /** Drops a key's budgets, or all of a workspace's. */
   forget(workspaceId: string, keyId: string | null): void {
     const prefix = keyId === null ? `budget/${keys.part(workspaceId)}/` : keys.keyBudgets(workspaceId, keyId);
     for (const map of [this.#held, this.#unwritten]) {
@@ -99,7 +99,7 @@ export class Budgets {
     for (const [key, { bucket, ceiling }] of this.#held) {
       const full = bucketOf.refilled(bucket, ceiling, nowMs).level === bucketOf.full(ceiling, nowMs).level;
       if (!full || this.#unwritten.has(key)) return;
-      // A batch that failed took its rows with it: what is read from then on must be what is held.
+      // A failed batch has lost the bucket's row; before the bucket is dropped from memory, its row must be stored.
       const stored = this.#ledger.committed<Bucket>(key);
       if (stored?.level !== bucket.level || stored.at !== bucket.at) {
         this.#unwritten.set(key, bucket);

@@ -1,12 +1,14 @@
-/** What the console keeps, and the removal of a workspace with all that it holds. */
+/** The console's records, and the removal of a workspace with its contents. */
 import { limits } from '../../limits.ts';
-import type { Catalog, CatalogKind, CatalogRecords, Key, Page, PageRequest, Remembered, Versioned } from '../../store.ts';
+import type { Assistant, Catalog, CatalogKind, CatalogRecords, Key, Page, PageRequest, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
+import { SlugTaken } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 import type { Notices } from './notices.ts';
 import { pageOf, span } from './pages.ts';
 
-interface PublicKeyRow {
+/** Where the key with a public id, or the assistant with a slug, is stored. */
+interface PlaceRow {
   readonly workspaceId: string;
   readonly id: string;
 }
@@ -16,10 +18,10 @@ type Records = CatalogRecords[CatalogKind];
 export class EmbeddedCatalog implements Catalog {
   readonly #ledger: Ledger;
   readonly #notices: Notices;
-  readonly #forgotten: (workspaceId: string, keyId: string | null) => void;
+  readonly #forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[];
 
-  /** `forgotten` is told what is removed: a workspace, or a key of one. */
-  constructor(ledger: Ledger, notices: Notices, forgotten: (workspaceId: string, keyId: string | null) => void) {
+  /** `forgotten` is called with what is removed, a workspace or one of its keys, and returns the turns in flight that end with it. */
+  constructor(ledger: Ledger, notices: Notices, forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[]) {
     this.#ledger = ledger;
     this.#notices = notices;
     this.#forgotten = forgotten;
@@ -29,6 +31,7 @@ export class EmbeddedCatalog implements Catalog {
     const created = await this.#ledger.step((draft) => {
       const key = rowKey(kind, record);
       if (this.#ledger.get(key) !== undefined) return false;
+      if (kind === 'assistant') this.#putSlug(draft, record as Assistant);
       draft.put(key, { record, version: 1 });
       if (kind === 'key') putPublicKey(draft, record as Key);
       return true;
@@ -45,6 +48,9 @@ export class EmbeddedCatalog implements Catalog {
       const key = rowKey(kind, record);
       const stored = this.#ledger.get<Versioned<Records>>(key);
       if (stored?.version !== version) return null;
+      if (kind === 'assistant') {
+        this.#moveSlug(draft, stored.record as Assistant, record as Assistant);
+      }
       draft.put(key, { record, version: version + 1 });
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
@@ -63,6 +69,7 @@ export class EmbeddedCatalog implements Catalog {
       const stored = this.#ledger.get<Versioned<Records>>(key);
       if (stored === undefined) return false;
       draft.remove(key);
+      if (kind === 'assistant') this.#removeSlug(draft, stored.record as Assistant);
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
         this.#removeRange(draft, keys.keyBudgets(workspaceId, id), Infinity);
@@ -83,11 +90,16 @@ export class EmbeddedCatalog implements Catalog {
   }
 
   async keyByPublicId(publicId: string): Promise<Versioned<Key> | null> {
-    const row = this.#ledger.committed<PublicKeyRow>(keys.publicKey(publicId));
+    const row = this.#ledger.committed<PlaceRow>(keys.publicKey(publicId));
     return row === undefined ? null : this.read('key', row.workspaceId, row.id);
   }
 
-  /** Goes on with removals that an earlier process began. */
+  async assistantBySlug(slug: string): Promise<Versioned<Assistant> | null> {
+    const row = this.#ledger.committed<PlaceRow>(keys.slug(slug));
+    return row === undefined ? null : this.read('assistant', row.workspaceId, row.id);
+  }
+
+  /** Continues removals that an earlier process began. */
   async resumeRemovals(): Promise<void> {
     const begun = [...this.#ledger.scan<string>(keys.removals, keys.endOf(keys.removals))];
     for (const [, workspaceId] of begun) await this.#removeHoldings(workspaceId);
@@ -108,18 +120,20 @@ export class EmbeddedCatalog implements Catalog {
     return found;
   }
 
-  /** In bounded steps; the mark of the removal goes with the last rows, so that a removal cut off is taken up again. */
+  /** Removes in bounded steps; the removal's mark goes with the last rows, so that an interrupted removal is continued. */
   async #removeHoldings(workspaceId: string): Promise<void> {
     for (let done = false; !done; ) {
+      let ended: TurnPlace[] = [];
       done = await this.#ledger.step((draft) => {
         let left: number = limits.removalRowsMax;
         for (const prefix of keys.holdings(workspaceId)) {
           if (left > 0) left -= this.#removeRange(draft, prefix, left);
         }
         if (left > 0) draft.remove(keys.removal(workspaceId));
-        this.#forgotten(workspaceId, null);
+        ended = this.#forgotten(workspaceId, null);
         return left > 0;
       });
+      for (const place of ended) this.#notices.moved(place);
       await this.#ledger.pause();
     }
   }
@@ -128,10 +142,33 @@ export class EmbeddedCatalog implements Catalog {
     const rows = this.#ledger.range<unknown>(prefix, keys.endOf(prefix), limit);
     for (const [key, row] of rows) {
       draft.remove(key);
+      if (prefix.startsWith('assistant/')) this.#removeSlug(draft, (row as Versioned<Assistant>).record);
       if (prefix.startsWith('key/')) draft.remove(keys.publicKey((row as Versioned<Key>).record.publicId));
-      if (prefix.startsWith('memory/')) draft.remove(keys.memoryEnd((row as Remembered).untilMs, key));
+      if (prefix.startsWith('memory/')) draft.remove(keys.memoryEnd((row as IdempotencyRecord).untilMs, key));
     }
     return rows.length;
+  }
+
+  /** A save that leaves the slug as it is does not fail where another assistant has that slug. */
+  #moveSlug(draft: Draft, before: Assistant, after: Assistant): void {
+    const isKept = before.link?.slug === after.link?.slug;
+    const held = after.link?.slug ? this.#ledger.get<PlaceRow>(keys.slug(after.link.slug)) : undefined;
+    if (isKept && held !== undefined) return;
+    this.#removeSlug(draft, before);
+    this.#putSlug(draft, after);
+  }
+
+  #putSlug(draft: Draft, { id, workspaceId, link }: Assistant): void {
+    if (!link?.slug) return;
+    const key = keys.slug(link.slug);
+    const row = this.#ledger.get<PlaceRow>(key);
+    if (row !== undefined && row.id !== id) throw new SlugTaken(link.slug);
+    draft.put(key, { workspaceId, id } satisfies PlaceRow);
+  }
+
+  /** If an import brought two assistants with one slug, the assistant that the slug's row names has it. */
+  #removeSlug(draft: Draft, { id, link }: Assistant): void {
+    if (link?.slug && this.#ledger.get<PlaceRow>(keys.slug(link.slug))?.id === id) draft.remove(keys.slug(link.slug));
   }
 }
 
@@ -140,4 +177,4 @@ const workspaceOf = (record: Records): string => ('workspaceId' in record ? reco
 const rowKey = (kind: CatalogKind, record: Records): string => keys.catalog(kind, workspaceOf(record)) + keys.part(record.id);
 
 const putPublicKey = (draft: Draft, key: Key): void =>
-  draft.put(keys.publicKey(key.publicId), { workspaceId: key.workspaceId, id: key.id } satisfies PublicKeyRow);
+  draft.put(keys.publicKey(key.publicId), { workspaceId: key.workspaceId, id: key.id } satisfies PlaceRow);

@@ -1,10 +1,10 @@
 /**
- * An embedded store told row by row: from the engine itself, because a store that is opened makes void the leases and
- * goes on with removals of an earlier process. Rows are read in bounded pages, each within one turn of the event loop.
+ * Exports an embedded store row by row. It reads the engine itself, because opening the store would void the leases and continue
+ * the removals of an earlier process. Rows are read in bounded pages, each within one turn of the event loop.
  */
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, Message, Remembered, TurnPlace, Versioned } from '../../store.ts';
+import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { importUnfinished, rowsOf, usageRow } from '../dump.ts';
@@ -69,18 +69,18 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   /**
-   * Their order is not the one that they lie in. The next ones in order are picked from all of them, pass by pass, so
-   * that there is no need to hold more than two picks at a time.
+   * The order of the rows differs from the order of their keys. Each pass over all of them picks the next ones in order, so that
+   * at most two picks are in memory at a time.
    */
-  async *memories(workspaceId: string): AsyncGenerator<Remembered> {
+  async *memories(workspaceId: string): AsyncGenerator<IdempotencyRecord> {
     const prefix = keys.memories(workspaceId);
     for (let after = '', picked: number = limits.movingPickedMax; picked === limits.movingPickedMax; ) {
-      let found: { readonly place: string; readonly record: Remembered }[] = [];
+      let found: { readonly place: string; readonly record: IdempotencyRecord }[] = [];
       const pick = (): void => {
         found.sort((a, b) => (a.place < b.place ? -1 : 1));
         found = found.slice(0, limits.movingPickedMax);
       };
-      for await (const [key, record] of this.#rows<Remembered>(prefix)) {
+      for await (const [key, record] of this.#rows<IdempotencyRecord>(prefix)) {
         const place = keys.memoryEnd(record.untilMs, keys.lastPart(key));
         if (place > after) found.push({ place, record });
         if (found.length === 2 * limits.movingPickedMax) pick();
@@ -123,7 +123,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
     const row = this.#get<turns.TurnRow>(keys.turn(place));
     if (row === undefined) return null;
     const flight = this.#get<FlightRow>(keys.flight(place));
-    const memory = flight?.memory ? this.#get<Remembered>(flight.memory) : undefined;
+    const memory = flight?.memory ? this.#get<IdempotencyRecord>(flight.memory) : undefined;
     return {
       type: 'turn',
       workspaceId: place.workspaceId,
@@ -143,7 +143,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return bytes === undefined ? undefined : unpackRow<T>(bytes);
   }
 
-  /** The rows beneath a prefix, from an id on. */
+  /** The rows with a prefix, from an id on. */
   #rows<T>(prefix: string, from: string | null = null): AsyncGenerator<[string, T]> {
     return this.#between<T>(from === null ? prefix : prefix + keys.part(from), keys.endOf(prefix));
   }

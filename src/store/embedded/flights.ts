@@ -1,8 +1,8 @@
 /**
- * The turns in flight, mirrored in memory so that a step need not count them: one process owns the store. The rows are
- * the authority, and the mirror is built from them again when the store opens and when a batch failed.
+ * The turns in flight, mirrored in memory so that a step need not count them, which is possible because one process owns the
+ * store. The rows decide; the mirror is rebuilt from them when the store opens and when a batch failed.
  */
-import type { Fence, StopRequest, TurnPlace } from '../../store.ts';
+import type { Fence, Slot, StopRequest, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
 import { codePoints } from '../../text.ts';
 import * as keys from './keys.ts';
@@ -11,32 +11,40 @@ export interface FlightRow {
   readonly place: TurnPlace;
   readonly fence: Fence;
   readonly leaseUntilMs: number;
-  /** Until when it holds one of the workspace's slots; 0 for a turn that takes none, as one that was seized. */
+  /** When the turn's slot of `slotName` runs out; 0 if the turn takes none, as after a takeover. */
   readonly slotUntilMs: number;
-  /** The workspace's ceiling when the turn began: a slot that lapsed is taken again only beneath it. */
+  /** The ceiling of that name when the turn began: a lapsed slot is taken again only if fewer are taken. */
   readonly slotsMax: number;
-  /** The key of the memory of the request that began it. */
+  /** Absent in rows of versions that knew only the API's slots. */
+  readonly slotName?: string;
+  /** The key of the remembered request that began the turn. */
   readonly memory: string | null;
-  /** Absent in rows of versions that knew no such request. */
+  /** Absent in rows of versions without requests to stop. */
   readonly stop?: StopRequest | null;
+  /** The end of the lease that the last takeover requested. It identifies the takeover if it is sent again, whatever became of that lease. */
+  readonly seizedUntilMs?: number;
 }
 
 export interface Flight {
   readonly row: FlightRow;
   /** Code points of output stored so far. */
   readonly position: number;
-  /** The row of output that grows: its key, the position that it begins at and its length; null if the next piece begins one. */
+  /** The row that output is appended to: its key, the position where it begins, and its length; null if the next piece begins a row. */
   readonly tail: { readonly key: string; readonly position: number; readonly length: number } | null;
 }
+
+export const slotNameOf = ({ slotName }: FlightRow): string => slotName ?? 'api';
 
 const isAt = ({ row: { place } }: Flight, { workspaceId, sessionId, turnId }: TurnPlace): boolean =>
   place.turnId === turnId && place.sessionId === sessionId && place.workspaceId === workspaceId;
 
+const slotsOf = (workspaceId: string, name: string): string => `${workspaceId}/${name}`;
+
 export class Flights {
   readonly #ledger: Ledger;
-  /** By the turn's id; of one id there is hardly ever more than one. */
+  /** By the turn's id; an id hardly ever has more than one. */
   readonly #byTurn = new Map<string, Flight[]>();
-  /** Per workspace, until when each slot is held. */
+  /** By workspace and name: when each slot runs out. */
   readonly #slots = new Map<string, Map<string, number>>();
 
   constructor(ledger: Ledger) {
@@ -44,7 +52,7 @@ export class Flights {
     ledger.onDropped(() => this.#load());
   }
 
-  /** Makes void every lease and slot: their holders were of an earlier process, and two cannot have the store open. */
+  /** Voids every lease and slot: their holders belonged to an earlier process, and two processes cannot have the store open. */
   async voidLeases(): Promise<void> {
     await this.#ledger.step((draft) => {
       for (const [key, row] of this.#ledger.range<FlightRow>(keys.flights, keys.endOf(keys.flights))) {
@@ -70,33 +78,41 @@ export class Flights {
     else this.#byTurn.set(place.turnId, [...flights, flight]);
     if (slotUntilMs === 0) return;
     const key = keys.flight(place);
-    let slots = this.#slots.get(place.workspaceId);
-    if (slots === undefined) this.#slots.set(place.workspaceId, (slots = new Map()));
+    const named = slotsOf(place.workspaceId, slotNameOf(flight.row));
+    let slots = this.#slots.get(named);
+    if (slots === undefined) this.#slots.set(named, (slots = new Map()));
     slots.set(key, slotUntilMs);
   }
 
   delete(place: TurnPlace): void {
     const key = keys.flight(place);
-    const others = (this.#byTurn.get(place.turnId) ?? []).filter((flight) => !isAt(flight, place));
+    const flights = this.#byTurn.get(place.turnId) ?? [];
+    const ended = flights.find((flight) => isAt(flight, place));
+    const others = flights.filter((flight) => flight !== ended);
     if (others.length > 0) this.#byTurn.set(place.turnId, others);
     else this.#byTurn.delete(place.turnId);
-    const slots = this.#slots.get(place.workspaceId);
-    if (slots?.delete(key) && slots.size === 0) this.#slots.delete(place.workspaceId);
+    if (ended === undefined) return;
+    const named = slotsOf(place.workspaceId, slotNameOf(ended.row));
+    const slots = this.#slots.get(named);
+    if (slots?.delete(key) && slots.size === 0) this.#slots.delete(named);
   }
 
-  forget(workspaceId: string): void {
-    for (const { row } of [...this.#all()]) if (row.place.workspaceId === workspaceId) this.delete(row.place);
+  /** Drops the turns in flight of a workspace, and returns them. */
+  forget(workspaceId: string): TurnPlace[] {
+    const places = [...this.#all()].map(({ row }) => row.place).filter((place) => place.workspaceId === workspaceId);
+    for (const place of places) this.delete(place);
+    return places;
   }
 
-  /** Whether the workspace has no slot left. The slots are looked at one by one only when they seem to be all taken. */
-  full(workspaceId: string, slotsMax: number, nowMs: number): boolean {
-    const held = this.#slots.get(workspaceId)?.size ?? 0;
-    return held >= slotsMax && this.taken(workspaceId, nowMs) >= slotsMax;
+  /** Whether the workspace has no free slot of the name. The slots are checked one by one only if all seem to be taken. */
+  full(workspaceId: string, { name, ceiling }: Slot, nowMs: number): boolean {
+    const held = this.#slots.get(slotsOf(workspaceId, name))?.size ?? 0;
+    return held >= ceiling && this.taken(workspaceId, name, nowMs) >= ceiling;
   }
 
-  taken(workspaceId: string, nowMs: number): number {
+  taken(workspaceId: string, name: string, nowMs: number): number {
     let count = 0;
-    for (const untilMs of this.#slots.get(workspaceId)?.values() ?? []) if (untilMs > nowMs) count++;
+    for (const untilMs of this.#slots.get(slotsOf(workspaceId, name))?.values() ?? []) if (untilMs > nowMs) count++;
     return count;
   }
 

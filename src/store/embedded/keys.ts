@@ -5,17 +5,17 @@ import type { Grain } from '../usage.ts';
 
 const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
 
-/** An id within a key. Whatever else a client may send in an id's place can neither leave its place nor grow without bound. */
+/** An id within a key. Whatever a client sends as an id, the part stays within its place and has a bounded length. */
 export const part = (id: string): string => (plain.test(id) ? id : digest(id));
 
-/** A digest never equals an id of ours: it begins with a character that none has. */
+/** A digest never equals an id of ours, because it begins with a character that no id has. */
 const digest = (text: string): string => `~${createHash('sha256').update(text).digest('base64url')}`;
 
 const padded = (number: number, digits: number): string => String(number).padStart(digits, '0');
 
-/** The first key after all that begin with this prefix, which ends in a slash. */
+/** The first key after all keys with this prefix, which ends in a slash. */
 export const endOf = (prefix: string): string => `${prefix.slice(0, -1)}0`;
-/** Just after this key and before any other. */
+/** The key that follows this one directly. */
 export const justAfter = (key: string): string => `${key}!`;
 export const lastPart = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 
@@ -23,6 +23,7 @@ export const workspaces = 'workspace/';
 export const catalog = (kind: CatalogKind, workspaceId: string): string =>
   kind === 'workspace' ? workspaces : `${kind}/${part(workspaceId)}/`;
 export const publicKey = (publicId: string): string => `public-key/${part(publicId)}`;
+export const slug = (name: string): string => `slug/${part(name)}`;
 
 export const sessions = (workspaceId: string): string => `session/${part(workspaceId)}/`;
 export const session = (workspaceId: string, sessionId: string): string => sessions(workspaceId) + part(sessionId);
@@ -44,7 +45,7 @@ export const sessionFlights = (workspaceId: string, sessionId: string): string =
 export const output = (place: TurnPlace): string => `${ofTurn('output', place)}/`;
 export const outputAt = (place: TurnPlace, position: number): string => output(place) + padded(position, 9);
 
-/** Everything of a session but its own row and its place in the indexes. */
+/** All rows of a session except its own row and its index rows. */
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
   ['message', 'turn', 'flight', 'output'].map((kind) => ofTurns(kind, workspaceId, sessionId));
 
@@ -53,11 +54,13 @@ export const memory = (workspaceId: string, scope: string, key: string): string 
   `${memories(workspaceId)}${digest(`${scope.length}:${scope}${key}`)}`;
 export const memoryEnds = 'memory-end/';
 export const memoryEnd = (untilMs: number, memoryKey: string): string => `${memoryEnds}${padded(untilMs, 15)}/${memoryKey}`;
-/** Where the memories that last beyond a time begin. */
+/** Where the index of memories that last beyond a time begins. */
 export const memoryEndsAfter = (nowMs: number): string => `${memoryEnds}${padded(nowMs + 1, 15)}/`;
 
 export const keyBudgets = (workspaceId: string, keyId: string): string => `budget/${part(workspaceId)}/${part(keyId)}/`;
 export const budget = (workspaceId: string, keyId: string, name: BudgetName): string => keyBudgets(workspaceId, keyId) + name;
+
+export const limit = (workspaceId: string, name: string): string => `limit/${part(workspaceId)}/${part(name)}`;
 
 export const usageOf = (grain: Grain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
 /** The counts of one assistant in the second or hour that begins at `at`. */
@@ -67,13 +70,13 @@ export const usageAt = (grain: Grain, workspaceId: string, assistantId: string, 
 export const removals = 'removal/';
 export const removal = (workspaceId: string): string => removals + part(workspaceId);
 
-/** How far an import has come, and what an engine and its store write by themselves: all that an empty store may hold. */
+/** An import's progress, and the rows that an engine and its store write by themselves: an empty store may have only these. */
 export const importing = 'import';
 export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-next', 'journal-of'];
 
-/** Everything of a workspace but its own row; its keys first, so that nobody gets in while the rest goes. */
+/** All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is removed. */
 export const holdings = (workspaceId: string): string[] =>
   [
     ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'message'],
-    ...['turn', 'flight', 'output', 'memory', 'usage-second', 'usage-hour'],
+    ...['turn', 'flight', 'output', 'memory', 'limit', 'usage-second', 'usage-hour'],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

@@ -1,4 +1,4 @@
-/** An embedded store that takes in what another one held: the engine's rows and their indexes, as the verbs would have left them. */
+/** An embedded store that loads an export: writes the engine's rows and their indexes as the verbs would have left them. */
 import type { TurnPlace } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { holdsOtherData } from '../dump.ts';
@@ -41,7 +41,7 @@ export class EmbeddedTarget implements DumpTarget {
     return progress;
   }
 
-  /** Rows and progress are one commit: what the progress says is what there is. */
+  /** Rows and progress are one commit, so the progress is never ahead of the rows. */
   load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void> {
     const draft = new Draft();
     for (const row of rows) put(draft, row);
@@ -63,6 +63,8 @@ function put(draft: Draft, row: DumpRow): void {
     case 'key': {
       const { type, record, version } = row;
       draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), { record, version });
+      // If two assistants have one slug, which only an earlier version could write, the one that is loaded last has it.
+      if (type === 'assistant' && record.link?.slug) draft.put(keys.slug(record.link.slug), { workspaceId: record.workspaceId, id: record.id });
       return type === 'key' ? putKey(draft, row) : undefined;
     }
     case 'session':
@@ -88,7 +90,7 @@ function putKey(draft: Draft, { record, budgets }: KeyRow): void {
   }
 }
 
-/** What a message that streams has so far lies apart from it, in pieces: here in one. */
+/** The output of a streaming message is stored apart from the message, in pieces: here in one. */
 function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: MessageRow): void {
   const streams = record.status === 'streaming' && record.turnId !== null;
   draft.put(keys.message(workspaceId, sessionId, index), streams ? { ...record, content: '' } : record);

@@ -1,6 +1,6 @@
-/** Requests made under an `Idempotency-Key`, remembered until their time is over. */
+/** Requests made under an `Idempotency-Key`, remembered until they expire. */
 import { limits } from '../../limits.ts';
-import type { Remembered } from '../../store.ts';
+import type { IdempotencyRecord } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 
@@ -11,34 +11,34 @@ export class Memories {
     this.#ledger = ledger;
   }
 
-  async find(workspaceId: string, scope: string, key: string, nowMs: number): Promise<Remembered | null> {
-    return lasting(this.#ledger.committed<Remembered>(keys.memory(workspaceId, scope, key)), nowMs);
+  async find(workspaceId: string, scope: string, key: string, nowMs: number): Promise<IdempotencyRecord | null> {
+    return lasting(this.#ledger.committed<IdempotencyRecord>(keys.memory(workspaceId, scope, key)), nowMs);
   }
 
   /** As `find`, for decisions. */
-  newest(workspaceId: string, scope: string, key: string, nowMs: number): Remembered | null {
-    return lasting(this.#ledger.get<Remembered>(keys.memory(workspaceId, scope, key)), nowMs);
+  newest(workspaceId: string, scope: string, key: string, nowMs: number): IdempotencyRecord | null {
+    return lasting(this.#ledger.get<IdempotencyRecord>(keys.memory(workspaceId, scope, key)), nowMs);
   }
 
-  /** Remembers, in place of what was remembered before: the memory's key. */
-  put(draft: Draft, workspaceId: string, remembered: Remembered): string {
+  /** Remembers the request in place of an earlier one; returns the memory's key. */
+  put(draft: Draft, workspaceId: string, remembered: IdempotencyRecord): string {
     const key = keys.memory(workspaceId, remembered.scope, remembered.key);
-    const before = this.#ledger.get<Remembered>(key);
+    const before = this.#ledger.get<IdempotencyRecord>(key);
     if (before !== undefined) draft.remove(keys.memoryEnd(before.untilMs, key));
     draft.put(key, remembered);
     draft.put(keys.memoryEnd(remembered.untilMs, key), key);
     return key;
   }
 
-  /** Forgets the memory if it still is of this result. */
+  /** Deletes the memory if it still has this result. */
   forget(draft: Draft, key: string, resultId: string): void {
-    const stored = this.#ledger.get<Remembered>(key);
+    const stored = this.#ledger.get<IdempotencyRecord>(key);
     if (stored?.resultId !== resultId) return;
     draft.remove(key);
     draft.remove(keys.memoryEnd(stored.untilMs, key));
   }
 
-  /** Forgets all memories whose time is over. */
+  /** Deletes all expired memories. */
   async sweep(nowMs: number): Promise<void> {
     for (let done = false; !done; ) {
       done = await this.#ledger.step((draft) => {
@@ -54,5 +54,5 @@ export class Memories {
   }
 }
 
-const lasting = (remembered: Remembered | undefined, nowMs: number): Remembered | null =>
+const lasting = (remembered: IdempotencyRecord | undefined, nowMs: number): IdempotencyRecord | null =>
   remembered !== undefined && remembered.untilMs > nowMs ? remembered : null;

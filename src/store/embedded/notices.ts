@@ -3,11 +3,11 @@ import type { CatalogKind, Notice, TurnPlace } from '../../store.ts';
 
 export class Notices {
   readonly #listeners = new Set<(notice: Notice) => void>();
-  /** Turns of which the next move is to be told. */
+  /** Turns whose next move must be notified. */
   readonly #awaited = new Set<string>();
 
   watch(listener: (notice: Notice) => void): () => Promise<void> {
-    // Each watch is its own, even of a function that watches already.
+    // Each watch is separate, even if the function watches already.
     const heard = (notice: Notice): void => listener(notice);
     this.#listeners.add(heard);
     return async () => void this.#listeners.delete(heard);
@@ -17,7 +17,7 @@ export class Notices {
     for (const listener of this.#listeners) listener(notice);
   }
 
-  /** Somebody has read all there is of a turn. */
+  /** A reader has read all stored output of the turn and waits for more. */
   awaitMove({ turnId }: TurnPlace): void {
     this.#awaited.add(turnId);
   }

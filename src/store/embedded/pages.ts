@@ -2,7 +2,7 @@
 import type { Page, PageRequest } from '../../store.ts';
 import { endOf, justAfter } from './keys.ts';
 
-/** The keys beneath a prefix that come after the cursor, which need not exist. */
+/** The keys with a prefix after the cursor, which need not exist. */
 export function span(prefix: string, after: string | null, order: PageRequest['order']): [from: string, to: string] {
   if (after === null) return [prefix, endOf(prefix)];
   return order === 'asc' ? [justAfter(prefix + after), endOf(prefix)] : [prefix, prefix + after];

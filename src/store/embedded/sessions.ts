@@ -1,6 +1,6 @@
-/** Sessions: their rows, their places in the indexes, and their listing. */
+/** Sessions: their rows, their index rows, and lists of them. */
 import { limits } from '../../limits.ts';
-import type { Basis, CreateSession, Fence, Page, PageRequest, Remembered, Session, SessionFilter, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, Fence, Page, PageRequest, IdempotencyRecord, Session, SessionFilter, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
@@ -11,15 +11,15 @@ import type { UsageBook } from './usage.ts';
 export interface SessionRow {
   readonly session: Session;
   readonly version: number;
-  /** The turn last withdrawn and the version that this made: the turn itself left no trace to answer a second sending from. */
+  /** The turn withdrawn last and the version that this made: the turn has no row left from which a second sending could be answered. */
   readonly withdrawn: { readonly turnId: string; readonly fence: Fence; readonly version: number } | null;
 }
 
-/** Whether the session is still where a decision found it. */
+/** Whether the session still has the version and mark that a decision was based on. */
 export const unmoved = (row: SessionRow | undefined, { version, mark }: Basis): row is SessionRow =>
   row?.version === version && (mark === undefined || row.session.mark === mark);
 
-/** Writes a session in place of what is stored of it. */
+/** Replaces the stored session. */
 export function putSession(draft: Draft, before: SessionRow | null, row: SessionRow): void {
   const { id, workspaceId, assistantId, lastActivityAt } = row.session;
   const active = keys.activeAt(workspaceId, lastActivityAt) + keys.part(id);
@@ -42,7 +42,7 @@ export class Sessions {
     this.#usage = usage;
   }
 
-  create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: Remembered }> {
+  create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }> {
     const { session, greeting, remember } = step;
     return this.#ledger.step((draft) => {
       if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined) return { outcome: 'created', version: 1 };
@@ -73,7 +73,7 @@ export class Sessions {
     });
   }
 
-  /** Looks at sessions until the page is full; other work gets a turn while a filter leaves many of them out. */
+  /** Reads sessions until the page is full; pauses for other requests while a filter leaves many sessions out. */
   async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {
     const items: Session[] = [];
     let after = page.after;
@@ -113,7 +113,7 @@ export class Sessions {
   }
 }
 
-/** The ids of several indexes as of one. */
+/** Merges the ids of several indexes in order. */
 function* merged(indexes: Generator<[string, string]>[], order: PageRequest['order']): Generator<string> {
   const heads = indexes.map((index) => ({ index, head: index.next() })).filter(({ head }) => head.done !== true);
   const before = (a: string, b: string): boolean => (order === 'asc' ? a < b : a > b);

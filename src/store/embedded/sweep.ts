@@ -1,4 +1,4 @@
-/** Retention (contract 6): sessions go with all they hold when their last activity is too long ago. */
+/** Retention (contract 6): sessions are deleted with their contents when their last activity is too long ago. */
 import { secondsOf } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import type { Versioned, Workspace } from '../../store.ts';
@@ -15,7 +15,7 @@ export class Sweep {
     this.#ledger = ledger;
   }
 
-  /** Deletes at most `limit` sessions: how many there were. */
+  /** Deletes at most `limit` sessions; returns how many. */
   async sessions(nowMs: number, limit: number): Promise<number> {
     let deleted = 0;
     for (let from = keys.activity; ; ) {
@@ -29,7 +29,7 @@ export class Sweep {
     }
   }
 
-  /** A workspace that was removed while a session was being created has no record: what it left is kept no longer than usual. */
+  /** A workspace has no record if it was removed while a session was being created: its sessions get the default retention. */
   #retentionSeconds(workspaceId: string): number {
     const row = this.#ledger.committed<Versioned<Workspace>>(keys.workspaces + workspaceId);
     return (row?.record.retentionDays ?? limits.retentionDaysDefault) * daySeconds;
@@ -53,7 +53,7 @@ export class Sweep {
     return deleted;
   }
 
-  /** Deletes a session unless it moved since it was found or has a turn in flight. */
+  /** Deletes a session unless it has moved since it was found or has a turn in flight. */
   #session(active: string, workspaceId: string, sessionId: string): Promise<boolean> {
     return this.#ledger.step((draft) => {
       const row = this.#ledger.get<SessionRow>(keys.session(workspaceId, sessionId));

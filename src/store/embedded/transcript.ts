@@ -1,4 +1,4 @@
-/** Reading what was said. */
+/** Reads the transcript. */
 import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
 import { codePoints, textBehind } from '../../text.ts';
@@ -27,16 +27,15 @@ export class Transcript {
     return { items: found.items.map(([, message]) => this.#withOutput(workspaceId, sessionId, message)), next: found.next };
   }
 
-  /** Reads backwards and no further than the bound reaches, however long the transcript is. */
+  /** Reads backwards, and stops at the bound, however long the transcript is. */
   async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
     const found: Message[] = [];
     let characters = 0;
-    // Messages have no gaps, and a row by its key costs less than a range, for which rows that wait must be put in order.
-    const at = (index: number) => this.#ledger.committed<Message>(keys.message(workspaceId, sessionId, index));
-    let index = before - 1;
-    let message = at(index);
-    if (message === undefined) message = at((index = this.#lastBefore(workspaceId, sessionId, before)));
-    for (; message !== undefined; message = at(--index)) {
+    // Gaps are rare, and a read by key costs less than a range, for which rows that wait must be sorted.
+    const at = (index: number) => (index < 0 ? undefined : this.#ledger.committed<Message>(keys.message(workspaceId, sessionId, index)));
+    let index = before;
+    const next = () => (index <= 0 ? undefined : (at(--index) ?? at((index = this.#lastBefore(workspaceId, sessionId, index)))));
+    for (let message = next(); message !== undefined; message = next()) {
       if (message.status === 'streaming') continue;
       characters += codePoints(message.content);
       if (characters > charactersMax || found.length === messagesMax) break;
@@ -45,7 +44,7 @@ export class Transcript {
     return found.reverse();
   }
 
-  /** The index of the newest message before one that lies beyond the end; -1 where there is none. */
+  /** The index of the newest message before an index, where a withdrawn turn has left a gap; -1 if there is none. */
   #lastBefore(workspaceId: string, sessionId: string, before: number): number {
     for (const [key] of this.#ledger.scan(keys.messages(workspaceId, sessionId), keys.message(workspaceId, sessionId, before), true)) return Number(keys.lastPart(key));
     return -1;
@@ -58,7 +57,7 @@ export class Transcript {
     return this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
   }
 
-  /** All in one turn of the event loop, so that nothing is committed between the turn and its text. */
+  /** Reads everything in one turn of the event loop, so that nothing is committed between the reads of the turn and its text. */
   outputAfter(place: TurnPlace, position: number): OutputAfter | null {
     const row = this.#ledger.committed<TurnRow>(keys.turn(place));
     if (row === undefined) return null;
@@ -72,7 +71,7 @@ export class Transcript {
     return { ...message, content: this.#streamed({ workspaceId, sessionId, turnId: message.turnId }) };
   }
 
-  /** Begins with the piece that holds the position. */
+  /** Begins with the piece that contains the position. */
   #streamedAfter(place: TurnPlace, position: number): string | null {
     const prefix = keys.output(place);
     let from = prefix;

@@ -1,12 +1,13 @@
-/** A turn's steps: begun, appended to, seized, and finished or withdrawn. */
+/** A turn's steps: begins, appends to, takes over, finishes or withdraws it. */
 import { secondsOf } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Renewed, Seized, StopRequest, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
+  UsageCounts, WithdrawTurn,
 } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
-import type { Flight, FlightRow, Flights } from './flights.ts';
+import { slotNameOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
@@ -16,9 +17,11 @@ import type { UsageBook } from './usage.ts';
 
 export interface TurnRow {
   readonly turn: Turn;
-  /** What the step that began it was answered, and the step that finished it, to answer them again. */
+  /** The answers of the steps that began and finished the turn, to return them again. */
   readonly begun: { readonly fence: Fence; readonly version: number };
   readonly finished: { readonly fence: Fence; readonly version: number } | null;
+  /** True if the finished turn must not be withdrawn any more. */
+  readonly claimed?: boolean;
 }
 
 const lost = { outcome: 'lost' } as const;
@@ -32,7 +35,7 @@ export class Turns {
   readonly #memories: Memories;
   readonly #usage: UsageBook;
   readonly #notices: Notices;
-  /** The newest time that a step told: a question that comes without one is answered as of it. */
+  /** The latest time that a step was given: a query without a time is answered as of that one. */
   #nowMs = 0;
 
   constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook, notices: Notices) {
@@ -43,24 +46,22 @@ export class Turns {
     this.#notices = notices;
   }
 
-  /** Of the checks, the session's comes first: a second turn on it is a conflict even when the workspace is full (contract 3). */
+  /** The session is checked first: a second turn on it is a conflict even when the workspace is full (contract 3). */
   begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, remember } = step;
     const place = placeOf(session.workspaceId, turn);
     return this.#ledger.step<BegunTurn>((draft) => {
       this.#passed(step.nowMs);
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
-      // A step that was taken before has moved its session.
+      // If this step was applied before, it has moved its session.
       if (!unmoved(before, step)) return this.#begunBefore(place, step.owner);
-      // The link's and the widget's turns have limits of their own (contract 12).
-      const takesSlot = session.channel === 'api';
-      if (takesSlot && this.#flights.full(session.workspaceId, step.turnsInFlightMax, step.nowMs)) return { outcome: 'full' };
+      const { slot, leaseUntilMs } = step;
+      if (slot !== null && this.#flights.full(session.workspaceId, slot, step.nowMs)) return { outcome: 'full' };
 
       const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
       const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
-      const slotUntilMs = takesSlot ? step.leaseUntilMs : 0;
-      const { leaseUntilMs, turnsInFlightMax: slotsMax } = step;
-      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, slotUntilMs, slotsMax, memory, stop: null }, position: 0, tail: null };
+      const held = slot === null ? { slotUntilMs: 0, slotsMax: 0 } : { slotUntilMs: leaseUntilMs, slotsMax: slot.ceiling, slotName: slot.name };
+      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, ...held, memory, stop: null }, position: 0, tail: null };
       putSession(draft, before, { ...before, session, version: begun.version });
       draft.keep(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
@@ -71,13 +72,14 @@ export class Turns {
     });
   }
 
-  /** What the step that began the turn was answered, if it was this owner's. */
+  /** The answer of the step that began the turn, if the owner is the same. */
   #begunBefore(place: TurnPlace, owner: string): BegunTurn {
     const row = this.#ledger.get<TurnRow>(keys.turn(place));
     return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : lost;
   }
 
   append(step: AppendOutput): Promise<Appended> {
+    let moved = false;
     const decided = this.#ledger.step<Appended>((draft) => {
       const found = this.#flights.get(step);
       if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
@@ -85,6 +87,7 @@ export class Turns {
       const flight = step.leaseUntilMs === undefined ? found : this.#renewed(draft, found, step.leaseUntilMs, step.nowMs!);
       if (flight === null) return 'fenced';
       if (text !== '') {
+        moved = true;
         const fresh = flight.tail === null || flight.tail.length >= limits.outputRowCharactersMax;
         const { position } = flight;
         const tail = fresh ? { key: keys.outputAt(step, position), position, length: 0 } : flight.tail!;
@@ -95,7 +98,7 @@ export class Turns {
       return stopOf(flight) ?? 'stored';
     });
     return decided.then((answer) => {
-      if (step.text !== '') this.#notices.moved(step);
+      if (moved) this.#notices.moved(step);
       return answer;
     });
   }
@@ -145,12 +148,7 @@ export class Turns {
       draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message);
       draft.remove(keys.flight(place));
-      this.#usage.count(draft, session.workspaceId, session.assistantId, turn.endedAt ?? secondsOf(step.nowMs), {
-        turns: 1,
-        failedTurns: turn.status === 'failed' ? 1 : 0,
-        inputTokens: turn.inputTokens,
-        outputTokens: turn.outputTokens,
-      });
+      this.#usage.count(draft, session.workspaceId, session.assistantId, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       this.#flights.delete(place);
       return finished(version);
     });
@@ -164,36 +162,64 @@ export class Turns {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
       if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
-      const flight = this.#flights.get(place);
-      if (flight === undefined || !same(flight.row.fence, fence)) return fenced;
-      if (!unmoved(before, step)) return lost;
+      const row = this.#ledger.get<TurnRow>(keys.turn(place));
+      if (row !== undefined && !this.#mayWithdraw(row, place, fence)) return fenced;
+      if (!unmoved(before, step)) return row === undefined ? fenced : lost;
+      if (row?.finished && turn.endedAt === null) return lost;
 
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
-      this.#takeOutput(draft, flight);
-      draft.remove(keys.message(session.workspaceId, session.id, turn.messageIndex - 1));
-      draft.remove(keys.message(session.workspaceId, session.id, turn.messageIndex));
-      draft.remove(keys.turn(place));
-      draft.remove(keys.flight(place));
-      if (flight.row.memory !== null) this.#memories.forget(draft, flight.row.memory, turn.id);
-      this.#flights.delete(place);
+      if (row !== undefined) this.#undo(draft, row, step, place);
       return finished(version);
     });
     return this.#told(place, answer);
   }
 
-  seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Seized | null> {
+  claim(place: TurnPlace): Promise<boolean> {
+    return this.#ledger.step<boolean>((draft) => {
+      const row = this.#ledger.get<TurnRow>(keys.turn(place));
+      if (row === undefined || row.finished === null) return false;
+      if (row.claimed !== true) draft.put(keys.turn(place), { ...row, claimed: true } satisfies TurnRow);
+      return true;
+    });
+  }
+
+  /** A turn in flight may be withdrawn only by its owner; a finished one only by the owner that finished it, unless it was claimed. */
+  #mayWithdraw({ finished: end, claimed }: TurnRow, place: TurnPlace, fence: Fence): boolean {
+    if (claimed === true) return false;
+    const held = (end ?? this.#flights.get(place)?.row)?.fence;
+    return held !== undefined && same(held, fence);
+  }
+
+  #undo(draft: Draft, { turn, finished: end }: TurnRow, { session, remember }: WithdrawTurn, place: TurnPlace): void {
+    const { workspaceId, assistantId } = session;
+    const flight = this.#flights.get(place);
+    let memory = remember ? keys.memory(workspaceId, remember.scope, remember.key) : null;
+    if (flight !== undefined) {
+      memory = flight.row.memory;
+      this.#takeOutput(draft, flight);
+      draft.remove(keys.flight(place));
+      this.#flights.delete(place);
+    }
+    draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
+    draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));
+    draft.remove(keys.turn(place));
+    if (memory !== null) this.#memories.forget(draft, memory, turn.id);
+    if (end !== null) this.#usage.count(draft, workspaceId, assistantId, turn.endedAt ?? turn.createdAt, counted(turn, -1));
+  }
+
+  seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
     return this.#ledger.step((draft) => {
       this.#passed(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
-      // Sent a second time, it answers as the first time.
+      // A repeat gets the same answer as the first time.
       const stop = row.stop ?? null;
-      if (row.fence.epoch > 1 && row.fence.owner === owner && row.leaseUntilMs === leaseUntilMs) return { ...row.fence, stop };
+      if (row.fence.epoch > 1 && row.fence.owner === owner && (row.seizedUntilMs ?? row.leaseUntilMs) === leaseUntilMs) return { ...row.fence, stop };
       if (row.leaseUntilMs > nowMs) return null;
       const fence = { epoch: row.fence.epoch + 1, owner };
-      this.#change(draft, flight, { fence, leaseUntilMs, slotUntilMs: 0 });
+      this.#change(draft, flight, { fence, leaseUntilMs, slotUntilMs: 0, seizedUntilMs: leaseUntilMs });
       return { ...fence, stop };
     });
   }
@@ -210,14 +236,15 @@ export class Turns {
   }
 
   inFlight(workspaceId: string): Promise<number> {
-    return this.#ledger.step(() => this.#flights.taken(workspaceId, this.#nowMs));
+    return this.#ledger.step(() => this.#flights.taken(workspaceId, 'api', this.#nowMs));
   }
 
-  /** The flight with a longer lease; null if its slot has lapsed and is somebody else's by now. */
+  /** Prolongs the flight's lease; null if its slot has lapsed and was taken by another turn. */
   #renewed(draft: Draft, flight: Flight, leaseUntilMs: number, nowMs: number): Flight | null {
-    const { slotUntilMs, slotsMax, place } = flight.row;
+    const { slotUntilMs, place } = flight.row;
+    const slot = { name: slotNameOf(flight.row), ceiling: flight.row.slotsMax };
     const takesSlot = slotUntilMs > 0;
-    if (takesSlot && slotUntilMs <= nowMs && this.#flights.full(place.workspaceId, slotsMax, nowMs)) return null;
+    if (takesSlot && slotUntilMs <= nowMs && this.#flights.full(place.workspaceId, slot, nowMs)) return null;
     return this.#change(draft, flight, { leaseUntilMs, slotUntilMs: takesSlot ? leaseUntilMs : 0 });
   }
 
@@ -228,9 +255,12 @@ export class Turns {
     return flight;
   }
 
-  /** Tells who waits for the turn. The answer itself goes out in the order of the decisions, before those of the same batch that came later. */
+  /** Notifies readers that wait for the turn. The answer itself is returned in the order of the decisions, before later ones of the same batch. */
   #told(place: TurnPlace, answer: Promise<Finished>): Promise<Finished> {
-    answer.then(() => this.#notices.moved(place), () => {});
+    answer.then(
+      ({ outcome }) => outcome === 'finished' && this.#notices.moved(place),
+      () => {},
+    );
     return answer;
   }
 
@@ -238,7 +268,7 @@ export class Turns {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
   }
 
-  /** The output stored in pieces, which go. */
+  /** Returns the output and removes the rows of its pieces. */
   #takeOutput(draft: Draft, { row: { place }, position, tail }: Flight): string {
     if (position === 0) return '';
     if (tail?.position === 0) {
@@ -257,9 +287,17 @@ export class Turns {
 
 const stopOf = ({ row }: Flight): { stop: StopRequest } | null => (row.stop ? { stop: row.stop } : null);
 
+/** What a finished turn adds to the usage; with the sign -1, what its withdrawal takes off again. */
+const counted = (turn: Turn, sign: 1 | -1): Partial<UsageCounts> => ({
+  turns: sign,
+  failedTurns: turn.status === 'failed' ? sign : 0,
+  inputTokens: sign * turn.inputTokens,
+  outputTokens: sign * turn.outputTokens,
+});
+
 const finished = (version: number): Finished => ({ outcome: 'finished', version });
 
-/** What of a piece is not stored yet. A piece beyond the end would leave a hole that nobody could ever fill. */
+/** The part of a piece that is not stored yet. A piece beyond the end would leave a gap that no later piece could fill. */
 function unstored(flight: Flight, { position, text }: { position: number; text: string }): string {
   if (position > flight.position) throw new RangeError(`Output at ${position} would leave a hole after ${flight.position}.`);
   return text.slice(indexAfter(text, flight.position - position));

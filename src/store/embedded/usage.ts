@@ -1,6 +1,6 @@
 /**
- * What was used, counted per assistant and second, and once more per hour: a window's whole hours are read from the
- * hours, its ragged edges from the seconds.
+ * Usage, counted for each assistant and second, and again for each hour: a window's whole hours are read from the hours, the rest
+ * at its ends from the seconds.
  */
 import { limits } from '../../limits.ts';
 import type { UsageBucket, UsageCounts, UsageQuery } from '../../store.ts';
@@ -16,12 +16,12 @@ export class UsageBook {
     this.#ledger = ledger;
   }
 
-  /** Counts within the step that gives cause for it. Once per step: a draft does not see itself. */
+  /** Counts within the step that causes the usage. At most once in a step, because a draft does not see its own writes. */
   count(draft: Draft, workspaceId: string, assistantId: string, at: number, counts: Partial<UsageCounts>): void {
     for (const [grain, start] of [['second', at], ['hour', floor(at, hourSeconds)]] as const) {
       const key = keys.usageAt(grain, workspaceId, assistantId, start);
       const before = this.#ledger.get<number[]>(key);
-      draft.keep(key, fields.map((field, index) => (before?.[index] ?? 0) + (counts[field] ?? 0)));
+      draft.keep(key, fields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
     }
   }
 
@@ -52,7 +52,7 @@ export class UsageBook {
     }
   }
 
-  /** Every assistant that was ever used, found by one step of the index each. */
+  /** Every assistant with usage; finds each with one step over the index. */
   #assistants(workspaceId: string): Set<string> {
     const prefix = keys.usageOf('hour', workspaceId);
     const found = new Set<string>();

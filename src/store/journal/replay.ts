@@ -1,13 +1,13 @@
-/** What a folder's journal says beyond what its database has: for whoever opens the folder, and for whoever only looks at it. */
+/** The rows of a folder's journal that its database may not have: for the process that opens the folder, and for readers. */
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { goesOn, recordsIn } from './segment.ts';
 import type { Entry, Found, SegmentFile } from './segment.ts';
 
-/** Where the database keeps the number of the first record that it may not have. */
+/** The database's row with the number of the first record that it may not have. */
 export const nextKey = 'journal-next';
 
-/** Where the database keeps the name that its journal's files bear too, so that no other's are taken for its own. */
+/** The database's row with its name, which its journal's files contain too, so that another database's files are not applied. */
 export const nameKey = 'journal-of';
 
 export const nextOf = (stored: Uint8Array | undefined): number => (stored === undefined ? 0 : Number(Buffer.from(stored).toString()));
@@ -16,7 +16,7 @@ export const pathOf = (folder: string, first: number): string => join(folder, `j
 
 const fileName = /^journal-(\d{15})$/;
 
-/** The journal's files, the oldest first. */
+/** The journal's files, oldest first. */
 export const filesIn = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => fileName.test(name))
@@ -24,17 +24,17 @@ export const filesIn = (folder: string): string[] =>
     .map((name) => join(folder, name));
 
 export interface Replayed {
-  /** The number of the first record that there is not. */
+  /** The number of the first record that does not exist. */
   readonly next: number;
-  /** Files with whole records behind one that is missing or damaged: not the end of a write that was cut, but a loss. */
+  /** Files with whole records after a missing or damaged one: this is a loss, not the end of an interrupted write. */
   readonly broken: readonly string[];
 }
 
-/** What a database says of its journal. */
+/** What a database's rows say about its journal. */
 export interface Standing {
-  /** The number of the first record that it may not have. */
+  /** The number of the first record that the database may not have. */
   readonly next: number;
-  /** Null where it has been opened by no version that gives one. */
+  /** Null if no version that gives names has opened the database. */
   readonly name: string | null;
 }
 
@@ -43,10 +43,10 @@ export const standingOf = (get: (key: string) => Uint8Array | undefined): Standi
   return { next: nextOf(get(nextKey)), name: name === undefined ? null : Buffer.from(name).toString() };
 };
 
-/** The name of its database, as the first record of a file bears it. */
+/** The name of the database, in the first record of a file. */
 export const nameEntry = (name: string): Entry => ({ key: nameKey, offset: 0, pieces: [Buffer.from(name)] });
 
-/** Throws where a file is another database's. One without a name is of a version that gave none. */
+/** Throws if a file belongs to another database. A file without a name was written by a version that gave none. */
 function refuseForeign(file: string, { records }: Found, { name }: Standing): void {
   const borne = records[0]?.entries.find(({ key }) => key === nameKey)?.pieces?.[0];
   if (borne === undefined || Buffer.from(borne).toString() === name) return;
@@ -73,7 +73,7 @@ export function replay(files: readonly SegmentFile[], standing: Standing, apply:
   return { next, broken };
 }
 
-/** A file that holds its first record shows that those from there on in the file before were refused when they were written. */
+/** If a file has its first record, the records with that number or a later one in the file before were refused when they were written. */
 function refusedFrom(path: string | undefined, found: Found | undefined): number {
   const first = Number(path?.slice(-15));
   return found?.records[0]?.number === first ? first : Infinity;

@@ -1,8 +1,8 @@
 /**
- * One file of the journal: records in order, each a batch of changes under one number. A record is its checksum (4 bytes),
- * the length of what follows (4), its number (6) and the changes: kind (1), length of the key (2), the key, where in the
- * row the bytes go (4), their length (4) and the bytes. A record that was cut, or that the loss of power mixed up, fails
- * its checksum. Because every change says where its bytes go, records may be applied again to rows that have them already.
+ * One file of the journal: records in order, each a batch of changes under one number. A record is its checksum (4 bytes), the
+ * length of what follows (4), its number (6) and the changes: kind (1), length of the key (2), the key, the offset of the bytes in
+ * the row (4), their length (4) and the bytes. The checksum of a record that was cut, or damaged by a loss of power, does not
+ * match. Because every change has its offset, records may be applied again to rows that have them already.
  */
 import { closeSync, fdatasync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -11,7 +11,7 @@ const headBytes = 14;
 const changeBytes = 11;
 const kinds = { remove: 0, put: 1 } as const;
 
-/** The bytes of a row from `offset` on, in place of whatever it has there and behind; none remove it. */
+/** The bytes of a row from `offset` on, which replace all bytes from there; `pieces` null removes the row. */
 export interface Entry {
   readonly key: string;
   readonly offset: number;
@@ -27,11 +27,11 @@ let scratch = Buffer.allocUnsafe(64 * 1024);
 
 export class Segment {
   readonly path: string;
-  /** The number of its first record. */
+  /** The number of the file's first record. */
   readonly first: number;
   readonly #file: number;
   #length = 0;
-  /** A record that was refused may have left its beginning behind: nothing may follow it. */
+  /** A refused record may have left its beginning in the file: no record may follow it. */
   #torn = false;
 
   constructor(path: string, first: number) {
@@ -48,7 +48,7 @@ export class Segment {
     return this.#torn;
   }
 
-  /** Writes a record whole, or throws and leaves nothing of it. */
+  /** Writes a record completely, or throws and leaves nothing of it. */
   append(number: number, entries: readonly Entry[]): void {
     const length = encode(number, entries);
     try {
@@ -60,12 +60,12 @@ export class Segment {
     this.#length += length;
   }
 
-  /** Resolves when all that was appended is on the disk. */
+  /** Resolves when every appended record is on the disk. */
   flushed(): Promise<void> {
     return new Promise((resolve, reject) => {
       fdatasync(this.#file, (error) => {
         if (error === null) return resolve();
-        // What the system could not write it may have dropped: nothing more is entrusted to this file.
+        // The system may have dropped what it could not write, so this file takes no further records.
         this.#torn = true;
         reject(error);
       });
@@ -85,7 +85,7 @@ export class Segment {
   }
 }
 
-/** A file as it is now, not yet taken apart. */
+/** A file's bytes, not parsed yet. */
 export interface SegmentFile {
   readonly path: string;
   readonly bytes: Buffer;
@@ -93,7 +93,7 @@ export interface SegmentFile {
 
 export const readSegment = (path: string): SegmentFile => ({ path, bytes: readFileSync(path) });
 
-/** What a file holds: its records up to the first that is not whole, and the bytes from there on. */
+/** A file's contents: its records up to the first incomplete one, and the bytes from there on. */
 export interface Found {
   readonly records: readonly Record[];
   readonly rest: Buffer;
@@ -109,7 +109,7 @@ export function recordsIn({ bytes }: SegmentFile): Found {
   return { records, rest: bytes.subarray(at) };
 }
 
-/** Whether a whole record lies within what follows the first that is not, numbered after `next` as it would be there. */
+/** Whether the bytes after the first incomplete record contain a whole record, numbered after `next` as it would be there. */
 export function goesOn({ rest }: Found, next: number): boolean {
   for (let at = 1; at + headBytes <= rest.length; at++) {
     const number = numberAt(rest, at);
@@ -120,7 +120,7 @@ export function goesOn({ rest }: Found, next: number): boolean {
 
 const numberAt = (bytes: Buffer, at: number): number => bytes.readUIntLE(at + 8, 6);
 
-/** Where the record ends that begins here; null if there is no whole one. */
+/** Where the record that begins here ends; null if it is not whole. */
 function endOf(bytes: Buffer, at: number): number | null {
   if (at + headBytes > bytes.length) return null;
   const end = at + 8 + bytes.readUInt32LE(at + 4);
@@ -138,7 +138,7 @@ function* decode(bytes: Buffer, from: number, end: number): Generator<Entry> {
   }
 }
 
-/** Encodes into the scratch: how many bytes. */
+/** Encodes into the scratch buffer; returns the number of bytes. */
 function encode(number: number, entries: readonly Entry[]): number {
   let at = headBytes;
   for (const { key, offset, pieces } of entries) {

@@ -1,12 +1,12 @@
-/** Rows that a database has not taken yet, over those that it has. */
+/** Rows that a database has not taken yet, over the rows that it has. */
 import type { Row, Write } from '../engine.ts';
 import { LateSortedMap, overlaid } from '../sorted.ts';
 import type { Entry } from './segment.ts';
 
-/** A piece of a few bytes weighs a hundred more as long as it is one. */
+/** A short piece costs about a hundred bytes more as long as it is not joined. */
 const piecesMax = 8;
 
-/** The bytes of a row that grows, joined when somebody reads them or when they are many. */
+/** The bytes of a growing row, joined when they are read or when there are many pieces. */
 class Growing {
   #pieces: Uint8Array[];
   length: number;
@@ -47,7 +47,7 @@ export class Waiting {
     return this.#rows.size;
   }
 
-  /** The row's bytes; null if it was removed, undefined if nothing is said of it here. */
+  /** The row's bytes; null if it was removed, undefined if this layer does not have the row. */
   get(key: string): Uint8Array | null | undefined {
     const value = this.#rows.get(key);
     return value instanceof Growing ? value.bytes : value;
@@ -58,7 +58,7 @@ export class Waiting {
     return value === null ? 0 : value?.length;
   }
 
-  /** A row that grows begins with what `beneath` has of it. */
+  /** A growing row begins with the bytes that `beneath` has for it. */
   apply({ key, offset, pieces }: Entry, beneath: (key: string) => Uint8Array | undefined): void {
     if (offset > 0 && this.#rows.get(key) === undefined) this.#rows.set(key, beneath(key) ?? new Uint8Array());
     if (pieces === null) this.#rows.set(key, null);
@@ -71,7 +71,7 @@ export class Waiting {
     }
   }
 
-  /** The rows of a range as they are with these over them. */
+  /** The rows of a range, with these rows over them. */
   *over(rows: Iterable<Row>, from: string, to: string, reverse: boolean): Generator<Row> {
     for (const [key, row, newer] of overlaid(rows, this.#rows.range(from, to, reverse), reverse)) {
       const value = newer === undefined ? row : newer instanceof Growing ? newer.bytes : newer;
@@ -79,7 +79,7 @@ export class Waiting {
     }
   }
 
-  /** All rows, so many at a time. Each portion is in key order, which the database takes best; to order all of them would take too long at once. */
+  /** All rows, in chunks. Each chunk is in key order, which the database writes fastest; to sort all rows at once would block too long. */
   *chunks(size: number): Generator<Write[]> {
     let chunk: Write[] = [];
     for (const [key, value] of this.#rows) {

@@ -1,4 +1,4 @@
-/** A folder that is filled: without a journal, since whole portions need none. What one was left with is taken in first. */
+/** A folder that an import fills, without a journal, because whole batches need none. A journal that an earlier process left is applied first. */
 import { JournaledEngine } from '../journal.ts';
 import { LmdbEngine } from '../lmdb.ts';
 

@@ -1,4 +1,4 @@
-/** A look into a folder that changes nothing in it and asks nobody's leave: LMDB lets any process read beside the one that writes. */
+/** Reads a folder without changing it and without a lock: LMDB lets any process read beside the one that writes. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -13,16 +13,16 @@ import { livingOwner, ownerKey } from './owner.ts';
 import type { Owner } from './owner.ts';
 import { LmdbSnapshot } from './snapshot.ts';
 
-/** The file within the folder that holds everything. */
+/** The file in the folder that holds all data. */
 export const dataFile = (folder: string): string => join(folder, 'data.mdb');
 
-/** The file beside it that those who have it open share. */
+/** The file beside it that all processes share which have the store open. */
 export const lockFile = (folder: string): string => join(folder, 'lock.mdb');
 
 const magic = Buffer.from('dec0efbe', 'hex');
 const magicAt = 24;
 
-/** Whether the file begins as LMDB writes it. LMDB itself would end the process over one that does not. */
+/** Whether the file begins as LMDB writes it. LMDB itself would end the process if it does not. */
 export function isLmdb(file: string): boolean {
   const head = Buffer.alloc(magicAt + magic.length);
   const descriptor = openSync(file, 'r');
@@ -33,7 +33,7 @@ export function isLmdb(file: string): boolean {
   }
 }
 
-/** The living process that has the folder's store open; null if there is none. The store must be there. */
+/** The living process that has the folder's store open; null if there is none. The store must exist. */
 export async function ownerOf(folder: string): Promise<Owner | null> {
   const database = open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary', readOnly: true });
   try {
@@ -43,13 +43,13 @@ export async function ownerOf(folder: string): Promise<Owner | null> {
   }
 }
 
-/** What the folder's store holds, for as long as `run` takes; with what its last process left in the journal. */
+/** Opens the folder's contents for as long as `run` takes, including what its last process left in the journal. */
 export async function lookInto<T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> {
   const ledger = new Ledger(new LmdbSnapshot(folder));
   await ledger.open();
   try {
     const sessions = new Sessions(ledger, new Memories(ledger), new UsageBook(ledger));
-    return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => {}), sessions: (...query) => sessions.list(...query) });
+    return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions: (...query) => sessions.list(...query) });
   } finally {
     await ledger.close();
   }

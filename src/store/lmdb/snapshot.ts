@@ -1,7 +1,7 @@
 /**
- * One state of a folder, read and never written, while another process, its owner perhaps, goes on writing. LMDB keeps a
- * state of its own whole for a reader (the pages that this needs are not used again meanwhile, so the file may grow);
- * over it stands what the journal says beyond it, held in memory.
+ * One state of a folder, for reading only, while another process, perhaps its owner, goes on writing. LMDB keeps a state intact
+ * for a reader (it does not reuse the pages of that state meanwhile, so the file may grow). Over it come the newer records of the
+ * journal, held in memory.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,11 +19,11 @@ import { rowsOf } from './rows.ts';
 interface State {
   readonly transaction: Transaction;
   readonly waiting: Waiting;
-  /** The number of the first record that is not in it. */
+  /** The number of the first record after this state. */
   readonly next: number;
 }
 
-/** The database takes from the journal once in thousands of rows: that it does so at each of many looks in a row does not happen. */
+/** The database takes rows from the journal once in thousands of rows, so it does not do so during each of many attempts in a row. */
 const looksMax = 50;
 
 export class LmdbSnapshot implements Readable, Engine {
@@ -33,14 +33,14 @@ export class LmdbSnapshot implements Readable, Engine {
   #database: RootDatabase<Buffer, string> | null = null;
   #state: State | null = null;
 
-  /** `files` reads the journal's files, where that is not done in the usual way. */
+  /** `files` reads the journal's files in place of the usual function. */
   constructor(folder: string, files = segmentsIn) {
     this.#folder = folder;
     this.#files = files;
   }
 
   async open(): Promise<void> {
-    // Opened for reading, lmdb leaves an empty folder behind where there was none.
+    // Even if lmdb opens only for reading, it creates an empty folder where there was none.
     if (!existsSync(join(this.#folder, 'data.mdb'))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
     try {
       this.#database = open<Buffer, string>({ path: this.#folder, noSubdir: false, encoding: 'binary', readOnly: true });
@@ -76,7 +76,7 @@ export class LmdbSnapshot implements Readable, Engine {
     return Promise.reject(new Error('This is only a look.'));
   }
 
-  /** Whoever reads a snapshot writes what it reads somewhere, and waits there. */
+  /** Needs no pause of its own: a caller that reads a snapshot also writes the rows somewhere, and waits there. */
   async pause(): Promise<void> {}
 
   get #reading(): State {
@@ -86,9 +86,9 @@ export class LmdbSnapshot implements Readable, Engine {
 }
 
 /**
- * The journal's files go once the database has their rows, so they are read behind the database's own state; and if by
- * then it has taken more, a file may have gone in between, and both are read again. What the files say is taken apart
- * only then: that can take longer than their writer needs for the next ones.
+ * The journal's files are removed once the database has their rows, so they are read after the database's own state. If the
+ * database has taken more by then, a file may have been removed in between, and both are read again. The files are parsed only
+ * after that, because parsing can take longer than their writer needs for the next ones.
  */
 function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[]): State {
   for (let looks = 1; ; looks++) {
@@ -110,7 +110,7 @@ function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[])
 
 const segmentsIn = (folder: string): SegmentFile[] => filesIn(folder).map(readSegment);
 
-/** Null if a file has gone. */
+/** Null if a file was removed meanwhile. */
 function unlessGone<T>(read: () => T): T | null {
   try {
     return read();

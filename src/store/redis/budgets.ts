@@ -1,4 +1,4 @@
-/** The keys' budgets: one script per request, so that they are exact however many processes there are; none in the deepest debt. */
+/** The keys' budgets: one script for each request, so that they are exact across any number of processes; no script for a budget in its deepest debt. */
 import { remaining, resetAt, retryAfterSeconds, type Bucket } from '../../../machines/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
@@ -9,11 +9,18 @@ import type { Roots } from './keys.ts';
 import { Sender } from './lanes.ts';
 import type { Link } from './link.ts';
 import { textOf } from './reply.ts';
-import type { Argument, Reply } from './reply.ts';
+import type { Reply } from './reply.ts';
 
 interface Asked {
   readonly budget: BudgetName;
   readonly ceiling: number;
+}
+
+/** The lane and number by which a repeat of a step is told from a new step on the same key (see `lanes.ts`). */
+interface Lane {
+  readonly id: string;
+  readonly lane: string;
+  readonly number: number;
 }
 
 export class RedisBudgets {
@@ -29,7 +36,7 @@ export class RedisBudgets {
     this.#clock = clock;
     this.#sender = new Sender(ids);
     this.#debts = new Debts(clock, ({ workspaceId, keyId, budget }, { level, at }) =>
-      this.#send('hold-budget', workspaceId, keyId, [budget, level, at]),
+      this.#send(workspaceId, keyId, (root, lane) => link.run('hold-budget', root, { ...lane, budget, level, since: at })),
     );
   }
 
@@ -40,7 +47,7 @@ export class RedisBudgets {
     return bucket === null ? this.#ask(workspaceId, keyId, budgets) : [told(first, false, bucket)];
   }
 
-  /** Resolves when Redis knows what was refused without it, or cannot be told. */
+  /** Resolves when the requests refused without Redis are written to Redis, or the write has failed. */
   flush(): Promise<void> {
     return this.#debts.flush();
   }
@@ -48,7 +55,7 @@ export class RedisBudgets {
   async #ask(workspaceId: string, keyId: string, budgets: readonly Asked[]): Promise<Taken[]> {
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
-    const answer = (await this.#send('take-budgets', workspaceId, keyId, asked)) as Reply[];
+    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { ...lane, asked }))) as Reply[];
     const exchange = { askedAt, answeredAt: this.#clock.monotonic() };
     return budgets.slice(0, answer.length / 3).map((each, index) => {
       const passed = answer[index * 3] === 1;
@@ -58,9 +65,9 @@ export class RedisBudgets {
     });
   }
 
-  #send(step: 'take-budgets' | 'hold-budget', workspaceId: string, keyId: string, given: readonly Argument[]): Promise<Reply> {
-    const id = part(keyId);
-    return this.#sender.send(id, (lane, number) => this.#link.run(step, this.#roots.workspace(workspaceId), id, lane, number, ...given));
+  #send(workspaceId: string, keyId: string, step: (root: string, lane: Lane) => Promise<Reply>): Promise<Reply> {
+    const [root, id] = [this.#roots.workspace(workspaceId), part(keyId)];
+    return this.#sender.send(id, (lane, number) => step(root, { id, lane, number }));
   }
 }
 

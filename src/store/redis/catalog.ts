@@ -1,17 +1,18 @@
-/** What the console keeps. A workspace's own record lies with those of the others, all else within its workspace. */
+/** The console's records. A workspace's own record is stored with those of the others, every other record within its workspace. */
 import type { Ids } from '../../ids.ts';
 import { limits } from '../../limits.ts';
-import type { Catalog, CatalogKind, CatalogRecords, Key, Page, PageRequest, Versioned } from '../../store.ts';
+import { SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Page, type PageRequest, type Versioned } from '../../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
+import { RedisSlugs } from './slugs.ts';
 
 type Records = CatalogRecords[CatalogKind];
 
-/** Where the key with a public id lies. */
+/** Where the key with a public id is stored. */
 interface PublicKeyRow {
   readonly workspaceId: string;
   readonly id: string;
@@ -21,20 +22,31 @@ export class RedisCatalog implements Catalog {
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #ids: Ids;
+  readonly #slugs: RedisSlugs;
 
   constructor(link: Link, roots: Roots, ids: Ids) {
     this.#link = link;
     this.#roots = roots;
     this.#ids = ids;
+    this.#slugs = new RedisSlugs(link, roots, ids, ({ workspaceId, id }) => this.read('assistant', workspaceId, id));
   }
 
   /**
-   * A key takes two steps, each of which may be sent again: its public id first, then the key. If only the first
-   * happens, the public id leads to a key that is not there, which is the answer for a public id that leads nowhere.
+   * A key takes two steps, each of which may be sent again: its public id first, then the key. If only the first is applied, the
+   * public id names a key that does not exist, which is answered like an unknown public id. An assistant with a slug does the
+   * same.
    */
   async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K]): Promise<void> {
     if (kind === 'key') await this.#publish(record as Key);
-    await this.#link.run('create-record', this.#root(kind, workspaceOf(record)), kind, part(record.id), packRow(record), workspaceOf(record), record.id);
+    const workspaceId = workspaceOf(record);
+    const slug = kind === 'assistant' ? slugOf(record as Assistant) : null;
+    if (slug !== null) {
+      // An existing record stays as it is, with its slug.
+      if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
+      await this.#slugs.claim(slug, record as Assistant);
+    }
+    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id };
+    await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given);
   }
 
   async read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null> {
@@ -44,30 +56,53 @@ export class RedisCatalog implements Catalog {
   }
 
   async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number): Promise<number | null> {
+    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version);
     if (kind === 'key') await this.#publish(record as Key);
-    const workspaceId = workspaceOf(record);
-    const given = [kind, part(record.id), packRow(record), workspaceId, record.id, version, this.#ids.secret()];
-    return (await this.#link.run('replace-record', this.#root(kind, workspaceId), ...given)) as number | null;
+    return this.#replaceRecord(kind, record, version);
   }
 
-  /** A key goes before its public id, so that no step between the two lets anybody in. */
+  async #replaceRecord(kind: CatalogKind, record: Records, version: number): Promise<number | null> {
+    const workspaceId = workspaceOf(record);
+    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id, version, write: this.#ids.secret() };
+    return (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as number | null;
+  }
+
+  /**
+   * The new slug is claimed first, the old one is released last. The old slug's token is read first as well: a writer that claimed
+   * it earlier has based its decision on a version that is replaced now and fails, and a writer that claims it later changes the
+   * token.
+   */
+  async #replaceAssistant(record: Assistant, version: number): Promise<number | null> {
+    const found = await this.read('assistant', record.workspaceId, record.id);
+    if (found?.version !== version) return null;
+    const [before, after] = [slugOf(found.record), slugOf(record)];
+    const token = before !== null && before !== after ? await this.#slugs.tokenOf(before, record) : null;
+    if (after !== null && after !== before) await this.#slugs.claim(after, record);
+    // A claim of its own that stands is left as it is: with a token of this save another save could not release it any more.
+    else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null) await this.#slugs.claim(after, record).catch(unlessTaken);
+    const moved = await this.#replaceRecord('assistant', record, version);
+    if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
+    return moved;
+  }
+
+  /** Removes a key before its public id, so that it is rejected already between the two steps. */
   async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
-    const given = [kind, part(id), kind === 'workspace' ? id : workspaceId, id, this.#ids.secret()];
-    const record = await this.#link.run('remove-record', this.#root(kind, workspaceId), ...given);
+    const given = { kind, id: part(id), workspaceId: kind === 'workspace' ? id : workspaceId, recordId: id, write: this.#ids.secret() };
+    const record = await this.#link.runDurable('remove-record', this.#root(kind, workspaceId), given);
     if (record === null) return false;
-    if (kind === 'key') await this.#link.send(...this.#publicKey(unpackRow<Key>(record as Buffer).publicId, 'DEL'));
+    if (kind === 'key' || kind === 'assistant') await this.#unname(kind, unpackRow<Key | Assistant>(record as Buffer));
     if (kind === 'workspace') await this.#removeHoldings(id);
     return true;
   }
 
   async list<K extends CatalogKind>(kind: K, workspaceId: string, { limit, after, order }: PageRequest): Promise<Page<CatalogRecords[K]>> {
     const cursor = after === null ? '' : part(after);
-    const found = (await this.#link.run('list-records', this.#root(kind, workspaceId), kind, order, cursor, limit + 1)) as Reply[];
+    const found = (await this.#link.run('list-records', this.#root(kind, workspaceId), { kind, order, after: cursor, count: limit + 1 })) as Reply[];
     const items = found.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record as Buffer));
     return { items, next: found.length > limit ? items.at(-1)!.id : null };
   }
 
-  /** The key itself says whether the public id is still its own. */
+  /** The public id counts only if the key's record has it. */
   async keyByPublicId(publicId: string): Promise<Versioned<Key> | null> {
     const row = await this.#link.send(...this.#publicKey(publicId, 'GET'));
     if (row === null) return null;
@@ -76,28 +111,41 @@ export class RedisCatalog implements Catalog {
     return found?.record.publicId === publicId ? found : null;
   }
 
-  /** Goes on with removals that another process, or this one, did not end. */
+  assistantBySlug(slug: string): Promise<Versioned<Assistant> | null> {
+    return this.#slugs.find(slug);
+  }
+
+  /** Continues removals that another process, or this one, has not finished. */
   async resumeRemovals(): Promise<void> {
     const root = this.#roots.workspaces;
     const begun = (await this.#link.send(root, 'SMEMBERS', `${root}:removals`)) as Reply[];
     for (const workspaceId of begun) await this.#removeHoldings(textOf(workspaceId));
   }
 
-  /** In bounded steps, the public ids of its keys first; the mark of the removal goes last. */
+  /** Removes in bounded steps, the keys' public ids and the assistants' slugs first; the removal's mark goes last. */
   async #removeHoldings(workspaceId: string): Promise<void> {
-    for (let after: string | null = null, more = true; more; ) {
-      const { items, next }: Page<Key> = await this.list('key', workspaceId, { limit: limits.scanRowsMax, after, order: 'asc' });
-      await Promise.all(items.map(({ publicId }) => this.#link.send(...this.#publicKey(publicId, 'DEL'))));
-      after = next;
-      more = next !== null;
+    for (const kind of ['key', 'assistant'] as const) {
+      for (let after: string | null = null, more = true; more; ) {
+        const { items, next }: Page<Key | Assistant> = await this.list(kind, workspaceId, { limit: limits.scanRowsMax, after, order: 'asc' });
+        await Promise.all(items.map((record) => this.#unname(kind, record)));
+        after = next;
+        more = next !== null;
+      }
     }
     const root = this.#roots.workspace(workspaceId);
-    while ((await this.#link.run('remove-holdings', root, limits.removalRowsMax)) !== 1);
+    while ((await this.#link.runDurable('remove-holdings', root, { limit: limits.removalRowsMax })) !== 1);
     await this.#link.send(this.#roots.workspaces, 'SREM', `${this.#roots.workspaces}:removals`, workspaceId);
   }
 
+  /** Frees the public id or the slug of a removed record. */
+  async #unname(kind: 'key' | 'assistant', record: Key | Assistant): Promise<void> {
+    if (kind === 'key') return void (await this.#link.send(...this.#publicKey((record as Key).publicId, 'DEL')));
+    const slug = slugOf(record as Assistant);
+    if (slug !== null) await this.#slugs.release(slug, record as Assistant);
+  }
+
   async #publish({ publicId, workspaceId, id }: Key): Promise<void> {
-    await this.#link.send(...this.#publicKey(publicId, 'SET'), packRow({ workspaceId, id } satisfies PublicKeyRow));
+    await this.#link.sendDurable(...this.#publicKey(publicId, 'SET'), packRow({ workspaceId, id } satisfies PublicKeyRow));
   }
 
   #publicKey(publicId: string, command: 'GET' | 'SET' | 'DEL'): [string, string, string] {
@@ -111,3 +159,10 @@ export class RedisCatalog implements Catalog {
 }
 
 const workspaceOf = (record: Records): string => ('workspaceId' in record ? record.workspaceId : record.id);
+
+const slugOf = ({ link }: Assistant): string | null => link?.slug || null;
+
+/** A save that leaves the slug as it is must not fail because another assistant has taken that slug meanwhile. */
+function unlessTaken(error: unknown): void {
+  if (!(error instanceof SlugTaken)) throw error;
+}

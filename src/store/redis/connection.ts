@@ -3,28 +3,33 @@ import { createClient, createCluster, RESP_TYPES } from 'redis';
 import { machineTime } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { StoreRefused } from '../../store.ts';
-import { Owed } from './owed.ts';
+import { Confirming } from './confirming.ts';
+import { InFlightReplies } from './in-flight-replies.ts';
 import type { Reply } from './reply.ts';
 
 type Arguments = readonly (string | Buffer)[];
 
 export interface Connection {
-  /** Connects; throws `StoreRefused` where a single Redis does not take the address. */
+  /** Connects; throws `StoreRefused` if no later attempt would succeed either, as with a wrong password or an untrusted certificate. */
   open(): Promise<void>;
-  /** The system's word for why nothing is connected now, if it has one. */
+  /** The system's error code for the present loss of the connection; null if there is none. */
   readonly trouble: string | null;
   close(): Promise<void>;
   /** Sends a command to the node that has the key's slot. */
   send(key: string, args: Arguments): Promise<Reply>;
-  /** A second connection for steps that wait for a replica: the wait holds up all that follows it on the same one. */
-  readonly replicating: Pick<Connection, 'send'>;
+  /**
+   * As `send`, but a replica has what the command wrote (`confirming.ts`). On a second connection, because a WAIT blocks all later
+   * commands on its connection.
+   */
+  sendConfirmed(key: string, args: Arguments): Promise<Reply>;
   subscribe(channel: string, heard: (text: string) => void, again: () => void): Promise<() => Promise<void>>;
 }
 
-// The client's own time limit is for what is not yet written and keeps a signal with a timer for each command, five seconds long: who calls has a deadline.
+// The client's own timeout covers only commands not yet written, and keeps a signal with a timer of five seconds for each command.
+// Callers have a deadline of their own.
 const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer }, timeout: 0 };
 
-// Nothing waits for a connection that is not there, and a silent one is closed: what was written to it would never settle.
+// Commands do not wait for a missing connection, and a silent connection is closed: commands written to it would never settle.
 const clientOptions = {
   disableOfflineQueue: true,
   commandsQueueMaxLength: limits.redisCallsMax,
@@ -42,7 +47,7 @@ type Client = ReturnType<typeof single>;
 
 const sendOn = (client: Client, args: Arguments): Promise<Reply> => client.sendCommand([...args], commandOptions) as unknown as Promise<Reply>;
 
-/** Whoever calls learns of a connection's errors from its calls; a client without a listener would end the process. */
+/** Callers learn of a connection's errors from their calls; without a listener an error event would end the process. */
 const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
   client.on('error', () => {});
   return client;
@@ -52,13 +57,23 @@ const ended = (client: { readonly isOpen: boolean; destroy(): void }): void => {
   if (client.isOpen) client.destroy();
 };
 
-/** What Redis itself says of an address that it does not take. */
+/** Redis's own errors for an address that no retry can use. */
 const refusals: readonly (readonly [RegExp, string])[] = [
   [/^(?:NOAUTH|WRONGPASS)\b/, 'Redis wants another user or password.'],
   [/^ERR DB index\b/, 'Redis has no database of that number.'],
 ];
 
-/** The first connection of a client, which would try for ever whatever it is told; and its trouble since. */
+/** Node's error codes for a certificate that is not trusted, or that is for another host. */
+export const isUntrusted = (code: string | undefined): boolean =>
+  /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT)/.test(code ?? '');
+
+/** Why no later attempt would succeed either; null if one may. */
+function refusalOf({ code, message }: NodeJS.ErrnoException): string | null {
+  const certificate = `Redis shows a certificate that is not trusted here (${code}): name the file of its authority in NODE_EXTRA_CA_CERTS, and the host as the certificate has it.`;
+  return isUntrusted(code) ? certificate : (refusals.find(([said]) => said.test(message))?.[1] ?? null);
+}
+
+/** The first connection of a client, which itself would retry for ever after any error; and the code of its last error. */
 class Opening {
   trouble: string | null = null;
   readonly #client: Client;
@@ -68,8 +83,8 @@ class Opening {
     this.#client = client;
     client.on('error', (error: NodeJS.ErrnoException) => {
       this.trouble = error.code ?? null;
-      const words = refusals.find(([said]) => said.test(error.message))?.[1];
-      if (words !== undefined) this.#refuse(new StoreRefused(words, { cause: error }));
+      const words = refusalOf(error);
+      if (words !== null) this.#refuse(new StoreRefused(words, { cause: error }));
     });
     client.on('ready', () => (this.trouble = null));
   }
@@ -87,8 +102,9 @@ export function connectSingle(url: string): Connection {
   const waiting = quiet(single(url));
   const listening = quiet(single(url));
   const opening = new Opening(client);
-  // The client closes what is silent by its own timers, so silence is measured by the same.
-  const [owed, owedWaiting] = [new Owed(machineTime), new Owed(machineTime)];
+  // The client closes silent connections by its own timers, so silence is measured by the same clock.
+  const owed = new InFlightReplies(machineTime);
+  const confirming = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(waiting, args));
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
     open: () => opening.connected(),
@@ -97,7 +113,7 @@ export function connectSingle(url: string): Connection {
     },
     close: async () => [client, waiting, listening].forEach(ended),
     send: (_key, args) => owed.ask(() => sendOn(client, args)),
-    replicating: { send: async (_key, args) => opened(waiting).then(() => owedWaiting.ask(() => sendOn(waiting, args))) },
+    sendConfirmed: (key, args) => opened(waiting).then(() => confirming.send(key, args)),
     async subscribe(channel, heard, again) {
       await opened(listening);
       await listening.subscribe(channel, heard);
@@ -110,7 +126,7 @@ export function connectSingle(url: string): Connection {
   };
 }
 
-/** One server, tried once: who examines it wants to hear what is wrong instead of waiting for better times. */
+/** One server, tried once: the doctor reports what is wrong instead of waiting for it to pass. */
 export function connectOnce(url: string) {
   const client = quiet(single(url, false));
   return {
@@ -122,7 +138,7 @@ export function connectOnce(url: string) {
 
 export const isCluster = (url: string): boolean => /^rediss?-cluster:/.test(url);
 
-/** `redis-cluster://[user:password@]host:port,host:port`, or `rediss-cluster:` over TLS, taken apart; `user` is as it stands there. */
+/** The parts of `redis-cluster://[user:password@]host:port,host:port`, or of `rediss-cluster:` over TLS; `user` is not decoded. */
 export function clusterAddress(url: string): { readonly secure: '' | 's'; readonly user: string | undefined; readonly hosts: readonly string[] } {
   const [, secure, user, hosts] = /^redis(s?)-cluster:\/\/(?:([^@]*)@)?([^/]+)\/?$/.exec(url) ?? [];
   if (hosts === undefined) throw new Error('The address of a cluster must be redis-cluster://host:port,host:port.');
@@ -144,35 +160,74 @@ function clusterOf(url: string) {
 
 type Cluster = ReturnType<typeof clusterOf>;
 
+/** The errors of a cluster's members come as events only: the failed attempt itself says only that no member answered. */
+async function openCluster(cluster: Cluster): Promise<void> {
+  if (cluster.isOpen) return;
+  let refusal: string | null = null;
+  const heard = (error: NodeJS.ErrnoException): void => void (refusal ??= refusalOf(error));
+  cluster.on('error', heard);
+  try {
+    await cluster.connect();
+  } catch (error) {
+    throw refusal === null ? error : new StoreRefused(refusal, { cause: error });
+  } finally {
+    cluster.off('error', heard);
+  }
+}
+
 export function connectCluster(url: string): Connection {
   const cluster = quiet(clusterOf(url));
   const waiting = quiet(clusterOf(url));
-  const opened = (each: Cluster): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
+  let connecting: Promise<unknown> | null = null;
+  const openedWaiting = (): Promise<unknown> => (connecting ??= waiting.connect().catch((error) => ((connecting = null), Promise.reject(error))));
   const masterOf = (each: Cluster, key: string) => each.slots[slotOf(key)]?.master;
-  const owed = new WeakMap<object, Owed>();
-  /** A shard that has fallen silent holds up nothing of the others. */
+  const lookedAt = new WeakMap<Cluster, number>();
+  /**
+   * During a failover the client may have read a map in which no server has the slot. The client reads it again after a
+   * redirection or when a server does not answer, but it has no server to ask for such a slot. So it is read again here, and the
+   * command is retried meanwhile.
+   */
+  const unknown = (each: Cluster): Promise<never> => {
+    const now = machineTime.monotonic();
+    if (now - (lookedAt.get(each) ?? -Infinity) >= limits.redisTopologyMs) {
+      lookedAt.set(each, now);
+      each._slots.rediscover().catch(() => {});
+    }
+    return Promise.reject(new Error('The server that has the slot is not known yet.'));
+  };
+  const owed = new WeakMap<object, InFlightReplies>();
+  /** Each shard has its own replies in flight, so that a silent shard does not block the others. */
   const askNode = (each: Cluster, key: string, send: () => Promise<Reply>): Promise<Reply> => {
     const master = masterOf(each, key);
-    if (master === undefined) return send();
+    if (master === undefined) return unknown(each);
     let one = owed.get(master);
-    if (one === undefined) owed.set(master, (one = new Owed(machineTime)));
+    if (one === undefined) owed.set(master, (one = new InFlightReplies(machineTime)));
     return one.ask(send);
+  };
+  const confirmers = new WeakMap<Client, Confirming>();
+  const confirmingOf = (node: Client): Confirming => {
+    let one = confirmers.get(node);
+    if (one === undefined) confirmers.set(node, (one = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(node, args))));
+    return one;
   };
   const sendTo = (each: Cluster, key: string, args: Arguments): Promise<Reply> =>
     askNode(each, key, () => each.sendCommand(key, false, [...args], commandOptions) as unknown as Promise<Reply>);
   return {
-    open: async () => void (await opened(cluster)),
+    open: () => openCluster(cluster),
     trouble: null,
     close: async () => [cluster, waiting].forEach(ended),
     send: (key, args) => sendTo(cluster, key, args),
-    replicating: {
-      async send(key, args) {
-        await opened(waiting);
-        if (args[0] !== 'WAIT') return sendTo(waiting, key, args);
-        // A cluster's client would send it to every shard; the one that was written to is the one to wait for.
-        const node = (await waiting.nodeClient(masterOf(waiting, key)!)) as unknown as Client;
-        return askNode(waiting, key, () => sendOn(node, args));
-      },
+    async sendConfirmed(key, args) {
+      await openedWaiting();
+      const master = masterOf(waiting, key);
+      if (master === undefined) return unknown(waiting);
+      // Step and WAIT go to one server: the cluster client would follow a redirection with the step, and send a WAIT to every shard.
+      const node = (await waiting.nodeClient(master)) as unknown as Client;
+      return confirmingOf(node).send(key, args).catch(async (error: Error) => {
+        // The cluster client learns which server has the slot now only from its own commands. The step is retried after that.
+        if (/^(?:MOVED|ASK)\b/.test(error.message)) await sendTo(waiting, key, ['GET', `${key}:confirmed`]);
+        throw error;
+      });
     },
     async subscribe(channel, heard, again) {
       const listener = (text: unknown): void => heard(String(text));

@@ -1,11 +1,11 @@
 /**
- * Budgets in their deepest debt, as far as this process knows: who goes on asking is refused here.
+ * Budgets in their deepest debt, as far as this process knows: further requests on them are refused here.
  *
- * Others can only have taken from a budget since it was last seen, so it holds at most what it held then and what has
- * come back since. Where one request more would find less than one above the deepest debt, that request is refused and
- * leaves the budget in its deepest debt, whatever others did: the verdict, the wait and the state are exact, and Redis
- * need not be asked. It is told with the next batch. Another process that asks Redis in between finds a level that is
- * too high by what refills until then, and so tells a wait that is too short by as much, `redisDebtMs` at most.
+ * Since a budget was last seen, other processes can only have taken from it, so it holds at most what it held then and what it has
+ * refilled since. If one request more would find less than one above the deepest debt, that request is refused and leaves the
+ * budget in its deepest debt, whatever other processes did: the verdict, the wait and the state are exact without Redis. The debt
+ * is written to Redis with the next batch. Another process that asks Redis in between finds a level that is too high by the refill
+ * until then, and so returns a wait that is too short by as much, at most `redisDebtMs`.
  */
 import { floor, refilled, unitsPerRequest, type Bucket } from '../../../machines/budget.ts';
 import type { Clock, Timer } from '../../clock.ts';
@@ -18,7 +18,7 @@ export interface BudgetPlace {
   readonly budget: string;
 }
 
-/** When Redis was asked and when it had answered, by this process's monotonic clock. */
+/** When the command was sent to Redis and when it was answered, by this process's monotonic clock. */
 export interface Exchange {
   readonly askedAt: number;
   readonly answeredAt: number;
@@ -27,7 +27,7 @@ export interface Exchange {
 interface Debt extends Exchange {
   readonly place: BudgetPlace;
   readonly ceiling: number;
-  /** What Redis's clock said at some moment of the exchange. */
+  /** Redis's time at some moment of the exchange. */
   readonly redisMs: number;
   bucket: Bucket;
 }
@@ -35,25 +35,27 @@ interface Debt extends Exchange {
 export class Debts {
   readonly #clock: Clock;
   readonly #write: (place: BudgetPlace, bucket: Bucket) => Promise<unknown>;
-  /** The one seen longest ago first. */
+  /** Least recently seen first. */
   readonly #debts = new Map<string, Debt>();
   readonly #unwritten = new Set<Debt>();
+  /** Writes of debts to Redis that are under way. */
+  readonly #underWay = new Set<Promise<unknown>>();
   #timer: Timer | null = null;
 
-  /** `write` has Redis take over a debt, unless somebody has taken from the budget since. */
+  /** `write` writes a debt to Redis, unless another process has taken from the budget since. */
   constructor(clock: Clock, write: (place: BudgetPlace, bucket: Bucket) => Promise<unknown>) {
     this.#clock = clock;
     this.#write = write;
   }
 
-  /** What is left of a budget after a request that is certain to find it in its deepest debt; null where Redis must be asked. */
+  /** The bucket after a request that certainly leaves it in its deepest debt; null if Redis must be asked. */
   refused(place: BudgetPlace, ceiling: number): Bucket | null {
     const debt = this.#debts.get(nameOf(place));
     if (debt === undefined) return null;
     const now = this.#clock.monotonic();
     const most = refilled(debt.bucket, ceiling, debt.redisMs + Math.ceil(now - debt.askedAt));
     if (debt.ceiling !== ceiling || most.level > certain(ceiling)) {
-      // What is not written yet goes ahead of the question on the same way.
+      // A debt that is not written yet is sent before the request, on the same connection.
       if (this.#unwritten.delete(debt)) void this.#told(debt);
       return null;
     }
@@ -63,7 +65,7 @@ export class Debts {
     return debt.bucket;
   }
 
-  /** What Redis has answered. */
+  /** Takes over Redis's answer for a budget. */
   seen(place: BudgetPlace, ceiling: number, passed: boolean, bucket: Bucket, exchange: Exchange): void {
     const name = nameOf(place);
     const known = this.#debts.get(name);
@@ -74,23 +76,27 @@ export class Debts {
     if (this.#debts.size > limits.redisDebtsMax) this.#debts.delete(this.#debts.keys().next().value!);
   }
 
-  /** Writes what was refused here. What cannot be written is forgiven: it is no more than `redisDebtMs` refill. */
+  /** Writes the requests refused here to Redis. A failed write is not repeated: it is worth no more than the refill of `redisDebtMs`. */
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = null;
     const debts = [...this.#unwritten];
     this.#unwritten.clear();
-    await Promise.all(debts.map((debt) => this.#told(debt)));
+    for (const debt of debts) void this.#told(debt);
+    await Promise.all(this.#underWay);
   }
 
-  #told({ place, bucket }: Debt): Promise<unknown> {
-    return this.#write(place, bucket).catch(() => {});
+  async #told({ place, bucket }: Debt): Promise<void> {
+    const written = this.#write(place, bucket).catch(() => {});
+    this.#underWay.add(written);
+    await written;
+    this.#underWay.delete(written);
   }
 }
 
 /**
- * The most that a budget may hold for a request to be refused without Redis. With a ceiling of one a request may pass right above
- * the deepest debt, so there it must be far enough from that for Redis to hear of the refusal first.
+ * The highest level at which a request is refused without Redis. With a ceiling of one, a request may pass right above the deepest
+ * debt; there the level must be low enough for the refusal to reach Redis first.
  */
 const certain = (ceiling: number): number => Math.min(floor(ceiling) + unitsPerRequest, unitsPerRequest - limits.redisDebtLateMs * ceiling);
 

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a Redis, or a Redis Cluster, as a store. Nothing is written to it but the scripts, which are loaded
- * to see that they compile.
+ * What is wrong with a Redis, or a Redis Cluster, as a store. Nothing is written to it except that the scripts are loaded, to
+ * check that they compile.
  */
 import type { Clock } from '../../clock.ts';
 import { check, fail, ok, warn, worstOf } from '../../doctor/check.ts';
@@ -24,8 +24,9 @@ export interface RedisExamination {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly allowVolatile: boolean;
-  readonly replicated: boolean;
-  /** Looks at what is stored, once the rest allows it. */
+  /** The value of the durability setting. */
+  readonly durability: string;
+  /** Checks what is stored, once the earlier checks allow it. */
   readonly records: (records: Records) => Promise<Check[]>;
 }
 
@@ -41,7 +42,7 @@ export async function examineRedis(url: string, examination: RedisExamination): 
   }
 }
 
-/** What keeps the store from being read at all. */
+/** Findings that make it impossible to read the store. */
 const preventing = new Set(['reachable', 'kind', 'loading', 'version', 'cluster', 'permissions', 'scripts']);
 
 type Rule = (node: Node) => Finding | Promise<Finding>;
@@ -63,22 +64,22 @@ async function examineNodes(url: string, all: readonly Node[], examination: Redi
   ];
 }
 
-/** What the servers tell about themselves. */
-async function toldChecks(told: readonly Node[], each: Each, cluster: boolean, { replicated }: RedisExamination): Promise<Check[]> {
+/** The checks of what the servers report about themselves. */
+async function toldChecks(told: readonly Node[], each: Each, cluster: boolean, { durability }: RedisExamination): Promise<Check[]> {
   const primaries = told.filter((node) => node.fact('role') === 'master');
   return [
     await each('disk-writes', told, server.lastWrites),
     await each('eviction', told, server.eviction),
     await each('memory', told, server.memory),
-    await each('replicas', primaries, (node) => replicasOf(node, { replicated, cluster })),
+    await each('replicas', primaries, (node) => replicasOf(node, { durability, cluster })),
   ];
 }
 
-/** What the servers are asked. */
+/** The checks that send requests to the servers. */
 async function askedChecks(all: readonly Node[], each: Each, cluster: boolean, { allowVolatile }: RedisExamination): Promise<Check[]> {
   const scripts = loadScripts();
   const primaries = all.filter((node) => node.fact('role') !== 'slave');
-  // A server that has just gone has no clock, and `append-only` says that it has gone.
+  // A server that is away has no clock; `append-only` reports that it is away.
   const timings = (await Promise.all(all.map((node) => node.timing().catch(() => [])))).flat();
   const greatest = (measure: (timing: Timing) => number): Timing => timings.reduce((most, each) => (measure(each) > measure(most) ? each : most));
   return [
@@ -96,7 +97,7 @@ async function overNodes(id: string, nodes: readonly Node[], rule: Rule, cluster
   return check(id, worstOf(nodes.map(({ address }, index) => ({ place: address, finding: findings[index]! }))));
 }
 
-/** A server that went away or refuses meanwhile is a finding too. */
+/** A server that goes away or refuses meanwhile is a finding too. */
 async function guarded(rule: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await rule();
@@ -121,7 +122,7 @@ function kindOf(node: Node, cluster: boolean): Finding {
   return ok(cluster ? 'a cluster' : 'a single Redis, primary');
 }
 
-/** Of a cluster, that it is the same one on all. */
+/** Checks the version; in a cluster all servers should have the same one. */
 async function versions(nodes: readonly Node[], cluster: boolean): Promise<Check> {
   const found = await overNodes('version', nodes, server.version, cluster);
   const different = new Set(nodes.map((node) => node.fact('redis_version')));
@@ -129,14 +130,14 @@ async function versions(nodes: readonly Node[], cluster: boolean): Promise<Check
   return check('version', warn(`Redis ${[...different].sort().join(', ')} side by side`, 'Bring all members to the newest of them.'));
 }
 
-/** Reads as the store reads, over a link of its own. */
+/** Reads as the store reads, over its own link. */
 async function withRecords(url: string, { clock, ids, records }: RedisExamination): Promise<Check[]> {
   const link = new Link(url, clock, loadScripts());
   const roots = new Roots(usualPrefix);
   try {
     await link.open();
     const catalog = new RedisCatalog(link, roots, ids);
-    const sessions = new RedisSessions(link, link.run.bind(link), roots, new Registry(link, roots, clock, 'active'), ids);
+    const sessions = new RedisSessions(link, roots, new Registry(link, roots, clock, 'active'), ids);
     return await records({ catalog, sessions: (...query) => sessions.list(...query) });
   } catch (error) {
     return [check('records', fail(`What is stored cannot be read: ${(error as Error).message}`, 'Look into the log of Redis, and run this again.'))];

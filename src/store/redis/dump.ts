@@ -1,11 +1,11 @@
 /**
- * The store of many processes told row by row. Redis keeps no state for a reader, so what processes write meanwhile may
- * be in it or not; but each session is told as it was at one moment: only its newest turn can still change, and that is
- * read together with the session itself.
+ * Exports the store for many processes row by row. Redis keeps no snapshot for a reader, so writes made meanwhile may be in the
+ * export or not. Each session is exported as it was at one moment: only its newest turn can still grow, and that turn is read
+ * together with the session. A message of a turn that is withdrawn meanwhile may still be exported.
  */
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, Message, Remembered, Session, StopRequest, Turn, Versioned } from '../../store.ts';
+import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, Session, StopRequest, Turn, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { rowsOf, usageRow } from '../dump.ts';
 import type { Answered, Buckets, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
@@ -26,7 +26,7 @@ interface Placed {
   readonly message: Message;
 }
 
-/** A session with its oldest messages and its two newest, and its turn in flight. */
+/** A session with its oldest messages, its two newest ones and its turn in flight. */
 interface Asked {
   readonly row: SessionRow;
   readonly oldest: readonly Placed[];
@@ -91,13 +91,13 @@ export class RedisSource implements DumpSource, Holdings {
   async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
     const root = this.#roots.workspace(workspaceId);
     for await (const ids of this.#ids(`${root}:sessions`, from, limits.movingSessionsMax)) {
-      // All at once, and each with its first messages: most conversations are short.
+      // All sessions at once, each with its first messages, because most conversations are short.
       const asked = await Promise.all(ids.map((id) => this.#session(root, workspaceId, id)));
       for (const each of asked) if (each !== null) yield* this.#rowsOf(root, each);
     }
   }
 
-  async *memories(workspaceId: string): AsyncGenerator<Remembered> {
+  async *memories(workspaceId: string): AsyncGenerator<IdempotencyRecord> {
     const root = this.#roots.workspace(workspaceId);
     const key = `${root}:memory-ends`;
     for (let end = 0, seen = 0; ; ) {
@@ -106,7 +106,7 @@ export class RedisSource implements DumpSource, Holdings {
       if (found.length === 0) return;
       const stored = await this.#fields(`${root}:memories`, found.map(({ name }) => name));
       for (const [index, record] of stored.entries()) {
-        if (record !== null) yield { ...unpackRow<Remembered>(record as Buffer), untilMs: found[index]!.ends };
+        if (record !== null) yield { ...unpackRow<IdempotencyRecord>(record as Buffer), untilMs: found[index]!.ends };
       }
       const last = found.at(-1)!.ends;
       seen = found.filter(({ ends }) => ends === last).length + (last === end ? seen : 0);
@@ -125,9 +125,9 @@ export class RedisSource implements DumpSource, Holdings {
     }
   }
 
-  /** A session as it is now; null if it is gone. */
+  /** A session as it is now; null if it was removed. */
   async #session(root: string, workspaceId: string, id: string): Promise<Asked | null> {
-    const answer = (await this.#link.run('dump-session', root, id, limits.movingSessionsMax)) as Reply[] | null;
+    const answer = (await this.#link.run('dump-session', root, { session: id, count: limits.movingSessionsMax })) as Reply[] | null;
     if (answer === null) return null;
     const [record, version, withdrawn, oldest, newest, inFlight] = answer as [Buffer, Reply, Reply, Reply[], Reply[], Reply[] | null];
     const row: SessionRow = {
@@ -151,7 +151,7 @@ export class RedisSource implements DumpSource, Holdings {
     yield* this.#messages(root, workspaceId, id, newest.filter(({ index }) => index >= next), flight);
   }
 
-  /** Messages, each turn behind its own. */
+  /** Messages, each turn after its own message. */
   async *#messages(root: string, workspaceId: string, sessionId: string, messages: readonly Placed[], flight: TurnRow | null): AsyncGenerator<MessageRow | TurnRow> {
     const turns = await this.#turns(root, workspaceId, sessionId, messages);
     for (const { index, message } of messages) {
@@ -162,7 +162,7 @@ export class RedisSource implements DumpSource, Holdings {
     }
   }
 
-  /** The messages from an index up to another, which stand for good. */
+  /** The messages from one index up to another, which no longer change. */
   async *#between(root: string, sessionId: string, from: number, to: number): AsyncGenerator<Placed[]> {
     const key = `${root}:messages:${sessionId}`;
     while (from < to) {
@@ -174,7 +174,7 @@ export class RedisSource implements DumpSource, Holdings {
     }
   }
 
-  /** The turns of these messages that are over, by their ids. */
+  /** The finished turns of these messages, by id. */
   async #turns(root: string, workspaceId: string, sessionId: string, messages: readonly Placed[]): Promise<Map<string, TurnRow>> {
     const ids = messages.flatMap(({ message }) => (answers(message) && message.status !== 'streaming' ? [message.turnId] : []));
     const stored = await this.#fields(`${root}:turns:${sessionId}`, ids.flatMap((id) => [part(id), `${part(id)}/begun`, `${part(id)}/finished`]));
@@ -188,7 +188,7 @@ export class RedisSource implements DumpSource, Holdings {
     return found;
   }
 
-  /** Counts by the hour or second that they are of, as they lie in a hash. */
+  /** Counts by their hour or second, as a hash stores them. */
   async *#used(key: string, workspaceId: string, assistantId: string, grain: Grain): AsyncGenerator<UsageRow> {
     const starts = ((await this.#link.send(key, 'HKEYS', key)) as Reply[]).map((each) => Number(textOf(each))).sort((a, b) => a - b);
     for (let at = 0; at < starts.length; at += limits.movingRowsMax) {
@@ -220,10 +220,10 @@ const placed = (stored: Reply): Placed => {
   return { index: Number(index), message };
 };
 
-/** Whether the message is the one that a turn gave. */
+/** Whether the message is the assistant's message of a turn. */
 const answers = (message: Message): message is Message & { turnId: string } => message.role === 'assistant' && message.turnId !== null;
 
-/** Epoch, owner and version, as the scripts keep an answer. */
+/** Epoch, owner and version, in the form in which the scripts keep an answer. */
 const answeredOf = (text: string): Answered => {
   const [epoch, owner, version] = text.split(' ') as [string, string, string];
   return { fence: { epoch: Number(epoch), owner }, version: Number(version) };
@@ -235,7 +235,7 @@ function withdrawnOf(text: string): SessionRow['withdrawn'] {
 }
 
 function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory]: Reply[]): TurnRow {
-  const remembered = memory ? unpackRow<Remembered>(memory as Buffer) : null;
+  const remembered = memory ? unpackRow<IdempotencyRecord>(memory as Buffer) : null;
   return {
     type: 'turn',
     workspaceId,

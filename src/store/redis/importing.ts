@@ -1,4 +1,4 @@
-/** How far an import has come, if there ever was one. */
+/** An import's progress; null if there never was one. */
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { importUnfinished } from '../dump.ts';
@@ -11,7 +11,7 @@ export async function progressOf(link: Link, { importing }: Roots): Promise<Dump
   return stored === null ? null : unpackRow<DumpProgress>(stored as Buffer);
 }
 
-/** A store that holds a part of what it is to hold serves nobody. */
+/** Throws if an import is unfinished: a store with only a part of an import must not serve. */
 export async function refuseUnfinished(link: Link, roots: Roots): Promise<void> {
   if ((await progressOf(link, roots))?.done === false) throw new StoreUnavailable(importUnfinished);
 }

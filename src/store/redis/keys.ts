@@ -1,19 +1,19 @@
 /**
- * The keys in Redis. All of a workspace begin with its root and lie in the slot of the root's hash tag, so that each step
- * is one script on one shard. What belongs to no workspace has roots of its own: the list of workspaces, the workspaces
- * that a sweep must visit, and one root for each key's public id.
+ * The keys in Redis. All keys of a workspace begin with its root and are in the slot of the root's hash tag, so that each step is
+ * one script on one shard. Keys outside a workspace have roots of their own: the list of workspaces, the workspaces that a sweep
+ * must visit, and one root for each key's public id and each assistant's slug.
  */
 import { memory, part } from '../embedded/keys.ts';
 
 export { part };
 
-/** Stands before every key of an installation. */
+/** The prefix of every key of an installation. */
 export const usualPrefix = 'parley:';
 
 export class Roots {
   readonly prefix: string;
 
-  /** The prefix stands before every key and names the channel of the notices; it may not hold a brace. */
+  /** The prefix of every key, which also names the channel of the notices; it must not contain a brace. */
   constructor(prefix: string = usualPrefix) {
     this.prefix = prefix;
   }
@@ -26,7 +26,7 @@ export class Roots {
     return `${this.prefix}{workspaces}`;
   }
 
-  /** Workspaces with sessions, leases or memories. */
+  /** The root of the lists of workspaces with sessions, leases or memories. */
   get registry(): string {
     return `${this.prefix}{registry}`;
   }
@@ -35,7 +35,11 @@ export class Roots {
     return `${this.prefix}{public-key/${part(publicId)}}`;
   }
 
-  /** How far an import has come. */
+  slug(name: string): string {
+    return `${this.prefix}{slug/${part(name)}}`;
+  }
+
+  /** An import's progress. */
   get importing(): string {
     return `${this.prefix}{import}`;
   }

@@ -1,8 +1,8 @@
 /**
- * Ids for steps that nothing in them tells apart from a second sending. A step goes in a lane of what it changes, one at
- * a time, under a number that only grows; what is changed keeps of each lane the newest number with its answer. A number
- * that comes again is answered again, and one that others have passed is of nobody any more: its sender had its answer, or
- * has given it up. So what is kept is as much as the steps that were ever under way at once.
+ * Ids for steps whose arguments alone do not tell a repeat from a new step. A step uses a lane of its target, which it has alone
+ * until it settles, under a number that only grows; the target keeps, for each lane, the newest number with its answer. A number
+ * that comes again gets the same answer. A number below the newest belongs to no step any more: its sender got its answer, or gave
+ * up. So a target keeps no more than the number of steps that were ever under way at once.
  */
 import type { Ids } from '../../ids.ts';
 
@@ -11,7 +11,7 @@ interface Lanes {
   made: number;
 }
 
-/** Of the process's random name: 50 bits. */
+/** Characters of the process's random name: 50 bits. */
 const senderCharacters = 10;
 
 export class Sender {
@@ -23,7 +23,7 @@ export class Sender {
     this.#name = ids.secret().slice(0, senderCharacters);
   }
 
-  /** Sends a step, perhaps several times, under one lane and number of its target's; until it is settled no other has the lane. */
+  /** Sends a step, perhaps several times, under one lane and number of its target; no other step uses the lane until it settles. */
   async send<T>(target: string, step: (lane: string, number: number) => Promise<T>): Promise<T> {
     let lanes = this.#busy.get(target);
     if (lanes === undefined) this.#busy.set(target, (lanes = { free: [], made: 0 }));

@@ -1,6 +1,6 @@
 /**
- * The connection: every call has a deadline and a bounded number of tries. A step may be sent again after its reply was
- * lost, because it applies once; what cannot be answered in time is `StoreUnavailable`.
+ * The link to Redis: every call has a deadline and a bounded number of tries. A step may be sent again after its reply was lost,
+ * because it applies once; a call without an answer in time rejects with `StoreUnavailable`.
  */
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
@@ -8,23 +8,34 @@ import { StoreUnavailable } from '../../store.ts';
 import { connectCluster, connectSingle, isCluster } from './connection.ts';
 import type { Connection } from './connection.ts';
 import type { Argument, Reply } from './reply.ts';
-import type { ScriptName, Scripts } from './scripts.ts';
+import type { Scripts } from './scripts.ts';
+import { argumentsOf, type Given, type StepName } from './steps.ts';
 
-/** Replies that another try may better: the server is starting, moving or being replaced. */
-const passing = /^(?:LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|MOVED|ASK)\b/;
+/**
+ * What an answer guarantees. `committed`: the primary has the write. `replicated`: a replica has every write that a caller relies
+ * on once it is answered. `replicated-output`: a replica also has each piece of output before a reader sees it.
+ */
+export type Durability = 'committed' | 'replicated' | 'replicated-output';
 
-/** Pauses before a further try, in milliseconds. */
+/** Errors that a retry may pass: the server is starting, moving or being replaced. */
+const passing = /^(?:LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|MOVED|ASK|UNBLOCKED)\b/;
+
+/** The pauses before retries, in milliseconds. */
 const pauses = [20, 60, 200, 400] as const;
 
 export class Link {
   readonly #clock: Clock;
   readonly #scripts: Scripts;
   readonly #connection: Connection;
+  readonly #durability: Durability;
+  /** Digests of the scripts that Redis has run for this link. */
+  readonly #loaded = new Set<string>();
   #pending = 0;
 
-  constructor(url: string, clock: Clock, scripts: Scripts) {
+  constructor(url: string, clock: Clock, scripts: Scripts, durability: Durability = 'committed') {
     this.#clock = clock;
     this.#scripts = scripts;
+    this.#durability = durability;
     this.#connection = isCluster(url) ? connectCluster(url) : connectSingle(url);
   }
 
@@ -36,42 +47,77 @@ export class Link {
     return this.#connection.close();
   }
 
-  /** Runs a step in the slot of this root. */
-  run(name: ScriptName, root: string, ...given: Argument[]): Promise<Reply> {
-    return this.#within(() => this.#evaluate(name, root, plain(given)), pauses);
+  /** Runs a step in this root's slot. */
+  run<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
+    return this.#run(false, name, root, given);
   }
 
-  /** As `run`, and a replica has it before the answer counts. */
-  async runReplicated(name: ScriptName, root: string, ...given: Argument[]): Promise<Reply> {
-    return this.#within(async () => {
-      const connection = this.#connection.replicating;
-      const answer = await this.#evaluate(name, root, plain(given), connection);
-      const replicas = (await connection.send(root, ['WAIT', '1', String(limits.redisReplicaMs)])) as number;
-      if (replicas < 1) throw new StoreUnavailable('No replica of Redis has confirmed the step.');
-      return answer;
-    }, pauses);
+  /** As `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits for a replica. */
+  runDurable<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
+    return this.#run(this.#durability !== 'committed', name, root, given);
   }
 
-  /** A single command, by its key's slot. */
+  /** As `run`, for a piece of output: under `replicated-output` the answer waits for a replica. */
+  runOutput<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
+    return this.#run(this.#durability === 'replicated-output', name, root, given);
+  }
+
+  /** Resolves once a replica has everything read from this root's slot so far, if `runDurable` waits for a replica. */
+  async confirmDurable(root: string): Promise<void> {
+    if (this.#durability !== 'committed') await this.#confirm(root);
+  }
+
+  /** The same, if `runOutput` waits for a replica. */
+  async confirmOutput(root: string): Promise<void> {
+    if (this.#durability === 'replicated-output') await this.#confirm(root);
+  }
+
+  /** A confirmed write covers earlier reads: the primary replicates everything that it has answered before it replicates this write. */
+  #confirm(root: string): Promise<Reply> {
+    return this.#within(() => this.#sent(true, root, ['EXISTS', root]), pauses);
+  }
+
+  /** Sends a single command to its key's slot. */
   send(key: string, ...given: Argument[]): Promise<Reply> {
-    return this.#within(() => this.#connection.send(key, plain(given)), pauses);
+    return this.#within(() => this.#sent(false, key, plain(given)), pauses);
   }
 
-  /** Hears what is published on a channel; `again` is called when something may have been missed. */
+  /** As `send`, with the promise of `runDurable`. */
+  sendDurable(key: string, ...given: Argument[]): Promise<Reply> {
+    return this.#within(() => this.#sent(this.#durability !== 'committed', key, plain(given)), pauses);
+  }
+
+  /** Subscribes to a channel; `again` is called when messages may have been lost. */
   subscribe(channel: string, heard: (text: string) => void, again: () => void): Promise<() => Promise<void>> {
     return this.#within(() => this.#connection.subscribe(channel, heard, again), []);
   }
 
-  #evaluate(name: ScriptName, root: string, given: (string | Buffer)[], connection: Pick<Connection, 'send'> = this.#connection): Promise<Reply> {
+  #run<S extends StepName>(confirmed: boolean, name: S, root: string, given: Given<S>): Promise<Reply> {
     const { source, digest } = this.#scripts[name];
-    return connection.send(root, ['EVALSHA', digest, '1', root, ...given]).catch((error: Error) => {
-      if (!error.message.startsWith('NOSCRIPT')) throw error;
-      return connection.send(root, ['EVAL', source, '1', root, ...given]);
-    });
+    const values = plain(argumentsOf(name, given));
+    const send = (command: string, script: string): Promise<Reply> => this.#sent(confirmed, root, [command, script, '1', root, ...values]);
+    const load = async (): Promise<Reply> => {
+      const reply = await send('EVAL', source);
+      this.#loaded.add(digest);
+      return reply;
+    };
+    // An unknown digest costs a round trip, and under `replicated` the wait for a replica as well, so the first call sends the source.
+    const attempt = (): Promise<Reply> =>
+      !this.#loaded.has(digest)
+        ? load()
+        : send('EVALSHA', digest).catch((error: Error) => {
+            if (!error.message.startsWith('NOSCRIPT')) throw error;
+            return load();
+          });
+    return this.#within(attempt, pauses);
+  }
+
+  #sent(confirmed: boolean, key: string, args: (string | Buffer)[]): Promise<Reply> {
+    return confirmed ? this.#connection.sendConfirmed(key, args) : this.#connection.send(key, args);
   }
 
   #within<T>(attempt: () => Promise<T>, waits: readonly number[]): Promise<T> {
-    // A call that was given up still holds its place until its connection answers or is closed: this bounds the memory.
+    // A call that was given up still counts until its connection answers or is closed: this bounds the memory.
     if (this.#pending >= limits.redisCallsMax) return Promise.reject(new StoreUnavailable('Too many calls wait for Redis.'));
     return new Promise((resolve, reject) => {
       let over = false;
@@ -111,7 +157,7 @@ const plain = (given: readonly Argument[]): (string | Buffer)[] =>
 
 const asBuffer = (bytes: Uint8Array): Buffer => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 
-/** Redis's own errors begin with a word in capitals; whatever else went wrong, went wrong on the way. */
+/** Redis's own errors begin with a word in capitals; any other error arose on the way to Redis, and may pass. */
 const mayPass = (error: Error): boolean =>
   !(error instanceof StoreUnavailable) && (passing.test(error.message) || !/^[A-Z]{3,} /.test(error.message));
 

@@ -1,13 +1,14 @@
-/** The store of many processes that takes in what another one held, each row in the shape that the steps would have left it in. */
+/** Loads an export into the store for many processes, each row in the form in which the steps would have left it. */
 import type { Clock } from '../../clock.ts';
 import { codePoints } from '../../text.ts';
 import { packRow } from '../codec.ts';
 import { bucketFullMs, holdsOtherData } from '../dump.ts';
-import type { Answered, DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, SessionRow, TurnRow } from '../dump.ts';
+import type { Answered, AssistantRow, DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, SessionRow, TurnRow } from '../dump.ts';
 import { fields, floor, hourSeconds } from '../usage.ts';
 import { progressOf } from './importing.ts';
 import { memoryOf, part, Roots } from './keys.ts';
 import { Link } from './link.ts';
+import type { Durability } from './link.ts';
 import { messageRecord, sessionFields } from './records.ts';
 import { loadScripts } from './scripts.ts';
 import { refuseVolatile } from './volatile.ts';
@@ -16,6 +17,8 @@ export interface RedisTargetOptions {
   readonly clock: Clock;
   readonly prefix?: string;
   readonly allowVolatile: boolean;
+  /** `committed` by default. */
+  readonly durability?: Durability;
 }
 
 export class RedisTarget implements DumpTarget {
@@ -24,8 +27,8 @@ export class RedisTarget implements DumpTarget {
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
 
-  constructor(url: string, { clock, prefix, allowVolatile }: RedisTargetOptions) {
-    this.#link = new Link(url, clock, loadScripts());
+  constructor(url: string, { clock, prefix, allowVolatile, durability }: RedisTargetOptions) {
+    this.#link = new Link(url, clock, loadScripts(), durability);
     this.#roots = new Roots(prefix);
     this.#allowVolatile = allowVolatile;
   }
@@ -50,16 +53,16 @@ export class RedisTarget implements DumpTarget {
     return stored ?? { id, rows: 0, done: false };
   }
 
-  /** The rows in any order, then the progress: cut in between, some of them are taken in a second time. */
+  /** The rows in any order, then the progress: after an interruption in between, some rows are loaded again. */
   async load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void> {
     const key = this.#roots.importing;
-    // Before the first row, so that no server starts on a part.
-    if (progress.rows === rows.length) await this.#link.send(key, 'SET', key, packRow({ ...progress, rows: 0, done: false }));
+    // Before the first row, so that no server starts on a partial import.
+    if (progress.rows === rows.length) await this.#link.sendDurable(key, 'SET', key, packRow({ ...progress, rows: 0, done: false }));
     await Promise.all(rows.map((row) => this.#put(row)));
-    await this.#link.send(key, 'SET', key, packRow(progress));
+    await this.#link.sendDurable(key, 'SET', key, packRow(progress));
   }
 
-  /** Whatever a store holds it holds for a workspace: those there are, those being removed, and those with holdings. */
+  /** Whether the store holds anything: every row belongs to a workspace that exists, is being removed, or is registered with holdings. */
   async #holdsRows(): Promise<boolean> {
     const { workspaces, registry } = this.#roots;
     const counts = [[workspaces, 'ZCARD', `${workspaces}:workspace:ids`], [workspaces, 'SCARD', `${workspaces}:removals`], [registry, 'ZCARD', `${registry}:active`]] as const;
@@ -70,10 +73,11 @@ export class RedisTarget implements DumpTarget {
   async #put(row: DumpRow): Promise<void> {
     switch (row.type) {
       case 'workspace':
-        // For the sweep, and for turns that nobody runs: whoever looks takes out again what holds nothing.
-        for (const list of ['active', 'turning']) await this.#link.run('register', this.#roots.registry, list, row.record.id);
+        // For the sweep, and for turns without a living owner. A workspace that holds nothing is later removed from the lists.
+        for (const list of ['active', 'turning']) await this.#link.runDurable('register', this.#roots.registry, { list, workspace: row.record.id });
         return this.#record(this.#roots.workspaces, row.type, row);
       case 'assistant':
+        return this.#assistant(row);
       case 'credential':
         return this.#record(this.#roots.workspace(row.record.workspaceId), row.type, row);
       case 'key':
@@ -86,19 +90,27 @@ export class RedisTarget implements DumpTarget {
         return this.#turn(row);
       case 'memory': {
         const { scope, key, resultId, untilMs } = row.record;
-        const name = memoryOf(row.workspaceId, scope, key);
-        return void (await this.#link.run('load-memory', this.#roots.workspace(row.workspaceId), name, packRow(row.record), resultId, untilMs));
+        const given = { memory: memoryOf(row.workspaceId, scope, key), record: packRow(row.record), result: resultId, ends: untilMs };
+        return void (await this.#link.runDurable('load-memory', this.#roots.workspace(row.workspaceId), given));
       }
       case 'usage': {
         const { workspaceId, assistantId, grain, start, counts } = row;
-        const place = [part(assistantId), floor(start, hourSeconds), grain === 'second' ? start : ''];
-        await this.#link.run('load-usage', this.#roots.workspace(workspaceId), ...place, fields.map((field) => counts[field]).join(','));
+        const place = { assistant: part(assistantId), hour: floor(start, hourSeconds), second: grain === 'second' ? start : '' };
+        await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), { ...place, counts: fields.map((field) => counts[field]).join(',') });
       }
     }
   }
 
   async #record(root: string, kind: string, { record, version }: { readonly record: { readonly id: string }; readonly version: number }): Promise<void> {
-    await this.#link.run('load-record', root, kind, part(record.id), packRow(record), version);
+    await this.#link.runDurable('load-record', root, { kind, id: part(record.id), record: packRow(record), version });
+  }
+
+  async #assistant(row: AssistantRow): Promise<void> {
+    const { id, workspaceId, link } = row.record;
+    await this.#record(this.#roots.workspace(workspaceId), 'assistant', row);
+    if (!link?.slug) return;
+    const key = `${this.#roots.slug(link.slug)}:assistant`;
+    await this.#link.sendDurable(key, 'HSET', key, 'workspace', workspaceId, 'id', id, 'token', 'import', 'at', 0);
   }
 
   async #key(row: KeyRow): Promise<void> {
@@ -106,36 +118,46 @@ export class RedisTarget implements DumpTarget {
     const root = this.#roots.workspace(workspaceId);
     const published = this.#roots.publicKey(publicId);
     await this.#record(root, 'key', row);
-    await this.#link.send(published, 'SET', published, packRow({ workspaceId, id }));
+    await this.#link.sendDurable(published, 'SET', published, packRow({ workspaceId, id }));
     const buckets = Object.entries(row.budgets);
     if (buckets.length === 0) return;
     const key = `${root}:budget:${part(id)}`;
-    await this.#link.send(key, 'HSET', key, ...buckets.flatMap(([name, { level, at }]) => [name, `${level} ${at}`]));
-    await this.#link.send(key, 'PEXPIREAT', key, Math.max(...buckets.map(([, { at }]) => at)) + bucketFullMs);
+    await this.#link.sendDurable(key, 'HSET', key, ...buckets.flatMap(([name, { level, at }]) => [name, `${level} ${at}`]));
+    await this.#link.sendDurable(key, 'PEXPIREAT', key, Math.max(...buckets.map(([, { at }]) => at)) + bucketFullMs);
   }
 
   async #session({ record, version, withdrawn }: SessionRow): Promise<void> {
-    const given = [part(record.id), version, ...sessionFields(record), part(record.assistantId)];
-    await this.#link.run('load-session', this.#roots.workspace(record.workspaceId), ...given, withdrawn === null ? '' : `${withdrawn.turnId} ${textOf(withdrawn)}`);
+    await this.#link.runDurable('load-session', this.#roots.workspace(record.workspaceId), {
+      session: part(record.id),
+      version,
+      ...sessionFields(record),
+      assistant: part(record.assistantId),
+      withdrawn: withdrawn === null ? '' : `${withdrawn.turnId} ${textOf(withdrawn)}`,
+    });
   }
 
   async #message({ workspaceId, sessionId, index, record }: MessageRow): Promise<void> {
     const turn = record.status === 'streaming' && record.turnId !== null ? part(record.turnId) : '';
-    const given = [messageRecord(record), record.content, codePoints(record.content)];
-    await this.#link.run('load-message', this.#roots.workspace(workspaceId), part(sessionId), index, ...given, turn);
+    const given = { record: messageRecord(record), content: record.content, points: codePoints(record.content), turn };
+    await this.#link.runDurable('load-message', this.#roots.workspace(workspaceId), { session: part(sessionId), index, ...given });
   }
 
   async #turn({ workspaceId, record, begun, finished, flight }: TurnRow): Promise<void> {
     const remembered = flight?.remembered ?? null;
-    await this.#link.run(
-      'load-turn',
-      this.#roots.workspace(workspaceId),
-      ...[part(record.sessionId), part(record.id), packRow(record), record.messageIndex, textOf(begun), finished === null ? '' : textOf(finished)],
-      ...[flight?.fence.epoch ?? '', flight?.fence.owner ?? '', flight?.stop ?? ''],
-      remembered === null ? '' : memoryOf(workspaceId, remembered.scope, remembered.key),
-    );
+    await this.#link.runDurable('load-turn', this.#roots.workspace(workspaceId), {
+      session: part(record.sessionId),
+      turn: part(record.id),
+      record: packRow(record),
+      index: record.messageIndex,
+      begun: textOf(begun),
+      finished: finished === null ? '' : textOf(finished),
+      epoch: flight?.fence.epoch ?? '',
+      owner: flight?.fence.owner ?? '',
+      stop: flight?.stop ?? '',
+      memory: remembered === null ? '' : memoryOf(workspaceId, remembered.scope, remembered.key),
+    });
   }
 }
 
-/** As the scripts keep an answer. */
+/** In the form in which the scripts keep an answer. */
 const textOf = ({ fence, version }: Answered): string => `${fence.epoch} ${fence.owner} ${version}`;

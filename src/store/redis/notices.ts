@@ -1,10 +1,10 @@
-/** Notices between processes: hints, published within the step that gives cause for them and heard at most once. */
+/** Notices between processes: hints, published by the step that causes them and delivered at most once. */
 import type { Notice } from '../../store.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import type { RedisOrphans } from './orphans.ts';
 
-/** As published. A lease that was given for less than usual, or cut, is for the store itself to hear. */
+/** A notice as published. `leaseMs` is for the store itself: a lease that was given for less than usual, or cut. */
 type Published = (Notice | { readonly type: 'turn.leased'; readonly workspaceId: string }) & { readonly leaseMs?: number };
 
 export class RedisNotices {

@@ -1,7 +1,7 @@
 /**
- * Turns whose lease has run out, by any process and as many as like. A lease lasts `leaseMs` from when it was given: where
- * none was found none can lapse sooner than that, and where some were found none before the first of them. So a workspace
- * is looked at once in each such time, and one that begins no turns not at all.
+ * Turns whose lease has run out, found by any number of processes. A lease lasts at most `leaseMs`. So where no lease was found,
+ * none can run out for `leaseMs`, and where some were found, none before the first of them. Therefore each workspace is queried
+ * once in such a time, and a workspace that begins no turns is not queried.
  */
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
@@ -14,9 +14,11 @@ import type { Reply } from './reply.ts';
 
 const askedAtOnce = 64;
 
-/** A workspace on the list, with the monotonic time from which a lease in it may have run out. */
+/** A workspace on the list, with the monotonic time from which one of its leases may have run out. */
 interface Watched extends Registered {
   readonly dueAt: number;
+  /** Whether this process has queried it before, so that `dueAt` covers all of its leases, not only those given since. */
+  readonly looked: boolean;
 }
 
 export class RedisOrphans {
@@ -34,14 +36,14 @@ export class RedisOrphans {
     this.#turning = turning;
   }
 
-  /** This process has given a lease that lasts so long. */
+  /** Notes that a lease of `leaseMs` was given in the workspace. */
   leased(workspaceId: string, leaseMs: number): void {
     if (leaseMs >= limits.leaseMs) return;
-    const dueAt = Math.min(this.#watched.get(workspaceId)?.dueAt ?? Infinity, this.#clock.monotonic() + leaseMs);
-    this.#watched.set(workspaceId, { workspaceId, stale: false, dueAt });
+    const { dueAt, looked } = this.#watched.get(workspaceId) ?? { dueAt: Infinity, looked: false };
+    this.#watched.set(workspaceId, { workspaceId, stale: false, dueAt: Math.min(dueAt, this.#clock.monotonic() + leaseMs), looked });
   }
 
-  /** Asks workspace after workspace, many at once and each on its own shard. Where a shard is away the others are asked all the same. */
+  /** Queries the workspaces that are due, many at once, each on its own shard. If a shard is away, the others are queried all the same. */
   async find(limit: number): Promise<TurnPlace[]> {
     const now = this.#clock.monotonic();
     if (now >= this.#listDueAt) await this.#list(now);
@@ -62,16 +64,19 @@ export class RedisOrphans {
     const listed = await this.#turning.all();
     const before = new Map(this.#watched);
     this.#watched.clear();
-    for (const each of listed) this.#watched.set(each.workspaceId, { ...each, dueAt: before.get(each.workspaceId)?.dueAt ?? now });
+    for (const each of listed) {
+      const known = before.get(each.workspaceId);
+      this.#watched.set(each.workspaceId, { ...each, ...(known?.looked ? { dueAt: known.dueAt, looked: true } : { dueAt: now, looked: false }) });
+    }
     this.#listDueAt = now + limits.leaseMs;
   }
 
   async #look({ workspaceId, stale }: Watched, limit: number): Promise<TurnPlace[]> {
     const askedAt = this.#clock.monotonic();
-    const [untilMs, lapsed] = (await this.#link.run('orphans', this.#roots.workspace(workspaceId), limit)) as [number, Reply[]];
+    const [untilMs, lapsed] = (await this.#link.run('orphans', this.#roots.workspace(workspaceId), { limit })) as [number, Reply[]];
     if (stale && untilMs === -1) await this.#turning.unregister(workspaceId);
     const restMs = untilMs === -1 ? limits.leaseMs : Math.min(untilMs, limits.leaseMs);
-    this.#watched.set(workspaceId, { workspaceId, stale, dueAt: askedAt + restMs });
+    this.#watched.set(workspaceId, { workspaceId, stale, dueAt: askedAt + restMs, looked: true });
     return lapsed.map((member) => {
       const [sessionId, turnId] = textOf(member).split('/') as [string, string];
       return { workspaceId, sessionId, turnId };

@@ -1,27 +1,32 @@
-/** Records as they travel: packed beside the fields that a script looks at. */
-import type { Basis, Message, Remembered, Session } from '../../store.ts';
+/** Records as they are sent: packed, beside the fields that a script reads. */
+import type { Basis, Message, IdempotencyRecord, Session } from '../../store.ts';
 import { codePoints } from '../../text.ts';
 import { isOdd, packField, packRow, unpackRow } from '../codec.ts';
 import { memoryOf } from './keys.ts';
 import type { Argument, Reply } from './reply.ts';
 
-/** Record, last activity, expiry and state, as every script takes a session. */
-export const sessionFields = (session: Session): Argument[] => [packRow(session, isOdd(session)), session.lastActivityAt, session.expiresAt, session.machine.state];
+/** A session in the form that every script takes: the record, and the fields that lists and sweeps read. */
+export const sessionFields = (session: Session) => ({
+  record: packRow(session, isOdd(session)),
+  active: session.lastActivityAt,
+  expires: session.expiresAt,
+  state: session.machine.state,
+});
 
 /**
- * Version and mark, as every script takes what a decision was made on: the mark with its name, as the record holds them. No client
- * is told of a mark, so that none can give its session a field that passes for one.
+ * The basis of a decision in the form that every script takes: the mark with its name, as the record contains it. No client gets
+ * to see a mark, so no client can give its session a field that passes for one.
  */
-export const basisFields = ({ version, mark }: Basis): Argument[] => [version, mark === undefined ? '' : packField('mark', mark)];
+export const basisFields = ({ version, mark }: Basis) => ({ version, mark: mark === undefined ? '' : packField('mark', mark) });
 
-/** A message without its text, which lies behind it as it is: a script may then append to it. */
+/** A message without its text, which is stored unpacked after it: so a script can append to it. */
 export const messageRecord = (message: Message): Uint8Array => packRow({ ...message, content: '' });
 
-/** Record, text and code points of a message that stands. */
-export const messageFields = (message: Message | null): Argument[] =>
-  message === null ? ['', '', 0] : [messageRecord(message), message.content, codePoints(message.content)];
+/** A message that no longer changes: its record, its text and the text's code points; empty if there is none. */
+export const messageFields = (message: Message | null): { message: Argument; content: string; points: number } =>
+  message === null ? { message: '', content: '', points: 0 } : { message: messageRecord(message), content: message.content, points: codePoints(message.content) };
 
-/** A message as it is stored: index, code points, turn while it streams and the record's length, each ended by a colon; record; text. */
+/** A stored message: index, code points, turn while it streams and the record's length, each ended by a colon; then the record; then the text. */
 export function messageOf(stored: Reply): { message: Message; index: string } {
   const bytes = stored as Buffer;
   const ends: number[] = [];
@@ -32,8 +37,8 @@ export function messageOf(stored: Reply): { message: Message; index: string } {
   return { message: { ...record, content: bytes.toString('utf8', textAt) }, index: bytes.toString('latin1', 0, ends[0]) };
 }
 
-/** Name, record, result and the milliseconds that a memory lasts. */
-export const memoryFields = (workspaceId: string, remember: Remembered | null, nowMs: number): Argument[] =>
-  remember === null
-    ? ['', '', '', 0]
-    : [memoryOf(workspaceId, remember.scope, remember.key), packRow(remember), remember.resultId, remember.untilMs - nowMs];
+/** The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty if there is none. */
+export const memoryFields = (workspaceId: string, remember: IdempotencyRecord | null, nowMs: number): { memory: string; memoryRecord: Argument; result: string; lasts: number } => {
+  if (remember === null) return { memory: '', memoryRecord: '', result: '', lasts: 0 };
+  return { memory: memoryOf(workspaceId, remember.scope, remember.key), memoryRecord: packRow(remember), result: remember.resultId, lasts: remember.untilMs - nowMs };
+};

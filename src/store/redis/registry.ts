@@ -1,6 +1,6 @@
 /**
- * Lists of the workspaces that must be looked at. A workspace is entered before anything is written to it that must be
- * found: a process that dies in between leaves an entry without holdings, which a later look takes out again.
+ * Lists of the workspaces that must be visited. A workspace is registered before a row is written to it that a visit must find: a
+ * process that dies in between leaves an entry without holdings, which a later visit removes.
  */
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
@@ -9,16 +9,16 @@ import type { Link } from './link.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 
-/** How long a process counts on an entry, and how old an entry must be to be taken out: longer, so that nobody still counts on it. */
+/** How long a process relies on an entry, and how old an entry must be to be removed: older, so that no process still relies on it. */
 const countsOnMs = 60_000;
 const staleMs = 2 * countsOnMs;
 
-/** `active`: with sessions, leases or memories, for the sweep. `turning`: with turns begun of late, for their leases. */
+/** `active`: workspaces with sessions, leases or memories, for the sweep. `turning`: workspaces that began turns lately, for their leases. */
 type List = 'active' | 'turning';
 
 export interface Registered {
   readonly workspaceId: string;
-  /** Nobody counts on the entry any more. */
+  /** No process relies on the entry any more. */
   readonly stale: boolean;
 }
 
@@ -27,7 +27,7 @@ export class Registry {
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #list: List;
-  /** Until when each entry is counted on, by the monotonic clock; the oldest first. */
+  /** Until when this process relies on each entry, in monotonic milliseconds; the oldest first. */
   readonly #entered = new Map<string, number>();
 
   constructor(link: Link, roots: Roots, clock: Clock, list: List) {
@@ -40,19 +40,19 @@ export class Registry {
   async register(workspaceId: string): Promise<void> {
     const now = this.#clock.monotonic();
     if ((this.#entered.get(workspaceId) ?? 0) > now) return;
-    await this.#link.run('register', this.#roots.registry, this.#list, workspaceId);
+    await this.#link.runDurable('register', this.#roots.registry, { list: this.#list, workspace: workspaceId });
     this.#entered.delete(workspaceId);
     this.#entered.set(workspaceId, now + countsOnMs);
     if (this.#entered.size > limits.redisRegistryMax) this.#entered.delete(this.#entered.keys().next().value!);
   }
 
-  /** Takes out an entry that is stale still. */
+  /** Removes the entry if it is still stale. */
   async unregister(workspaceId: string): Promise<void> {
-    await this.#link.run('unregister', this.#roots.registry, this.#list, workspaceId, staleMs);
+    await this.#link.run('unregister', this.#roots.registry, { list: this.#list, workspace: workspaceId, stale: staleMs });
   }
 
   async all(): Promise<Registered[]> {
-    const [fresh, stale] = (await this.#link.run('registered', this.#roots.registry, this.#list, staleMs)) as [Reply[], Reply[]];
+    const [fresh, stale] = (await this.#link.run('registered', this.#roots.registry, { list: this.#list, stale: staleMs })) as [Reply[], Reply[]];
     return [
       ...fresh.map((each) => ({ workspaceId: textOf(each), stale: false })),
       ...stale.map((each) => ({ workspaceId: textOf(each), stale: true })),

@@ -1,8 +1,8 @@
-/** What goes to Redis and what comes back. */
+/** Types and conversions for Redis's arguments and replies. */
 
 export type Argument = string | number | Uint8Array;
 
-/** Bulk strings come as bytes. */
+/** Bulk strings arrive as bytes. */
 export type Reply = null | number | Buffer | Reply[];
 
 /** A bulk string as text. */

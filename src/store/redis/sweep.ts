@@ -1,4 +1,4 @@
-/** Retention (contract 6), by any process and as many as like: each session goes in one step that looks again. */
+/** Retention (contract 6), by any number of processes: each session is removed in one step that checks it again. */
 import { limits } from '../../limits.ts';
 import type { RedisCatalog } from './catalog.ts';
 import type { Roots } from './keys.ts';
@@ -22,12 +22,12 @@ export class RedisSweep {
     this.#catalog = catalog;
   }
 
-  /** Deletes at most `limit` sessions, and memories past their time: how many sessions. */
+  /** Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. */
   async sessions(limit: number): Promise<number> {
     await this.#catalog.resumeRemovals();
     let deleted = 0;
     for (const { workspaceId, stale } of await this.#registry.all()) {
-      while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), limits.removalRowsMax)) === limits.removalRowsMax);
+      while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), { limit: limits.removalRowsMax })) === limits.removalRowsMax);
       deleted += await this.#workspace(workspaceId, stale, limit - deleted);
     }
     return deleted;
@@ -39,17 +39,17 @@ export class RedisSweep {
     let deleted = 0;
     for (let kept = 0; ; ) {
       const count = Math.min(limits.scanRowsMax, limit - deleted);
-      const [holds, aged] = (await this.#link.run('aged-sessions', root, retention, kept, count)) as [Reply, Reply[]];
+      const [holds, aged] = (await this.#link.run('aged-sessions', root, { retention, offset: kept, count })) as [Reply, Reply[]];
       if (stale && holds === 0) await this.#registry.unregister(workspaceId);
       if (aged.length === 0) return deleted;
-      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, textOf(session), retention)));
+      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, { session: textOf(session), retention })));
       const went = gone.filter((each) => each === 1).length;
       deleted += went;
       kept += aged.length - went;
     }
   }
 
-  /** A workspace that was removed while a session was being created has no record: what it left is kept no longer than usual. */
+  /** A workspace has no record if it was removed while a session was being created: its sessions get the default retention. */
   async #retentionSeconds(workspaceId: string): Promise<number> {
     const stored = await this.#catalog.read('workspace', workspaceId, workspaceId);
     return (stored?.record.retentionDays ?? limits.retentionDaysDefault) * daySeconds;

@@ -1,36 +1,33 @@
-/** A turn's steps. A lease is given to Redis as a duration: when it ends is for Redis's clock to say. */
+/** A turn's steps. A lease is sent to Redis as a duration, because Redis's clock decides when it ends. */
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Renewed, Seized, StopRequest, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, WithdrawTurn,
 } from '../../store.ts';
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { part } from './keys.ts';
+import { memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import { basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
 import { textOf } from './reply.ts';
-import type { Argument, Reply } from './reply.ts';
-import type { Runner } from './runner.ts';
+import type { Reply } from './reply.ts';
 
-/** Pauses before a piece is sent again that came before the one it follows: a redirection or a lost script may let pieces overtake. */
+/** The pauses before a piece is sent again that arrived before the piece it follows: a redirection or an unloaded script may reorder pieces. */
 const overtakenMs = [5, 20, 80] as const;
 
 export class RedisTurns {
   readonly #link: Link;
-  readonly #durable: Runner;
   readonly #roots: Roots;
   readonly #registries: readonly Registry[];
   readonly #orphans: RedisOrphans;
   readonly #clock: Clock;
 
-  /** `registries`: where a workspace is entered before a turn is begun in it. */
-  constructor(link: Link, durable: Runner, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock) {
+  /** `registries`: the lists on which a workspace is registered before a turn begins in it. */
+  constructor(link: Link, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock) {
     this.#link = link;
-    this.#durable = durable;
     this.#roots = roots;
     this.#registries = registries;
     this.#orphans = orphans;
@@ -40,21 +37,29 @@ export class RedisTurns {
   async begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, owner, nowMs } = step;
     await Promise.all(this.#registries.map((registry) => registry.register(session.workspaceId)));
-    // The link's and the widget's turns have limits of their own (contract 12).
-    const slotsMax = session.channel !== 'api' ? '' : Number.isFinite(step.turnsInFlightMax) ? step.turnsInFlightMax : Number.MAX_SAFE_INTEGER;
-    const [outcome, version, epoch] = (await this.#durable(
+    const lease = step.leaseUntilMs - nowMs;
+    const [outcome, version, epoch] = (await this.#link.runDurable(
       'begin-turn',
       this.#roots.workspace(session.workspaceId),
-      ...[part(session.id), part(turn.id), owner, ...basisFields(step), step.leaseUntilMs - nowMs, slotsMax],
-      ...sessionFields(session),
-      ...[packRow(turn), turn.messageIndex],
-      ...messageFields(step.userMessage),
-      messageRecord(step.assistantMessage),
-      ...memoryFields(session.workspaceId, step.remember, nowMs),
-      ...(step.leaseUntilMs - nowMs < limits.leaseMs ? [session.workspaceId] : []),
+      {
+        session: part(session.id),
+        turn: part(turn.id),
+        owner,
+        ...basisFields(step),
+        lease,
+        slots: step.slot === null ? '' : part(step.slot.name),
+        slotsMax: step.slot === null ? '' : Math.min(step.slot.ceiling, Number.MAX_SAFE_INTEGER),
+        ...sessionFields(session),
+        turnRecord: packRow(turn),
+        index: turn.messageIndex,
+        ...messageFields(step.userMessage),
+        reply: messageRecord(step.assistantMessage),
+        ...memoryFields(session.workspaceId, step.remember, nowMs),
+        short: lease < limits.leaseMs ? session.workspaceId : '',
+      },
     )) as Reply[];
     const told = textOf(outcome) as BegunTurn['outcome'];
-    this.#orphans.leased(session.workspaceId, step.leaseUntilMs - nowMs);
+    this.#orphans.leased(session.workspaceId, lease);
     return told === 'begun' ? { outcome: told, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: told };
   }
 
@@ -62,54 +67,78 @@ export class RedisTurns {
     const lease = step.leaseUntilMs === undefined ? '' : step.leaseUntilMs - step.nowMs!;
     if (lease !== '') this.#orphans.leased(step.workspaceId, lease);
     const [outcome, stop] = await this.#placed(step.position, () =>
-      this.#link.run('append-output', ...this.#owned(step, step.fence), step.position, codePoints(step.text), step.text, lease),
+      this.#link.runOutput('append-output', this.#roots.workspace(step.workspaceId), {
+        session: part(step.sessionId), turn: part(step.turnId), epoch: step.fence.epoch, owner: step.fence.owner,
+        position: step.position, count: codePoints(step.text), text: step.text, lease,
+      }),
     );
     return stop === undefined || stop === null ? (textOf(outcome) as 'stored' | 'fenced') : { stop: textOf(stop) as StopRequest };
   }
 
-  async renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
-    this.#orphans.leased(place.workspaceId, leaseUntilMs - nowMs);
-    const [outcome, stop] = (await this.#link.run('renew-turn', ...this.#owned(place, fence), leaseUntilMs - nowMs)) as Reply[];
+  async renew({ workspaceId, sessionId, turnId }: TurnPlace, { epoch, owner }: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
+    const lease = leaseUntilMs - nowMs;
+    this.#orphans.leased(workspaceId, lease);
+    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, lease };
+    const [outcome, stop] = (await this.#link.run('renew-turn', this.#roots.workspace(workspaceId), given)) as Reply[];
     return stop === undefined || stop === null ? (textOf(outcome) as 'renewed' | 'fenced') : { stop: textOf(stop) as StopRequest };
   }
 
   async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
-    const given = [part(sessionId), part(turnId), reason, leaseUntilMs - nowMs, workspaceId, sessionId, turnId];
-    const inFlight = (await this.#link.run('request-stop', this.#roots.workspace(workspaceId), ...given)) === 1;
-    if (inFlight) this.#orphans.leased(workspaceId, leaseUntilMs - nowMs);
+    const lease = leaseUntilMs - nowMs;
+    const given = { session: part(sessionId), turn: part(turnId), reason, lease, workspaceId, sessionId, turnId };
+    const inFlight = (await this.#link.runDurable('request-stop', this.#roots.workspace(workspaceId), given)) === 1;
+    if (inFlight) this.#orphans.leased(workspaceId, lease);
     return inFlight;
   }
 
   async finish(step: FinishTurn): Promise<Finished> {
     const { session, turn, tail } = step;
     const [outcome, version] = await this.#placed(tail.position, () =>
-      this.#durable(
-        'finish-turn',
-        this.#roots.workspace(session.workspaceId),
-        ...[part(session.id), part(turn.id), ...basisFields(step), step.fence.epoch, step.fence.owner],
+      this.#link.runDurable('finish-turn', this.#roots.workspace(session.workspaceId), {
+        session: part(session.id),
+        turn: part(turn.id),
+        ...basisFields(step),
+        epoch: step.fence.epoch,
+        owner: step.fence.owner,
         ...sessionFields(session),
-        ...[packRow(turn), messageRecord(step.message), tail.position, codePoints(tail.text), tail.text],
-        ...[part(session.assistantId), turn.endedAt ?? '', turn.status === 'failed' ? 1 : 0, turn.inputTokens, turn.outputTokens],
-      ),
+        turnRecord: packRow(turn),
+        message: messageRecord(step.message),
+        position: tail.position,
+        count: codePoints(tail.text),
+        text: tail.text,
+        ...countedFields(session, turn),
+      }),
     );
     return finished(outcome, version);
   }
 
   async withdraw(step: WithdrawTurn): Promise<Finished> {
-    const { session, turn, fence } = step;
-    const place = [part(session.id), part(turn.id)];
-    const [outcome, moved] = (await this.#link.run(
-      'withdraw-turn',
-      this.#roots.workspace(session.workspaceId),
-      ...[...place, ...basisFields(step), fence.epoch, fence.owner, ...sessionFields(session), turn.messageIndex, turn.id],
-    )) as Reply[];
+    const { session, turn, fence, remember } = step;
+    const [outcome, moved] = (await this.#link.runDurable('withdraw-turn', this.#roots.workspace(session.workspaceId), {
+      session: part(session.id),
+      turn: part(turn.id),
+      ...basisFields(step),
+      epoch: fence.epoch,
+      owner: fence.owner,
+      ...sessionFields(session),
+      index: turn.messageIndex,
+      turnId: turn.id,
+      given: remember ? memoryOf(session.workspaceId, remember.scope, remember.key) : '',
+      ...countedFields(session, turn),
+    })) as Reply[];
     return finished(outcome, moved);
   }
 
-  async seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<Seized | null> {
+  async claim({ workspaceId, sessionId, turnId }: TurnPlace): Promise<boolean> {
+    const given = { session: part(sessionId), turn: part(turnId) };
+    return (await this.#link.runDurable('claim-turn', this.#roots.workspace(workspaceId), given)) === 1;
+  }
+
+  async seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
     const root = this.#roots.workspace(place.workspaceId);
-    this.#orphans.leased(place.workspaceId, leaseUntilMs - nowMs);
-    const seized = await this.#link.run('seize-turn', root, part(place.sessionId), part(place.turnId), owner, leaseUntilMs - nowMs, leaseUntilMs);
+    const lease = leaseUntilMs - nowMs;
+    this.#orphans.leased(place.workspaceId, lease);
+    const seized = await this.#link.run('take-over-turn', root, { session: part(place.sessionId), turn: part(place.turnId), owner, lease, token: leaseUntilMs });
     if (seized === null) return null;
     const [epoch, stop] = seized as Reply[];
     return { epoch: epoch as number, owner, stop: stop === null ? null : (textOf(stop) as StopRequest) };
@@ -122,14 +151,10 @@ export class RedisTurns {
   }
 
   async inFlight(workspaceId: string): Promise<number> {
-    return (await this.#link.run('slots', this.#roots.workspace(workspaceId))) as number;
+    return (await this.#link.run('slots', this.#roots.workspace(workspaceId), {})) as number;
   }
 
-  #owned(place: TurnPlace, { epoch, owner }: Fence): [string, ...Argument[]] {
-    return [this.#roots.workspace(place.workspaceId), part(place.sessionId), part(place.turnId), epoch, owner];
-  }
-
-  /** Sends a step with a piece of output. A piece beyond the end would leave a hole that nobody could ever fill. */
+  /** Sends a step with a piece of output. A piece beyond the end would leave a gap that no later piece could fill. */
   async #placed(position: number, send: () => Promise<Reply>): Promise<Reply[]> {
     for (let tries = 0; ; tries++) {
       const answer = (await send()) as Reply[];
@@ -140,6 +165,15 @@ export class RedisTurns {
     }
   }
 }
+
+/** What a turn adds to the usage, for which assistant and in which second, in the form that every script takes. */
+const countedFields = (session: Session, turn: Turn) => ({
+  assistant: part(session.assistantId),
+  ended: turn.endedAt ?? '',
+  failed: turn.status === 'failed' ? 1 : 0,
+  input: turn.inputTokens,
+  output: turn.outputTokens,
+});
 
 const finished = (outcome: Reply | undefined, version: Reply | undefined): Finished => {
   const told = textOf(outcome) as Finished['outcome'];

@@ -1,4 +1,4 @@
-/** What was used, per assistant: a hash of hours, and for each hour a hash of its seconds. */
+/** Usage for each assistant: a hash of hours, and for each hour a hash of its seconds. */
 import { limits } from '../../limits.ts';
 import type { UsageBucket, UsageQuery } from '../../store.ts';
 import { floor, hourSeconds, stretches, Sums } from '../usage.ts';
@@ -31,7 +31,7 @@ export class RedisUsage {
     return sums.buckets;
   }
 
-  /** Fields are asked for by name, so that neither the window nor what lies outside of it is read at one go. */
+  /** Reads fields by name and in parts, so that no single command reads the whole window, or hours outside it. */
   async #sum(key: string, { grain, from, to }: Stretch, sums: Sums): Promise<void> {
     const step = grain === 'hour' ? hourSeconds : 1;
     for (let start = from; start < to; ) {

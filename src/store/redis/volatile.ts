@@ -1,4 +1,4 @@
-/** A Redis that writes no append-only file loses what it acknowledged when it dies. */
+/** A Redis without an append-only file loses acknowledged writes when it dies. */
 import { StoreUnavailable } from '../../store.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';

@@ -1,6 +1,6 @@
 /** What the console keeps, and a workspace's removal. */
-import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { Assistant } from '../../../src/store.ts';
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
+import { SlugTaken, type Assistant } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, credential, ids, key, message, page, remembered, snapshot, usageQuery, workspace } from '../fixtures.ts';
 
@@ -34,7 +34,7 @@ export const catalogCases: readonly Case[] = [
       await catalog.create('assistant', record);
       const names = ['B', 'C', 'D'];
       const versions = await Promise.all(names.map((name) => catalog.replace('assistant', { ...record, name }, 1)));
-      deepEqual([...versions].sort(), [2, null, null].sort(), 'one of three wins');
+      deepEqual(versions.filter((version) => version !== null), [2], 'one of three wins');
       const stored = await catalog.read('assistant', workspaceId, record.id);
       equal(stored?.record.name, names[versions.indexOf(2)]);
       equal(stored?.version, 2);
@@ -66,6 +66,71 @@ export const catalogCases: readonly Case[] = [
       equal(found?.record.revokedAt, 5);
       deepEqual([...(found?.record.digest ?? [])], [...record.digest]);
       equal(await catalog.keyByPublicId('unknown'), null);
+    },
+  },
+  {
+    name: 'a slug belongs to one assistant of all workspaces, which is found by it',
+    async run({ store: { catalog }, workspaceId }) {
+      const [slug, other] = [ids.secret(), ids.secret()];
+      const [first, second] = [named(workspaceId, slug), named(ids.make('wks'), slug)];
+      equal(await catalog.assistantBySlug(slug), null);
+      await catalog.create('assistant', first);
+      await catalog.create('assistant', { ...first, link: { ...first.link!, slug: other } });
+      equal((await catalog.assistantBySlug(slug))?.record.id, first.id);
+      equal(await catalog.assistantBySlug(other), null, 'created once');
+      await rejects(catalog.create('assistant', second), SlugTaken);
+      equal(await catalog.read('assistant', second.workspaceId, second.id), null);
+      await catalog.create('assistant', { ...second, link: null });
+      await rejects(catalog.replace('assistant', second, 1), SlugTaken);
+      equal(await catalog.replace('assistant', { ...second, link: { ...second.link!, slug: other } }, 1), 2, 'nothing had changed');
+      equal((await catalog.assistantBySlug(other))?.version, 2);
+      equal(await catalog.replace('assistant', { ...first, name: 'B' }, 1), 2, 'it keeps its own');
+      equal((await catalog.assistantBySlug(slug))?.record.name, 'B');
+      equal(await catalog.replace('assistant', { ...first, link: { ...first.link!, slug: other } }, 1), null, 'the version goes first');
+    },
+  },
+  {
+    name: 'of many who want one slug at once one has it',
+    async run({ store: { catalog } }) {
+      const slug = ids.secret();
+      const made = await Promise.all(
+        Array.from({ length: 6 }, async (_, index) => {
+          const record = named(ids.make('wks'), slug);
+          if (index % 2 === 0) return catalog.create('assistant', record).then(() => record.id, tooLate);
+          await catalog.create('assistant', { ...record, link: null });
+          return catalog.replace('assistant', record, 1).then(() => record.id, tooLate);
+        }),
+      );
+      deepEqual(made.filter((id) => id !== null), [(await catalog.assistantBySlug(slug))?.record.id]);
+    },
+  },
+  {
+    name: 'a slug is free once its assistant has another or none, or is removed, alone or with its workspace',
+    async run({ store: { catalog }, workspaceId }) {
+      const slug = ids.secret();
+      await catalog.create('workspace', workspace({ id: workspaceId }));
+      const owner = async (): Promise<Assistant> => {
+        const record = named(workspaceId, slug);
+        await catalog.create('assistant', record);
+        equal((await catalog.assistantBySlug(slug))?.record.id, record.id);
+        return record;
+      };
+      const first = await owner();
+      equal(await catalog.replace('assistant', { ...first, link: { ...first.link!, slug: ids.secret() } }, 1), 2);
+      equal(await catalog.assistantBySlug(slug), null);
+      const second = await owner();
+      equal(await catalog.replace('assistant', { ...second, link: { ...second.link!, slug: null } }, 1), 2);
+      const third = await owner();
+      equal(await catalog.replace('assistant', { ...third, link: null }, 1), 2);
+      equal(await catalog.replace('assistant', third, 2), 3, 'it may have it again');
+      await catalog.remove('assistant', workspaceId, third.id);
+      equal(await catalog.assistantBySlug(slug), null);
+      await owner();
+      await catalog.remove('workspace', workspaceId, workspaceId);
+      equal(await catalog.assistantBySlug(slug), null);
+      const elsewhere = named(ids.make('wks'), slug);
+      await catalog.create('assistant', elsewhere);
+      equal((await catalog.assistantBySlug(slug))?.record.id, elsewhere.id);
     },
   },
   {
@@ -141,6 +206,14 @@ export const catalogCases: readonly Case[] = [
     },
   },
 ];
+
+const named = (workspaceId: string, slug: string): Assistant => assistant(workspaceId, { link: { slug, limits: {}, origins: [] } });
+
+/** The refusal that is expected of all but one. */
+function tooLate(error: Error): null {
+  ok(error instanceof SlugTaken, error);
+  return null;
+}
 
 /** A record with its bytes as numbers, so that it does not matter what kind of byte array came back. */
 const plain = (record: unknown): unknown =>

@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import type { Notice, Store, TurnPlace } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
-import { assistant, key } from '../fixtures.ts';
+import { api, assistant, key, workspace } from '../fixtures.ts';
 
 /** The notices of a store, as they come. */
 async function heard(store: Store): Promise<{ next(): Promise<Notice>; stop(): Promise<void> }> {
@@ -34,7 +34,7 @@ export const ownershipCases: readonly Case[] = [
       equal(await store.turnsInFlight(workspaceId), 0);
       equal(await store.renewTurn(turn.place, turn.fence, until, nowMs), 'renewed');
       equal(await store.turnsInFlight(workspaceId), 1);
-      equal(await store.seizeTurn(turn.place, 'reaper', until, nowMs), null);
+      equal(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), null);
       deepEqual((await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
       await store.finishTurn(turn.finishStep());
       equal(await store.renewTurn(turn.place, turn.fence, until, nowMs), 'fenced');
@@ -52,7 +52,7 @@ export const ownershipCases: readonly Case[] = [
       equal(await store.appendOutput({ ...piece, ...lease, fence: { ...turn.fence, owner: 'x' } }), 'fenced');
       equal(await store.appendOutput({ ...piece, ...lease }), 'stored');
       equal(await store.turnsInFlight(workspaceId), 1);
-      equal(await store.seizeTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), null);
+      equal(await store.takeOverTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), null);
       equal(await store.output(turn.place), 'ab');
     },
   },
@@ -60,7 +60,7 @@ export const ownershipCases: readonly Case[] = [
     name: 'a lease that lapsed is not renewed when the turn was seized or its slot is somebody else\'s',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
-      const one = { turnsInFlightMax: 1 };
+      const one = { slot: api(1) };
       const until = nowMs + 60_000;
       const late = await scene.streaming({ ...one, leaseUntilMs: nowMs - 1 });
       await scene.streaming(one);
@@ -69,7 +69,7 @@ export const ownershipCases: readonly Case[] = [
       equal(await store.appendOutput(piece), 'fenced');
       equal(await store.turnsInFlight(workspaceId), 1);
       equal(await store.output(late.place), '');
-      const fence = await store.seizeTurn(late.place, 'reaper', nowMs - 1, nowMs);
+      const fence = await store.takeOverTurn(late.place, 'reaper', nowMs - 1, nowMs);
       equal(await store.renewTurn(late.place, late.fence, until, nowMs), 'fenced');
       equal(await store.renewTurn(late.place, fence!, until, nowMs), 'renewed', 'a seized turn needs no slot');
       equal(await store.turnsInFlight(workspaceId), 1);
@@ -101,21 +101,21 @@ export const ownershipCases: readonly Case[] = [
       const until = nowMs + 600_000;
       const orphans = async () => (await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
       await store.requestStop(turn.place, 'aborted', until, nowMs);
-      equal(await store.seizeTurn(turn.place, 'reaper', until, nowMs), null);
+      equal(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), null);
       await store.requestStop(turn.place, 'expired', nowMs - 1, nowMs);
       deepEqual(await orphans(), [turn.place]);
       deepEqual(await store.renewTurn(turn.place, turn.fence, until, nowMs), { stop: 'aborted' }, 'an owner that lives may renew it');
-      equal(await store.seizeTurn(turn.place, 'reaper', until, nowMs), null);
+      equal(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), null);
       await store.requestStop(turn.place, 'aborted', nowMs - 1, nowMs);
       await store.requestStop(turn.place, 'aborted', until, nowMs);
       deepEqual(await orphans(), [turn.place], 'nobody but the owner prolongs it');
       equal(await store.turnsInFlight(workspaceId), 1, 'its slot is its own until it is sealed');
-      const seized = await store.seizeTurn(turn.place, 'reaper', until, nowMs);
+      const seized = await store.takeOverTurn(turn.place, 'reaper', until, nowMs);
       deepEqual(seized, { epoch: 2, owner: 'reaper', stop: 'aborted' });
-      deepEqual(await store.seizeTurn(turn.place, 'reaper', until, nowMs), seized, 'sent again');
+      deepEqual(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), seized, 'sent again');
       equal(await turn.append(0, 'late'), 'fenced');
       const other = await scene.streaming({ leaseUntilMs: nowMs - 1 });
-      equal((await store.seizeTurn(other.place, 'reaper', until, nowMs))!.stop, null);
+      equal((await store.takeOverTurn(other.place, 'reaper', until, nowMs))!.stop, null);
     },
   },
   {
@@ -148,6 +148,48 @@ export const ownershipCases: readonly Case[] = [
       equal((await store.outputAfter(turn.place, 4))?.turn.status, 'completed');
       await told();
       await watch.stop();
+    },
+  },
+  {
+    name: 'whoever awaits the output of a turn is told nothing while nothing moves, and told where its workspace goes',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const turn = await scene.streaming();
+      const watch = await heard(store);
+      await store.catalog.create('workspace', workspace({ id: workspaceId }));
+      deepEqual(await watch.next(), { type: 'changed', kind: 'workspace', workspaceId, id: workspaceId });
+      const toldNothing = async (): Promise<void> => {
+        const last = assistant(workspaceId);
+        await store.catalog.create('assistant', last);
+        deepEqual(await watch.next(), { type: 'changed', kind: 'assistant', workspaceId, id: last.id });
+      };
+      equal((await store.outputAfter(turn.place, 1))?.text, null, 'beyond what is stored there is nothing to await');
+      await turn.append(0, 'a');
+      await toldNothing();
+      await store.outputAfter(turn.place, 1);
+      await turn.append(0, 'a');
+      deepEqual(await store.finishTurn(turn.finishStep({ version: 9 })), { outcome: 'lost' });
+      deepEqual(await store.withdrawTurn(turn.withdrawStep({ version: 9 })), { outcome: 'lost' });
+      await toldNothing();
+      await store.catalog.remove('workspace', workspaceId, workspaceId);
+      // The list of workspaces and what they hold may lie on two shards, each of which tells in its own time.
+      const told = [await watch.next(), await watch.next()].sort((a, b) => (a.type < b.type ? -1 : 1));
+      deepEqual(told, [{ type: 'changed', kind: 'workspace', workspaceId, id: workspaceId }, { type: 'turn.moved', ...turn.place }]);
+      await watch.stop();
+    },
+  },
+  {
+    name: 'a seizure sent again is the same one, whatever became of its lease meanwhile',
+    async run(scene) {
+      const { store, nowMs } = scene;
+      const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
+      const until = nowMs + 60_000;
+      const seized = (await store.takeOverTurn(turn.place, 'reaper', until, nowMs))!;
+      equal(await store.renewTurn(turn.place, { epoch: seized.epoch, owner: seized.owner }, until + 60_000, nowMs), 'renewed');
+      deepEqual(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), seized);
+      await store.requestStop(turn.place, 'aborted', nowMs + 30_000, nowMs);
+      deepEqual(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), { ...seized, stop: 'aborted' });
+      equal(await store.takeOverTurn(turn.place, 'another', until, nowMs), null);
     },
   },
   {

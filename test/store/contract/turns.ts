@@ -2,7 +2,7 @@
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
 import type { Session } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
-import { at, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
+import { api, at, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
 
 /** Everything of a turn that a reader can see. */
@@ -40,7 +40,7 @@ export const turnCases: readonly Case[] = [
     name: 'beginning a turn again answers as before and applies once, even when it is over',
     async run(scene) {
       const { store } = scene;
-      const turn = await scene.streaming({ turnsInFlightMax: 1 });
+      const turn = await scene.streaming({ slot: api(1) });
       const first = { outcome: 'begun', version: turn.version, fence: turn.fence };
       deepEqual(await store.beginTurn(turn.step), first);
       await turn.append(0, 'a');
@@ -87,7 +87,7 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const sessions = await Promise.all(Array.from({ length: 5 }, () => scene.created()));
       const remember = remembered('x', nowMs + 1000);
-      const answers = await Promise.all(sessions.map((session) => store.beginTurn(scene.beginStep(session, 1, { turnsInFlightMax: 3, remember: { ...remember, key: session.id } }))));
+      const answers = await Promise.all(sessions.map((session) => store.beginTurn(scene.beginStep(session, 1, { slot: api(3), remember: { ...remember, key: session.id } }))));
       equal(answers.filter(({ outcome }) => outcome === 'begun').length, 3);
       equal(answers.filter(({ outcome }) => outcome === 'full').length, 2);
       equal(await store.turnsInFlight(workspaceId), 3);
@@ -103,8 +103,8 @@ export const turnCases: readonly Case[] = [
   {
     name: 'a second turn on a session is lost even when the workspace is full',
     async run(scene) {
-      const turn = await scene.streaming({ turnsInFlightMax: 1 });
-      const again = scene.beginStep(turn.before, 1, { turnsInFlightMax: 1 });
+      const turn = await scene.streaming({ slot: api(1) });
+      const again = scene.beginStep(turn.before, 1, { slot: api(1) });
       deepEqual(await scene.store.beginTurn(again), { outcome: 'lost' });
     },
   },
@@ -112,7 +112,7 @@ export const turnCases: readonly Case[] = [
     name: 'a slot comes free when its turn ends, is withdrawn or loses its lease',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
-      const one = { turnsInFlightMax: 1 };
+      const one = { slot: api(1) };
       const finished = await scene.streaming(one);
       await store.finishTurn(finished.finishStep());
       equal(await store.turnsInFlight(workspaceId), 0);
@@ -123,7 +123,7 @@ export const turnCases: readonly Case[] = [
       equal(await store.turnsInFlight(workspaceId), 0);
       const next = await scene.streaming(one);
       equal(await store.turnsInFlight(workspaceId), 1);
-      ok(await store.seizeTurn(lapsed.place, 'reaper', nowMs + 60_000, nowMs));
+      ok(await store.takeOverTurn(lapsed.place, 'reaper', nowMs + 60_000, nowMs));
       equal(await store.turnsInFlight(workspaceId), 1, 'a seized turn is sealed, not run: it needs no slot');
       deepEqual(await store.beginTurn(scene.beginStep(await scene.created(), 1, one)), { outcome: 'full' });
       await store.finishTurn(next.finishStep());
@@ -131,15 +131,25 @@ export const turnCases: readonly Case[] = [
     },
   },
   {
-    name: "turns of the link and the widget take no slot of the workspace's",
+    name: 'slots of one name leave those of another free, and a turn may take none',
     async run(scene) {
-      const one = { turnsInFlightMax: 1 };
-      await scene.streaming(one, { channel: 'link' });
-      await scene.streaming(one, { channel: 'widget' });
-      equal(await scene.store.turnsInFlight(scene.workspaceId), 0);
+      const { store, workspaceId, nowMs } = scene;
+      const [one, other] = [{ slot: api(1) }, { slot: { name: 'visitor/vis_1', ceiling: 1 } }];
+      await scene.streaming({ slot: null });
+      const turn = await scene.streaming(other);
+      equal(await store.turnsInFlight(workspaceId), 0, 'none of the API');
       await scene.streaming(one);
-      await scene.streaming(one, { channel: 'widget' });
-      equal(await scene.store.turnsInFlight(scene.workspaceId), 1);
+      await scene.streaming({ slot: null });
+      equal(await store.turnsInFlight(workspaceId), 1);
+      const full = async (over: typeof other) => (await store.beginTurn(scene.beginStep(await scene.created(), 1, over))).outcome;
+      deepEqual([await full(one), await full(other)], ['full', 'full']);
+      equal(await store.renewTurn(turn.place, turn.fence, nowMs + 900_000, nowMs), 'renewed');
+      equal(await full(other), 'full');
+      await store.finishTurn(turn.finishStep());
+      equal(await full(one), 'full');
+      const lapsed = await scene.streaming({ ...other, leaseUntilMs: nowMs - 1 });
+      await scene.streaming(other);
+      equal(await store.renewTurn(lapsed.place, lapsed.fence, nowMs + 900_000, nowMs), 'fenced');
     },
   },
   {
@@ -158,7 +168,7 @@ export const turnCases: readonly Case[] = [
       equal(await store.turnsInFlight(workspaceId), 0);
       const [usage] = await store.usage(workspaceId, usageQuery(now, now + 1));
       deepEqual([usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens], [1, 0, 3, 5]);
-      equal(await store.seizeTurn(turn.place, 'x', scene.nowMs, scene.nowMs), null);
+      equal(await store.takeOverTurn(turn.place, 'x', scene.nowMs, scene.nowMs), null);
       equal(await turn.append(13, '!'), 'fenced');
     },
   },
@@ -259,23 +269,105 @@ export const turnCases: readonly Case[] = [
     },
   },
   {
+    name: 'a claimed turn is not withdrawn',
+    async run(scene) {
+      const { store } = scene;
+      const turn = await scene.streaming();
+      equal(await store.claimTurn(turn.place), false, 'while it streams it may be withdrawn');
+      equal(await store.claimTurn({ ...turn.place, turnId: 'turn_none' }), false);
+      const seal = turn.finishStep({ tail: { position: 0, text: 'abc' } });
+      deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 });
+      equal(await store.claimTurn(turn.place), true);
+      equal(await store.claimTurn(turn.place), true, 'sent again');
+      deepEqual(await store.withdrawTurn(turn.withdrawStep({ version: 3, turn: seal.turn })), { outcome: 'fenced' });
+      deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 }, 'the step that finished it, sent again');
+      equal(await store.output(turn.place), 'abc');
+
+      const other = await scene.streaming();
+      const end = other.finishStep({ tail: { position: 0, text: 'abc' } });
+      await store.finishTurn(end);
+      equal((await store.withdrawTurn(other.withdrawStep({ version: 3, turn: end.turn }))).outcome, 'finished');
+      equal(await store.claimTurn(other.place), false, 'one that was withdrawn first');
+    },
+  },
+  {
+    name: 'a turn that has not begun is withdrawn as well: the step that would begin it comes too late',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const session = await scene.created({ mark: 'first' });
+      const base = scene.beginStep(session, 1);
+      const begin = { ...base, remember: remembered(base.turn.id, nowMs + 60_000) };
+      const fence = { epoch: 1, owner: scene.owner };
+      const moved = { ...session, mark: 'withdrawn' };
+      const step = { session: moved, ...at(1, 'first'), turn: begin.turn, fence };
+      deepEqual(await store.withdrawTurn({ ...step, ...at(1, 'another') }), { outcome: 'fenced' }, 'the session is not where its beginning would have to find it');
+      deepEqual(await store.withdrawTurn(step), { outcome: 'finished', version: 2 });
+      deepEqual(await store.withdrawTurn(step), { outcome: 'finished', version: 2 }, 'sent again');
+      deepEqual(await store.beginTurn(begin), { outcome: 'lost' });
+      deepEqual(await store.session(workspaceId, session.id), { record: moved, version: 2 });
+      deepEqual([await scene.transcript(session.id), await memoryOf(scene), await store.turnsInFlight(workspaceId)], [[], null, 0]);
+      const next = await scene.begun(moved, 2);
+      deepEqual(await store.withdrawTurn({ ...step, ...at(3, next.step.session.mark), turn: { ...begin.turn, id: 'turn_never' } }), { outcome: 'finished', version: 4 });
+      equal(await next.append(0, 'a'), 'stored', 'it is nothing to another turn');
+    },
+  },
+  {
+    name: 'a finished turn is withdrawn under the fence that it was finished under, and no other',
+    async run(scene) {
+      const { store, workspaceId, now, nowMs } = scene;
+      const until = nowMs + 60_000;
+      const ended = { status: 'failed', stopReason: 'error', errorCode: 'api_error', inputTokens: 3, outputTokens: 5, endedAt: now } as const;
+      for (const seized of [false, true]) {
+        const greeting = message({ turnId: null });
+        const session = scene.session({ messageCount: 1 });
+        await store.createSession(scene.createStep({ session, greeting }));
+        const base = scene.beginStep(session, 1);
+        const remember = remembered(base.turn.id, until);
+        const turn = await scene.begun(session, 1, { ...base, remember, leaseUntilMs: nowMs - 1 });
+        await turn.append(0, 'abc');
+        const fence = seized ? (await store.takeOverTurn(turn.place, 'reaper', until, nowMs))! : turn.fence;
+        const seal = turn.finishStep({ fence, tail: { position: 3, text: 'd' } }, ended);
+        deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 });
+        const other = await scene.begun({ ...seal.session }, 3);
+        await store.finishTurn(other.finishStep());
+        const step = turn.withdrawStep({ ...at(5, seal.session.mark), session: { ...session, messageCount: 5 }, turn: seal.turn, remember, fence });
+        const others = seized ? turn.fence : { epoch: 2, owner: 'reaper' };
+        const before = await seen(turn);
+        deepEqual(await store.withdrawTurn({ ...step, fence: others }), { outcome: 'fenced' }, 'what another process has sealed stands');
+        deepEqual(await store.withdrawTurn({ ...step, turn: turn.step.turn }), { outcome: 'lost' }, 'from who has not seen its end');
+        deepEqual(await store.withdrawTurn({ ...step, version: 3 }), { outcome: 'lost' });
+        deepEqual(await seen(turn), before);
+        equal((await memoryOf(scene))?.resultId, base.turn.id);
+        for (let sent = 0; sent < 2; sent++) deepEqual(await store.withdrawTurn(step), { outcome: 'finished', version: 6 });
+        deepEqual([await store.turn(workspaceId, session.id, turn.place.turnId), await memoryOf(scene)], [null, null]);
+        const stands = [greeting, other.step.userMessage, { ...other.finishStep().message, content: '' }];
+        deepEqual(await scene.transcript(session.id), stands, 'what was said before and since stands');
+        deepEqual(await store.recentMessages(workspaceId, session.id, 5, 1e6, 100), stands);
+        equal(await store.output(turn.place), '');
+        const [usage] = await store.usage(workspaceId, usageQuery(now, now + 1));
+        deepEqual([usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens], seized ? [2, 0, 6, 10] : [1, 0, 3, 5]);
+        deepEqual(await store.finishTurn(seal), { outcome: 'fenced' }, 'the step that finished it, sent again');
+      }
+    },
+  },
+  {
     name: 'a turn is seized only when its lease has run out, and then its old owner is out',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
       const held = await scene.streaming();
-      equal(await store.seizeTurn(held.place, 'reaper', nowMs + 1000, nowMs), null);
+      equal(await store.takeOverTurn(held.place, 'reaper', nowMs + 1000, nowMs), null);
       equal(await held.append(0, 'still mine'), 'stored');
-      equal(await store.seizeTurn({ ...held.place, turnId: 'turn_never' }, 'reaper', nowMs + 1000, nowMs), null);
+      equal(await store.takeOverTurn({ ...held.place, turnId: 'turn_never' }, 'reaper', nowMs + 1000, nowMs), null);
 
       const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
       await turn.append(0, 'abc');
       const mine = (await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
       deepEqual(mine.map(({ sessionId, turnId }) => [sessionId, turnId]), [[turn.before.id, turn.place.turnId]]);
-      const fence = await store.seizeTurn(turn.place, 'reaper', nowMs + 60_000, nowMs);
+      const fence = await store.takeOverTurn(turn.place, 'reaper', nowMs + 60_000, nowMs);
       equal(fence?.owner, 'reaper');
       notDeepEqual(fence!.epoch, turn.fence.epoch);
-      deepEqual(await store.seizeTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), fence, 'sent again');
-      equal(await store.seizeTurn(turn.place, 'another', nowMs + 60_000, nowMs), null);
+      deepEqual(await store.takeOverTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), fence, 'sent again');
+      equal(await store.takeOverTurn(turn.place, 'another', nowMs + 60_000, nowMs), null);
       deepEqual((await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
 
       equal(await turn.append(3, 'late'), 'fenced');

@@ -1,4 +1,4 @@
-/** What only a cluster has: members, slots, replicas of each primary. */
+/** What exists only in a cluster: members, slots, the replicas of each primary. */
 import { fail, ok, warn } from '../../../doctor/check.ts';
 import type { Finding } from '../../../doctor/check.ts';
 import { limits } from '../../../limits.ts';
@@ -8,15 +8,15 @@ import type { Node } from './node.ts';
 export interface Member {
   readonly address: string;
   readonly primary: boolean;
-  /** Holds slots. */
+  /** Whether it has slots. */
   readonly holds: boolean;
-  /** The others have found it dead. */
+  /** Whether the other members consider it dead. */
   readonly failed: boolean;
 }
 
 const slotsAll = 16_384;
 
-/** The members as one of them knows them. Its own host may be empty there: then it is the one that it was asked at. */
+/** The members as one of them lists them. Its own host may be empty in that list; then it is the host it was reached at. */
 export async function membersOf(node: Node): Promise<Member[]> {
   const ownHost = node.address.slice(0, node.address.lastIndexOf(':'));
   const lines = textOf(await node.ask('CLUSTER', 'NODES')).trim().split('\n');
@@ -33,7 +33,7 @@ export async function membersOf(node: Node): Promise<Member[]> {
   });
 }
 
-/** The whole cluster takes steps: state ok, every slot served. */
+/** Whether the whole cluster accepts steps: state ok, every slot served. */
 export async function clusterState(node: Node): Promise<Finding> {
   const facts = new Map(textOf(await node.ask('CLUSTER', 'INFO')).split('\r\n').map((line) => line.split(':', 2) as [string, string]));
   const [state, served] = [facts.get('cluster_state'), Number(facts.get('cluster_slots_ok'))];
@@ -44,14 +44,14 @@ export async function clusterState(node: Node): Promise<Finding> {
   return state === 'ok' ? ok(found) : fail(found, `redis-cli --cluster check ${node.address} says why.`);
 }
 
-/** Whether a primary's replicas follow; without one, whether it matters. */
-export function replicasOf(node: Node, { replicated, cluster }: { readonly replicated: boolean; readonly cluster: boolean }): Finding {
+/** Whether each primary's replicas follow it; for a primary without replicas, whether that matters. */
+export function replicasOf(node: Node, { durability, cluster }: { readonly durability: string; readonly cluster: boolean }): Finding {
   const all = node.replicas();
   const lag = (replica: ReadonlyMap<string, string>): number => Number(replica.get('lag') ?? 0);
   const following = all.filter((replica) => replica.get('state') === 'online' && lag(replica) <= limits.doctorReplicaLagSeconds);
   const add = cluster ? `redis-cli --cluster add-node NEW:PORT ${node.address} --cluster-slave` : `redis-cli -p REPLICA REPLICAOF ${node.address.replace(/:(\d+)$/, ' $1')}`;
-  if (following.length === 0 && replicated) {
-    return fail(`no replica follows (${all.length} known): PARLEY_DURABILITY=replicated refuses every step`, `${add}, or PARLEY_DURABILITY=committed.`);
+  if (following.length === 0 && durability.startsWith('replicated')) {
+    return fail(`no replica follows (${all.length} known): PARLEY_DURABILITY=${durability} refuses every step that matters`, `${add}, or PARLEY_DURABILITY=committed.`);
   }
   if (all.length === 0) return cluster ? warn('no replica: its slots are gone with it', `${add}.`) : ok('none');
   const found = `${following.length} of ${all.length} in sync`;

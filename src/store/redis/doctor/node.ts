@@ -1,35 +1,35 @@
-/** One server of Redis, asked by itself: what it says, and how long it takes to say it. */
+/** One Redis server, examined by itself: its answers, and how long they take. */
 import type { Clock } from '../../../clock.ts';
 import { limits } from '../../../limits.ts';
 import { connectOnce } from '../connection.ts';
 import { textOf } from '../reply.ts';
 import type { Reply } from '../reply.ts';
 
-/** It takes connections and says nothing, for as long as the store would wait for it. */
+/** A server that accepts connections and does not answer for as long as the store would wait. */
 export class NoAnswer extends Error {}
 
 export interface Timing {
   /** The shortest of several round trips, in milliseconds. */
   readonly roundTripMs: number;
-  /** By how much its clock is ahead of ours, give or take half of that round trip. */
+  /** How far its clock is ahead of ours, in milliseconds, with an error of up to half of that round trip. */
   readonly aheadMs: number;
 }
 
 export interface NodeName {
   /** `host:port` */
   readonly address: string;
-  /** Whom the address given authenticates as. */
+  /** The user that the given address authenticates as. */
   readonly user: string;
 }
 
-/** What a server told about itself. */
+/** A server's report about itself. */
 export type Facts = Pick<Node, 'fact'>;
 
 export class Node {
   readonly address: string;
   readonly #clock: Clock;
   readonly #line: ReturnType<typeof connectOnce>;
-  /** Who we are there. */
+  /** The user that we are authenticated as. */
   readonly user: string;
   #facts: ReadonlyMap<string, string> = new Map();
 
@@ -40,7 +40,7 @@ export class Node {
     this.#line = connectOnce(url);
   }
 
-  /** Connects and authenticates; rejects with what went wrong. */
+  /** Connects and authenticates; rejects with the error. */
   static async open(url: string, name: NodeName, clock: Clock): Promise<Node> {
     const node = new Node(url, name, clock);
     try {
@@ -60,7 +60,7 @@ export class Node {
     return this.#within(this.#line.send(words));
   }
 
-  /** Has it tell about itself, which `fact` then knows. */
+  /** Reads the server's report about itself, which `fact` then returns. */
   async learn(): Promise<void> {
     const lines = textOf(await this.ask('INFO')).split('\r\n');
     this.#facts = new Map(
@@ -71,17 +71,17 @@ export class Node {
     );
   }
 
-  /** Whether it has told about itself. */
+  /** Whether that report was read. */
   get told(): boolean {
     return this.#facts.size > 0;
   }
 
-  /** A line of its INFO; empty where it has none. */
+  /** A line of its INFO; empty if it has none. */
   fact(name: string): string {
     return this.#facts.get(name) ?? '';
   }
 
-  /** Its replicas, as its INFO lists them. */
+  /** Its replicas, as listed in its INFO. */
   replicas(): ReadonlyMap<string, string>[] {
     const listed = [...this.#facts].filter(([name]) => /^slave\d+$/.test(name));
     return listed.map(([, text]) => new Map(text.split(',').map((pair) => pair.split('=', 2) as [string, string])));

@@ -1,6 +1,6 @@
 /**
- * Whether the user may do what the store does. Redis answers that itself (`redis.acl_check_cmd`, as ACL DRYRUN does, but
- * for whoever asks and with no right beside EVAL) and runs none of it.
+ * Whether the user may run the store's commands. Redis itself answers that (`redis.acl_check_cmd`, as ACL DRYRUN does, but for the
+ * current user and with no permission beyond EVAL) and runs none of the commands.
  */
 import { fail, ok, warn } from '../../../doctor/check.ts';
 import type { Finding } from '../../../doctor/check.ts';
@@ -13,7 +13,7 @@ import type { Node } from './node.ts';
 const roots = new Roots(usualPrefix);
 const key = `${roots.registry}:active`;
 
-/** What is sent beside the steps, each as it might be sent. */
+/** The commands sent outside the steps, each with typical arguments. */
 const direct = (cluster: boolean): string[][] => [
   ['EVAL', 'return 1', '1', key],
   ['EVALSHA', '0', '1', key],
@@ -28,7 +28,7 @@ const direct = (cluster: boolean): string[][] => [
 
 const withoutKey: Readonly<Record<string, readonly string[]>> = { PUBLISH: [roots.notices, ''], TIME: [] };
 
-/** What the steps call, read from the steps themselves. */
+/** The commands that the steps call, parsed from the steps' sources. */
 function called(scripts: Scripts): string[][] {
   const names = Object.values(scripts).flatMap(({ source }) => [...source.matchAll(/redis\.call\('(\w+)'/g)].map(([, name]) => name!));
   return [...new Set(names)].map((name) => [name, ...(withoutKey[name] ?? [key])]);
@@ -43,7 +43,7 @@ for _, words in ipairs(cjson.decode(ARGV[1])) do
 end
 return refused`;
 
-/** As ACL SETUSER names a command. */
+/** A command's name as ACL SETUSER spells it. */
 const named = ([command = '', second = '']: readonly string[]): string =>
   ['CONFIG', 'CLUSTER'].includes(command) ? `${command}|${second}`.toLowerCase() : command.toLowerCase();
 

@@ -1,4 +1,4 @@
-/** The way to a Redis, or to every member of a cluster. */
+/** Connects to a Redis, or to every member of a cluster. */
 import type { Clock } from '../../../clock.ts';
 import { check, fail, ok, warn, worstOf } from '../../../doctor/check.ts';
 import type { Check, Finding } from '../../../doctor/check.ts';
@@ -8,7 +8,7 @@ import type { Member } from './cluster.ts';
 import { Node } from './node.ts';
 import { troubleOf } from './trouble.ts';
 
-/** What answers, connected, and what was found on the way. */
+/** The servers that answer, connected, and the findings on the way. */
 export interface Reached {
   readonly checks: Check[];
   readonly nodes: Node[];
@@ -17,7 +17,7 @@ export interface Reached {
 interface Way {
   readonly url: (address: string) => string;
   readonly secure: boolean;
-  /** A name or a password is given. */
+  /** Whether a user name or a password is given. */
   readonly named: boolean;
   readonly user: string;
 }
@@ -29,7 +29,7 @@ export function reach(url: string, clock: Clock): Promise<Reached> {
   return reachOne(address, { url: () => url, secure: protocol === 'rediss:', named: username !== '' || password !== '', user: nameOf(username) }, clock);
 }
 
-/** Redis's own name for whoever gives none. */
+/** Redis's own name for a user that gives no name. */
 const nameOf = (given: string): string => (given === '' ? 'default' : decodeURIComponent(given));
 
 async function reachOne(address: string, way: Way, clock: Clock): Promise<Reached> {
@@ -41,7 +41,7 @@ async function reachOne(address: string, way: Way, clock: Clock): Promise<Reache
   }
 }
 
-/** The first of the addresses given that answers tells of all members; each is then asked by itself. */
+/** The first given address that answers lists all members; each of them is then examined by itself. */
 async function reachCluster(url: string, clock: Clock): Promise<Reached> {
   const { secure, user, hosts } = clusterAddress(url);
   const way = {
@@ -60,7 +60,7 @@ async function reachCluster(url: string, clock: Clock): Promise<Reached> {
       continue;
     }
     const members = await membersOf(seed).catch(() => null);
-    // No member of a cluster: `kind` says so.
+    // The server is no cluster member; the check `kind` reports that.
     return members === null ? { checks, nodes } : reachMembers(seed, members, way, clock);
   }
   return { checks: [check('reachable', worstOf(troubles.map((trouble) => ({ place: '', finding: trouble }))))], nodes: [] };
@@ -75,7 +75,7 @@ async function reachMembers(seed: Node, members: readonly Member[], way: Way, cl
     nodes.push(...reached);
     const [{ status, found, advice = '' }] = checks as [Check];
     if (status === 'ok') continue;
-    // A primary that the others have given up, or a replica: the cluster may do without it, and `cluster` and `replicas` say whether it does.
+    // A primary that the others consider dead, or a replica: the cluster may work without it, and the checks `cluster` and `replicas` report whether it does.
     places.push({ place: '', finding: (holds && !failed ? fail : warn)(found, advice) });
   }
   const finding = places.length > 0 ? worstOf(places) : ok(`all ${members.length} members answer${way.named ? ' and take the password' : ''}`);

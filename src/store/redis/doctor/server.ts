@@ -1,4 +1,4 @@
-/** What each server of Redis is asked for by itself: its version, what it keeps, what it throws away, its clock. */
+/** Checks of each Redis server by itself: its version, what it persists, what it evicts, its clock. */
 import { bytes, fail, ok, warn } from '../../../doctor/check.ts';
 import type { Finding } from '../../../doctor/check.ts';
 import { limits } from '../../../limits.ts';
@@ -7,7 +7,7 @@ import { settingOf, unaskable, volatile } from '../setting.ts';
 import { textOf } from '../reply.ts';
 import type { Facts, Node, Timing } from './node.ts';
 
-/** The first with RESP 3 (HELLO), which notices and replies rely on. */
+/** The first version with RESP 3 (HELLO), which notices and replies rely on. */
 const oldest = '6.0.0';
 
 export function version(node: Facts): Finding {
@@ -24,7 +24,7 @@ export function loading(node: Facts): Finding {
 
 const lasting = 'redis-cli CONFIG SET appendonly yes, CONFIG SET appendfsync everysec, then CONFIG REWRITE so that it lasts.';
 
-/** As startup has it (`PARLEY_ALLOW_VOLATILE`), and how often the file goes to the disk. */
+/** As at startup (`PARLEY_ALLOW_VOLATILE`), and how often the file is flushed to the disk. */
 export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promise<Finding> {
   const bad = allowVolatile ? warn : fail;
   try {
@@ -64,17 +64,17 @@ export function memory(node: Facts): Finding {
   return used >= most * limits.doctorMemoryShare ? warn(found, advice) : ok(found);
 }
 
-/** Leases, budgets and retention go by the clock of Redis; a session's expiry and every date shown by that of the process. */
+/** Leases, budgets, deadlines and dates use Redis's clock, whatever the process's own clock shows; only its log does not. A cluster's servers should agree. */
 export function clockOf({ aheadMs, roundTripMs }: Timing): Finding {
   const away = Math.max(0, Math.abs(aheadMs) - roundTripMs / 2);
   const found = `${(Math.abs(aheadMs) / 1000).toFixed(3)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} ours`;
   if (away <= limits.doctorClockMs) return ok(found);
-  return warn(found, 'Sessions expire and retention ends by so much too early or too late: run a time service (chronyd, systemd-timesyncd) on both machines.');
+  return warn(found, 'Deadlines and dates go by the clock of Redis, so they are wrong by as much as that is, and log lines by as much as ours is: run a time service (chronyd, systemd-timesyncd) on both machines.');
 }
 
 export const roundTrip = ({ roundTripMs }: Timing): Finding => ok(`${roundTripMs.toFixed(1)} ms`);
 
-/** Every step compiles there, and has the digest that we send it by. */
+/** Whether every step compiles on the server and gets the digest that we send it by. */
 export async function scriptsLoad(node: Node, scripts: Scripts): Promise<Finding> {
   const all = Object.entries(scripts);
   const wrong = await Promise.all(

@@ -1,28 +1,27 @@
-/** Why a server of Redis cannot be worked with, in words, and what to do. */
+/** Why a Redis server cannot be used, in words, and what to do. */
 import { ConnectionTimeoutError, SocketClosedUnexpectedlyError } from 'redis';
 import { fail } from '../../../doctor/check.ts';
 import type { Finding } from '../../../doctor/check.ts';
 import { limits } from '../../../limits.ts';
+import { isUntrusted } from '../connection.ts';
 import { NoAnswer } from './node.ts';
 
 export interface Place {
   readonly address: string;
-  /** Spoken to over TLS. */
+  /** Whether the connection uses TLS. */
   readonly secure: boolean;
-  /** A name or a password was given. */
+  /** Whether a user name or a password was given. */
   readonly named: boolean;
 }
 
 const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 
-const certificates = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
-
-/** By the system's or Node's own code. */
+/** By the error code of the system or of Node. */
 function byCode(code: string, { address }: Place): Finding | null {
   if (code === 'ECONNREFUSED') return fail(`Nothing listens on ${address}.`, 'Start Redis there (redis-server --appendonly yes), or correct PARLEY_STORE.');
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return fail(`The name of ${address} is not known here.`, 'Correct the host in PARLEY_STORE, or the name service of this machine.');
   if (/^E(?:HOSTUNREACH|NETUNREACH|TIMEDOUT)$/.test(code)) return fail(`${address} cannot be reached (${code}).`, 'Look at the network and the firewalls between here and Redis.');
-  if (certificates.test(code)) {
+  if (isUntrusted(code)) {
     return fail(
       `${address} shows a certificate that is not trusted here (${code}).`,
       'Name the file of its authority in NODE_EXTRA_CA_CERTS, and use the host name that the certificate is made out to.',
@@ -45,7 +44,7 @@ function byWord(message: string, { address, named }: Place): Finding | null {
   return null;
 }
 
-/** What is wrong with the way to a server. */
+/** What is wrong with the connection to a server. */
 export function troubleOf(error: unknown, place: Place): Finding {
   const { address, secure } = place;
   const { code = '', message } = error as NodeJS.ErrnoException;

@@ -1,0 +1,27 @@
+/** Every machine, by the kind of its actors. */
+import type { AnyStateMachine } from 'xstate';
+import { assistantKind } from './assistant.ts';
+import { keyKind } from './key.ts';
+import { sessionKind } from './session.ts';
+import { workspaceKind } from './workspace.ts';
+
+export const kinds = { session: sessionKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind } as const;
+
+export type ActorKind = keyof typeof kinds;
+
+/** The kinds of actors, each with a chart. */
+export const actorKinds = Object.keys(kinds) as readonly ActorKind[];
+
+/** The configuration that a machine was made of, whose functions are names: `createMachine` and Stately's tools read it from JSON. */
+export interface MachineConfiguration {
+  readonly id: string;
+  readonly initial: string;
+  readonly states: Readonly<Record<string, unknown>>;
+  /** What holds in every state; empty where nothing does. */
+  readonly on: Readonly<Record<string, unknown>>;
+}
+
+export function configurationOf(kind: ActorKind): MachineConfiguration {
+  const { id, initial, states, on = {} } = kinds[kind].machine.config as AnyStateMachine['config'];
+  return { id, initial, states, on } as MachineConfiguration;
+}

@@ -1,0 +1,38 @@
+/** Who is behind the proxies: the nearest address of `X-Forwarded-For` that no trusted proxy has. */
+import { BlockList, isIP } from 'node:net';
+import type { RequestHead } from './edge.ts';
+
+const lists = new WeakMap<readonly string[], BlockList>();
+
+export function clientAddress(head: RequestHead, trustedProxies: readonly string[]): string {
+  if (trustedProxies.length === 0) return head.remoteAddress;
+  const trusted = trustedList(trustedProxies);
+  const hops = head
+    .headers('x-forwarded-for')
+    .flatMap((line) => line.split(','))
+    .map((hop) => hop.trim());
+  let address = head.remoteAddress;
+  while (isTrusted(trusted, address) && hops.length > 0) {
+    const hop = hops.pop()!;
+    if (isIP(hop) === 0) break;
+    address = hop;
+  }
+  return address;
+}
+
+const isTrusted = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+function trustedList(ranges: readonly string[]): BlockList {
+  let list = lists.get(ranges);
+  if (list === undefined) {
+    list = new BlockList();
+    for (const range of ranges) {
+      const [address = '', prefix] = range.split('/');
+      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+      if (prefix === undefined) list.addAddress(address, family);
+      else list.addSubnet(address, Number(prefix), family);
+    }
+    lists.set(ranges, list);
+  }
+  return list;
+}

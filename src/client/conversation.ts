@@ -1,0 +1,180 @@
+/**
+ * `parley-client/conversation`: a session as a store that a page or a React hook runs on. It loads the transcript, goes on
+ * with a reply that is under way, and survives cuts; `getSnapshot` gives the same object until something changes.
+ */
+import type { ParleyError } from './failure.ts';
+import type { Parley } from './parley.ts';
+import type { Turn } from './turn.ts';
+import type { Message } from './types.ts';
+
+/** A message as it is shown: of the transcript, or on its way there. */
+export interface ConversationMessage {
+  /** The message's own id, or a local one while it has none. */
+  readonly id: string;
+  readonly role: Message['role'];
+  readonly content: string;
+  readonly status: Message['status'] | 'sending' | 'failed';
+}
+
+/** `loading` before the transcript is there; `sending` until the assistant begins; `replying` while it speaks; `over` once the session is. */
+export type ConversationStatus = 'loading' | 'idle' | 'sending' | 'replying' | 'over';
+
+export interface ConversationSnapshot {
+  readonly status: ConversationStatus;
+  readonly messages: readonly ConversationMessage[];
+  /** The failure of the last step; null if it succeeded. */
+  readonly error: Error | null;
+}
+
+export interface Conversation {
+  /** Calls `listener` after each change, and loads the conversation at the first one. The function returned ends it. */
+  subscribe(listener: () => void): () => void;
+  getSnapshot(): ConversationSnapshot;
+  /** Sends a message and follows the reply to its end. Never rejects: a failure is in the snapshot. Ignored unless the status is `idle`. */
+  send(message: string): Promise<void>;
+  /** Stops the reply. */
+  abort(): Promise<void>;
+  /** Ends the session. */
+  end(): Promise<void>;
+  /** Leaves the conversation: the turn runs on, and the snapshot does not change any more. */
+  leave(): void;
+}
+
+/** The store of one session. */
+export const conversation = (parley: Parley, sessionId: string): Conversation => new Talk(parley, sessionId);
+
+const overCodes = new Set<unknown>(['session_ended', 'session_expired', 'session_not_found']);
+
+class Talk implements Conversation {
+  readonly #parley: Parley;
+  readonly #sessionId: string;
+  readonly #leaving = new AbortController();
+  readonly #listeners = new Set<() => void>();
+  #snapshot: ConversationSnapshot = { status: 'loading', messages: [], error: null };
+  #loaded: Promise<void> | null = null;
+  #turn: Turn | null = null;
+  #sent = 0;
+
+  constructor(parley: Parley, sessionId: string) {
+    this.#parley = parley;
+    this.#sessionId = sessionId;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    void this.#load();
+    return () => void this.#listeners.delete(listener);
+  };
+
+  readonly getSnapshot = (): ConversationSnapshot => this.#snapshot;
+
+  readonly send = async (message: string): Promise<void> => {
+    await this.#load();
+    if (this.#snapshot.status !== 'idle') return;
+    const own: ConversationMessage = { id: `sent-${++this.#sent}`, role: 'user', content: message, status: 'sending' };
+    const { messages } = this.#snapshot;
+    this.#change({ status: 'sending', messages: [...messages, own], error: null });
+    await this.#step(async () => {
+      try {
+        this.#turn = await this.#parley.sessions.chat(this.#sessionId, message, { signal: this.#signal });
+      } catch (error) {
+        this.#change({ messages: [...messages, { ...own, status: 'failed' }] });
+        throw error;
+      }
+      await this.#follow(this.#turn, [...messages, { ...own, status: 'completed' }], '');
+    });
+  };
+
+  readonly abort = async (): Promise<void> => {
+    const turn = this.#turn;
+    if (turn !== null) await turn.abort({ signal: this.#signal }).catch((error: Error) => this.#change({ error }));
+  };
+
+  readonly end = async (): Promise<void> => {
+    await this.#load();
+    try {
+      await this.#parley.sessions.end(this.#sessionId, { signal: this.#signal });
+      this.#change({ status: 'over', error: null });
+    } catch (error) {
+      this.#change({ error: error as Error });
+    }
+  };
+
+  readonly leave = (): void => this.#leaving.abort();
+
+  get #signal(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  /** Loads once; after a failure, again at the next call that needs it. */
+  #load(): Promise<void> {
+    return (this.#loaded ??= this.#read().catch((error: Error) => {
+      this.#loaded = null;
+      this.#change({ error });
+    }));
+  }
+
+  async #read(): Promise<void> {
+    const options = { signal: this.#signal };
+    const session = await this.#parley.sessions.get(this.#sessionId, options);
+    const transcript = await this.#parley.sessions.transcript(this.#sessionId).all(options);
+    const messages = transcript.map(shown);
+    // The turn may have ended between the two answers.
+    const active = transcript.findLast(({ turn_id, role }) => turn_id === session.active_turn_id && role === 'assistant');
+    const turnId = active === undefined || active.status === 'streaming' ? session.active_turn_id : null;
+    this.#change({ status: session.status !== 'open' ? 'over' : turnId === null ? 'idle' : 'replying', messages, error: null });
+    if (turnId !== null) void this.#step(() => this.#resume(turnId, messages));
+  }
+
+  /** Goes on with a reply that was under way before, behind what the transcript has of it. */
+  async #resume(turnId: string, messages: readonly ConversationMessage[]): Promise<void> {
+    const last = messages.at(-1);
+    const partial = last?.status === 'streaming' ? last.content : '';
+    const before = last?.status === 'streaming' ? messages.slice(0, -1) : messages;
+    const after = partial === '' ? null : [...partial].length;
+    this.#turn = this.#parley.turns.resume(this.#sessionId, turnId, { signal: this.#signal, after });
+    await this.#follow(this.#turn, before, partial);
+  }
+
+  /** Shows the reply as it comes, behind the messages that are there. */
+  async #follow(turn: Turn, before: readonly ConversationMessage[], partial: string): Promise<void> {
+    let reply: ConversationMessage = { id: turn.id, role: 'assistant', content: partial, status: 'streaming' };
+    const show = (more: Partial<ConversationMessage>): void => {
+      reply = { ...reply, ...more };
+      this.#change({ status: 'replying', messages: [...before, reply] });
+    };
+    show({});
+    try {
+      for await (const event of turn) {
+        if (event.type === 'message.delta') show({ content: reply.content + event.text });
+        else show({ id: event.message_id, ...(event.type === 'turn.completed' ? { status: 'completed' } : event.type === 'turn.aborted' ? { status: 'partial' } : {}) });
+      }
+    } catch (error) {
+      show({ status: 'partial' });
+      throw error;
+    }
+  }
+
+  /** Runs one step at a time. */
+  async #step(run: () => Promise<void>): Promise<void> {
+    let error: Error | null = null;
+    try {
+      await run();
+    } catch (thrown) {
+      error = thrown as Error;
+    }
+    this.#turn = null;
+    const over = overCodes.has((error as Partial<ParleyError> | null)?.code) || this.#snapshot.status === 'over';
+    this.#change({ status: over ? 'over' : 'idle', error });
+  }
+
+  #change(more: Partial<ConversationSnapshot>): void {
+    if (this.#signal.aborted) return;
+    // A session that is over stays over, whatever its last turn still sends.
+    const status = this.#snapshot.status === 'over' ? 'over' : (more.status ?? this.#snapshot.status);
+    this.#snapshot = { ...this.#snapshot, ...more, status };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const shown = ({ id, role, content, status }: Message): ConversationMessage => ({ id, role, content, status });

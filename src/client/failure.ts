@@ -1,0 +1,106 @@
+/** The errors that the client throws. They are recognised by a brand, so `instanceof` holds across copies of this package. */
+import type { ErrorCode, ErrorType } from './types.ts';
+
+const brand = Symbol.for('parley-client.error');
+
+export interface ErrorFields {
+  readonly code: ErrorCode | null;
+  readonly type: ErrorType | null;
+  readonly status: number | null;
+  readonly requestId: string | null;
+  readonly field?: string | null;
+  readonly retryable?: boolean;
+  readonly retryAfterSeconds?: number | null;
+  readonly cause?: unknown;
+}
+
+/** Everything that the API answers with a failure, and everything that keeps an answer from coming. */
+export class ParleyError extends Error {
+  /** The specific cause, from the API's closed table; null if no answer came. */
+  readonly code: ErrorCode | null;
+  /** The broad category; null if no answer came. */
+  readonly type: ErrorType | null;
+  /** The HTTP status; null if no answer came, or if the failure came within a stream. */
+  readonly status: number | null;
+  /** The id of the failed request, as the service logs it. */
+  readonly requestId: string | null;
+  /** The path of the field, or the name of the header, that the message names. */
+  readonly field: string | null;
+  /** Whether the same request can succeed later. */
+  readonly retryable: boolean;
+  /** From `Retry-After`; null without one. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(message: string, fields: ErrorFields) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.name = this[brand];
+    this.code = fields.code;
+    this.type = fields.type;
+    this.status = fields.status;
+    this.requestId = fields.requestId;
+    this.field = fields.field ?? null;
+    this.retryable = fields.retryable ?? false;
+    this.retryAfterSeconds = fields.retryAfterSeconds ?? null;
+  }
+
+  get [brand](): string {
+    return 'ParleyError';
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const name = names.get(this);
+    if (name === undefined) return Function.prototype[Symbol.hasInstance].call(this, value);
+    const found = typeof value === 'object' && value !== null ? (value as { [brand]?: unknown })[brand] : undefined;
+    return found === name || (found !== undefined && name === 'ParleyError');
+  }
+}
+
+/** A 429: `retryAfterSeconds` is the whole seconds until the request would pass. */
+export class RateLimitError extends ParleyError {
+  declare readonly retryAfterSeconds: number;
+
+  override get [brand](): string {
+    return 'RateLimitError';
+  }
+}
+
+/** The connection failed, timed out or was cut; `code` and `status` are null, `cause` is the runtime's own error. */
+export class ConnectionError extends ParleyError {
+  /** Where the request went; null for a stream that was cut. */
+  readonly origin: string | null;
+  /** Whether an answer had begun. If not, the request may never have arrived. */
+  readonly answered: boolean;
+
+  constructor(message: string, { origin = null, answered = false, cause }: { origin?: string | null; answered?: boolean; cause?: unknown } = {}) {
+    super(message, { code: null, type: null, status: null, requestId: null, retryable: true, cause });
+    this.origin = origin;
+    this.answered = answered;
+  }
+
+  override get [brand](): string {
+    return 'ConnectionError';
+  }
+}
+
+/** A turn that ended in an `error` event. */
+export class TurnFailedError extends ParleyError {
+  /** What the assistant had said before; it is in the transcript as well. */
+  readonly partial: string;
+
+  constructor(message: string, fields: ErrorFields & { readonly partial: string }) {
+    super(message, fields);
+    this.partial = fields.partial;
+  }
+
+  override get [brand](): string {
+    return 'TurnFailedError';
+  }
+}
+
+/** A class that a user derives from one of these is none of them: it is recognised as any other class is. */
+const names = new Map<unknown, string>([
+  [ParleyError, 'ParleyError'],
+  [RateLimitError, 'RateLimitError'],
+  [ConnectionError, 'ConnectionError'],
+  [TurnFailedError, 'TurnFailedError'],
+]);

@@ -1,0 +1,104 @@
+/**
+ * The waits that a 429 asks for, shared by all calls of one client that use the same budget. When a wait is over, the
+ * calls that stood in it go one by one: a refused request costs one as well (contract 5), so calls that woke together
+ * would make the wait of all of them longer.
+ */
+import type { Clock } from './clock.ts';
+
+/** The limit that a call is charged to: the key's requests, its speech, its tokens, or the workspace's turns in flight. */
+export type Budget = 'requests' | 'speech' | 'tokens' | 'turns';
+/** The budgets of a call. Its own budget comes before the requests, so that a call that waits for its own budget does not keep other calls waiting. */
+export type Budgets = readonly ['requests'] | readonly ['speech' | 'tokens' | 'turns', 'requests'];
+
+/** For a budget whose ceiling no answer has given yet: the default of 60 requests a minute. */
+const paceMs = 1000;
+
+class Gate {
+  readonly #clock: Clock;
+  readonly #line: (() => void)[] = [];
+  /** No request is sent before this time. */
+  #until = -Infinity;
+  /** Of the calls that wait in line, no other is sent before this time. */
+  #next = -Infinity;
+  #paceMs = paceMs;
+  #cancel: (() => void) | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until it opens; 0 or less when it is open. */
+  get shutMs(): number {
+    return this.#until - this.#clock.now();
+  }
+
+  enter(signal: AbortSignal | undefined): Promise<void> | undefined {
+    if (this.#line.length === 0 && this.shutMs <= 0) return undefined;
+    return new Promise((resolve, reject) => {
+      const pass = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#line.splice(this.#line.indexOf(pass), 1);
+        this.#arm();
+        reject(signal!.reason);
+      };
+      this.#line.push(pass);
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#arm();
+    });
+  }
+
+  refuse(ms: number): void {
+    this.#until = Math.max(this.#until, this.#clock.now() + ms);
+    this.#arm();
+  }
+
+  /** An answer that was no refusal: if requests are left, the next call in line need not wait. */
+  passed(limit: number, remaining: number): void {
+    if (limit > 0) this.#paceMs = 60_000 / limit;
+    if (remaining === 0) return;
+    this.#next = -Infinity;
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    if (this.#line.length === 0) return;
+    this.#cancel = this.#clock.after(Math.max(0, Math.max(this.#until, this.#next) - this.#clock.now()), () => {
+      this.#next = this.#clock.now() + this.#paceMs;
+      this.#line.shift()?.();
+      this.#arm();
+    });
+  }
+}
+
+export class Gates {
+  readonly #gates: Record<Budget, Gate>;
+
+  constructor(clock: Clock) {
+    this.#gates = { requests: new Gate(clock), speech: new Gate(clock), tokens: new Gate(clock), turns: new Gate(clock) };
+  }
+
+  /** The longest of the waits that these budgets ask for, in milliseconds. */
+  shutMs(budgets: Budgets): number {
+    return Math.max(...budgets.map((budget) => this.#gates[budget].shutMs));
+  }
+
+  /** Waits until the call may be sent; rejects with the signal's reason. */
+  async enter(budgets: Budgets, signal: AbortSignal | undefined): Promise<void> {
+    for (const budget of budgets) await this.#gates[budget].enter(signal);
+  }
+
+  /** Takes over an answer's headers for the call's first budget. `waitMs`: the wait of a 429, or null. */
+  answered(budgets: Budgets, headers: Headers, waitMs: number | null): void {
+    const [limit, remaining] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN)) as [number, number];
+    const [own] = budgets;
+    // A chat's headers are those of the requests: if some are left, it is the workspace's turns that refused.
+    const described = own === 'turns' ? 'requests' : own;
+    if (waitMs !== null) this.#gates[own === 'turns' && remaining > 0 ? own : described].refuse(waitMs);
+    else for (const budget of budgets) this.#gates[budget].passed(budget === described ? limit : NaN, budget === described ? remaining : NaN);
+  }
+}

@@ -1,0 +1,8 @@
+/** `parley-client`: what a user of the package imports. */
+export { Parley, type ParleyOptions } from './parley.ts';
+export { ConnectionError, ParleyError, RateLimitError, TurnFailedError } from './failure.ts';
+export type { Clock } from './clock.ts';
+export type { Pages } from './pages.ts';
+export type { CallOptions, OnceOptions, Retry } from './requester.ts';
+export type { Turn, TurnOptions } from './turn.ts';
+export type * from './types.ts';

@@ -1,0 +1,136 @@
+/** The client of the API (contract 10). */
+import { realClock, type Clock } from './clock.ts';
+import type { Fetch } from './http.ts';
+import { given, Pages } from './pages.ts';
+import { Requester, type CallOptions, type OnceOptions, type Retry } from './requester.ts';
+import { chat, Turn, type TurnOptions } from './turn.ts';
+import type { Assistant, Message, NewSession, PageQuery, Session, SessionsQuery, Usage, UsageQuery } from './types.ts';
+import { inBrowser } from './wake.ts';
+
+export interface ParleyOptions {
+  /** Where the service is, as in `https://chat.example.com`. */
+  url: string;
+  /** An API key. */
+  key?: string;
+  /** A key in a browser is everybody's; this says that it may be. */
+  allowKeyInBrowser?: boolean;
+  /** Instead of the runtime's own. */
+  fetch?: Fetch;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** For one attempt of a call: until its head came, and all of an answer that is no stream. 30,000 by default. */
+  timeoutMs?: number;
+  /** A stream without a byte for so long is resumed. 45,000 by default, three of the service's heartbeats. */
+  silenceMs?: number;
+  /** `auto` (default): `sessions.create` and `sessions.chat` are sent with a key, so that a retry does nothing twice. `off`: without, and sent again only if no answer came. */
+  idempotency?: 'auto' | 'off';
+  /** A longer `Retry-After` is thrown at once. 60 by default. */
+  retryAfterMaxSeconds?: number;
+  /** Called before each wait for another attempt. */
+  onRetry?: (retry: Retry) => void;
+  /** Time and chance, for tests. */
+  clock?: Clock;
+}
+
+export class Parley {
+  readonly assistants: Assistants;
+  readonly sessions: Sessions;
+  readonly turns: Turns;
+  readonly #requester: Requester;
+
+  /** Throws a `TypeError` for options that cannot be meant. */
+  constructor(options: ParleyOptions) {
+    const { key, url } = options;
+    if (!/^https?:\/\/[^/]/.test(url)) throw new TypeError('`url` must be an http or https address.');
+    if (key !== undefined && !options.allowKeyInBrowser && inBrowser()) {
+      throw new TypeError('An API key in a browser can be read by everybody who opens the page. Set `allowKeyInBrowser` if that is what you want.');
+    }
+    this.#requester = new Requester({
+      url: url.replace(/\/+$/, ''),
+      headers: { ...options.headers, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+      fetch: options.fetch,
+      timeoutMs: options.timeoutMs,
+      silenceMs: options.silenceMs ?? 45_000,
+      idempotency: options.idempotency ?? 'auto',
+      retryAfterMaxSeconds: options.retryAfterMaxSeconds ?? 60,
+      onRetry: options.onRetry,
+      clock: options.clock ?? realClock,
+    });
+    this.assistants = new Assistants(this.#requester);
+    this.sessions = new Sessions(this.#requester);
+    this.turns = new Turns(this.#requester);
+  }
+
+  /** What was used in a window of at most 90 days, by day or hour. */
+  usage(query: UsageQuery & CallOptions = {}, options: CallOptions = {}): Promise<Usage> {
+    const { signal, timeoutMs, ...parameters } = { ...query, ...options };
+    return this.#requester.json('usage', { path: '/usage', query: parameters, ...given({ signal, timeoutMs }) });
+  }
+}
+
+class Assistants {
+  readonly #requester: Requester;
+
+  constructor(requester: Requester) {
+    this.#requester = requester;
+  }
+
+  /** The assistants that the key may use, newest first. */
+  list(query: PageQuery & CallOptions = {}, options: CallOptions = {}): Pages<Assistant> {
+    return new Pages(this.#requester, '/assistants', { ...query, ...options });
+  }
+
+  get(id: string, options: CallOptions = {}): Promise<Assistant> {
+    return this.#requester.json('assistant', { path: `/assistants/${encodeURIComponent(id)}`, ...options });
+  }
+}
+
+class Sessions {
+  readonly #requester: Requester;
+
+  constructor(requester: Requester) {
+    this.#requester = requester;
+  }
+
+  create(session: NewSession, { idempotencyKey, ...options }: OnceOptions = {}): Promise<Session> {
+    return this.#requester.jsonOnce('session', { method: 'POST', path: '/sessions', body: session, ...options }, idempotencyKey);
+  }
+
+  list(query: SessionsQuery & CallOptions = {}, options: CallOptions = {}): Pages<Session, SessionsQuery> {
+    return new Pages(this.#requester, '/sessions', { ...query, ...options });
+  }
+
+  get(id: string, options: CallOptions = {}): Promise<Session> {
+    return this.#requester.json('session', { path: pathOf(id), ...options });
+  }
+
+  /** Ends the session, and aborts the turn in flight. A session that has ended or expired stays as it is. */
+  end(id: string, options: CallOptions = {}): Promise<Session> {
+    return this.#requester.json('session', { method: 'POST', path: `${pathOf(id)}/end`, ...options });
+  }
+
+  /** Oldest first. */
+  transcript(id: string, query: PageQuery & CallOptions = {}, options: CallOptions = {}): Pages<Message> {
+    return new Pages(this.#requester, `${pathOf(id)}/transcript`, { ...query, ...options });
+  }
+
+  /** Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws what came before the stream. */
+  chat(id: string, message: string, options: OnceOptions = {}): Promise<Turn> {
+    return chat(this.#requester, id, message, options);
+  }
+}
+
+class Turns {
+  readonly #requester: Requester;
+
+  constructor(requester: Requester) {
+    this.#requester = requester;
+  }
+
+  /** A turn again, from its beginning or from `after` on, even if it has ended. No request is sent before it is read. */
+  resume(sessionId: string, turnId: string, options: TurnOptions = {}): Turn {
+    return new Turn(this.#requester, sessionId, turnId, options);
+  }
+}
+
+const pathOf = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;

@@ -1,0 +1,160 @@
+/** A turn's reply as it streams, over cuts of the connection: each character once, then one end. */
+import { ConnectionError, TurnFailedError } from './failure.ts';
+import { mustBe, strange } from './http.ts';
+import type { Patience } from './patience.ts';
+import type { CallOptions, OnceOptions, Requester } from './requester.ts';
+import { EventReader, type ServerEvent } from './stream.ts';
+import type { ErrorCode, ErrorType, TurnEvent, TurnRecord } from './types.ts';
+
+export interface TurnOptions extends CallOptions {
+  /** Give only what comes after this many code points of output, as `turn.cursor` counts them. */
+  after?: number | string | null;
+}
+
+/**
+ * Iterate over it for its events, or await `text()`. Leaving the iteration leaves the turn running, and a later one goes on
+ * from `cursor`; `abort()` stops the turn. One iteration at a time.
+ */
+export class Turn implements AsyncIterable<TurnEvent> {
+  readonly id: string;
+  readonly sessionId: string;
+  /** Of the request that this object began with; null before it was answered. */
+  requestId: string | null = null;
+  /** The code points of output up to the last event given; null before the first. */
+  cursor: number | null = null;
+  readonly #requester: Requester;
+  readonly #options: CallOptions;
+  /** Where the caller wants it to begin; null once an event has come. */
+  #after: number | string | null;
+  #reader: EventReader | null = null;
+  #patience: Patience | null = null;
+  #reading = false;
+  #text = '';
+  #failure: TurnFailedError | null = null;
+  #ended = false;
+
+  constructor(requester: Requester, sessionId: string, id: string, { after, ...options }: TurnOptions, reader: EventReader | null = null) {
+    this.#requester = requester;
+    this.#options = options;
+    this.id = id;
+    this.sessionId = sessionId;
+    this.#after = after ?? null;
+    this.cursor = this.#after === null ? null : Number(after);
+    this.#reader = reader;
+    this.requestId = reader?.requestId ?? null;
+  }
+
+  /** What the assistant says, whole; of an aborted turn what it had said. Rejects with `TurnFailedError` if the turn fails. */
+  async text(): Promise<string> {
+    for await (const _ of this);
+    return this.#text;
+  }
+
+  /** Stops the turn. Resolves with its record; an iteration gets `turn.aborted`. A turn that has ended stays as it is. */
+  abort(options: CallOptions = {}): Promise<TurnRecord> {
+    return this.#requester.json('turn', { method: 'POST', path: `${pathOf(this.sessionId, this.id)}/abort`, ...options });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
+    if (this.#reading) throw new TypeError('The turn is being read already.');
+    this.#reading = true;
+    try {
+      while (!this.#ended) {
+        this.#reader ??= await this.#connect();
+        const events = await this.#reader.next();
+        if (events === null) await this.#cut();
+        for (const event of events ?? []) {
+          const fields = fieldsOf(event);
+          if (fields === null) {
+            await this.#cut();
+            break;
+          }
+          const taken = this.#take(event, fields);
+          if (taken !== null) yield taken;
+          if (this.#ended) break;
+        }
+      }
+      if (this.#failure !== null) throw this.#failure;
+    } finally {
+      this.#reading = false;
+      this.#close();
+    }
+  }
+
+  async #connect(): Promise<EventReader> {
+    const resumed = this.#after === null && this.cursor !== null;
+    const headers = resumed ? { ...eventStream, 'last-event-id': String(this.cursor) } : eventStream;
+    this.#patience ??= this.#requester.patience('stream');
+    const call = { path: `${pathOf(this.sessionId, this.id)}/events`, query: { after: this.#after }, headers, ...this.#options };
+    const reader = await this.#requester.run(call, this.#patience, async (answer) => {
+      await mustBe(answer, 'text/event-stream');
+      return new EventReader(answer, this.#requester.options);
+    });
+    this.requestId ??= reader.requestId;
+    return reader;
+  }
+
+  /** The connection ended before the turn did, by a cut, by silence or because the caller left. */
+  async #cut(): Promise<void> {
+    this.#close();
+    const { signal } = this.#options;
+    if (signal?.aborted) throw signal.reason;
+    this.#patience ??= this.#requester.patience('stream');
+    if (!this.#patience.cut()) await this.#requester.backOff(new ConnectionError('The stream was cut.', { answered: true }), this.#patience, signal);
+  }
+
+  /** Null for an event of a kind that is not known here. */
+  #take({ event, id }: ServerEvent, fields: Record<string, unknown>): TurnEvent | null {
+    this.#patience = null;
+    this.#after = null;
+    if (id !== undefined) this.cursor = Number(id);
+    if (event === 'error') this.#failure = this.#failed(fields as { code: ErrorCode; message: string });
+    if (event === 'message.delta') this.#text += fields['text'] as string;
+    this.#ended = ends.has(event);
+    return events.has(event) ? ({ type: event, ...fields } as TurnEvent) : null;
+  }
+
+  #failed({ code, message }: { code: ErrorCode; message: string }): TurnFailedError {
+    const requestId = this.#reader?.requestId ?? null;
+    return new TurnFailedError(message, { code, type: typeOf(code), status: null, requestId, partial: this.#text });
+  }
+
+  #close(): void {
+    this.#reader?.close();
+    this.#reader = null;
+  }
+}
+
+const eventStream = { accept: 'text/event-stream' };
+const ends = new Set<string | undefined>(['turn.completed', 'turn.aborted', 'error']);
+const events = new Set<string | undefined>(['turn.started', 'message.delta', 'turn.completed', 'turn.aborted']);
+
+/** Null for what is no JSON object, which no turn's event is. */
+function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
+  try {
+    const fields = JSON.parse(data) as unknown;
+    return typeof fields === 'object' ? (fields as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The category of a code that ends a stream. */
+const typeOf = (code: ErrorCode): ErrorType => (code === 'api_error' ? 'api_error' : code.startsWith('session_') ? 'conflict' : 'service_unavailable');
+
+const pathOf = (sessionId: string, turnId: string): string => `/sessions/${encodeURIComponent(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+
+/** Without a key a second message would begin a second turn, so the first is given the minute that the service allows a model, and some more. */
+const unkeyedTimeoutMs = 75_000;
+
+/** Sends a message. Resolves once the assistant has begun to answer; throws what came before. */
+export function chat(requester: Requester, sessionId: string, message: string, { idempotencyKey, ...options }: OnceOptions): Promise<Turn> {
+  const path = `/sessions/${encodeURIComponent(sessionId)}/chat`;
+  const call = { method: 'POST', path, headers: eventStream, body: { message }, budgets: ['turns', 'requests'], unkeyedTimeoutMs, ...options } as const;
+  return requester.runOnce(call, idempotencyKey, async (answer) => {
+    const id = answer.response.headers.get('x-turn-id');
+    await mustBe(answer, 'text/event-stream');
+    if (id === null) throw strange(answer);
+    return new Turn(requester, sessionId, id, options, new EventReader(answer, requester.options));
+  });
+}

@@ -1,0 +1,169 @@
+/**
+ * The shapes of the API (contract 6 and 7) as TypeScript. They are written out, so that a user's compiler needs nothing
+ * but this file; test/client/types.test.ts proves them equal to the types of the server's validators.
+ */
+
+export type ErrorType =
+  | 'invalid_request'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found'
+  | 'conflict'
+  | 'rate_limit_error'
+  | 'api_error'
+  | 'service_unavailable';
+
+export type ErrorCode =
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'revoked_api_key'
+  | 'expired_api_key'
+  | 'invalid_token'
+  | 'assistant_not_permitted'
+  | 'route_not_found'
+  | 'assistant_not_found'
+  | 'session_not_found'
+  | 'turn_not_found'
+  | 'assistant_not_published'
+  | 'assistant_disabled'
+  | 'session_ended'
+  | 'session_expired'
+  | 'turn_in_progress'
+  | 'voice_disabled'
+  | 'invalid_request'
+  | 'missing_visitor_fields'
+  | 'message_too_long'
+  | 'text_too_long'
+  | 'invalid_range'
+  | 'assistant_unavailable'
+  | 'voice_unavailable'
+  | 'api_error'
+  | 'rate_limited';
+
+/** A page of a list. */
+export interface List<T> {
+  object: 'list';
+  data: T[];
+  has_more: boolean;
+  /** Pass it as `after` for the next page. */
+  next_cursor: string | null;
+}
+
+export interface VisitorField {
+  name: string;
+  label: string;
+  type: 'text' | 'email' | 'number' | 'boolean';
+  required: boolean;
+}
+
+/** Times are Unix seconds. */
+export interface Assistant {
+  id: string;
+  object: 'assistant';
+  name: string;
+  description: string | null;
+  status: 'draft' | 'published' | 'disabled';
+  greeting: string | null;
+  channels: { voice: boolean; link: boolean; widget: boolean };
+  visitor_fields: VisitorField[];
+  max_call_seconds: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface Session {
+  id: string;
+  object: 'session';
+  assistant_id: string;
+  status: 'open' | 'ended' | 'expired';
+  active_turn_id: string | null;
+  channel: 'api' | 'link' | 'widget';
+  visitor: Record<string, string | number | boolean>;
+  metadata: Record<string, string>;
+  max_call_seconds: number;
+  created_at: number;
+  expires_at: number;
+  ended_at: number | null;
+}
+
+export interface NewSession {
+  assistant_id: string;
+  visitor?: Record<string, string | number | boolean>;
+  metadata?: Record<string, string>;
+}
+
+export type StopReason = 'end' | 'aborted' | 'error' | 'expired';
+
+/** A turn as the API records it. */
+export interface TurnRecord {
+  id: string;
+  object: 'turn';
+  session_id: string;
+  message_id: string;
+  status: 'streaming' | 'completed' | 'aborted' | 'failed';
+  stop_reason: StopReason | null;
+  error_code: string | null;
+  created_at: number;
+  ended_at: number | null;
+}
+
+export interface Message {
+  id: string;
+  object: 'message';
+  turn_id: string | null;
+  role: 'user' | 'assistant';
+  content: string;
+  status: 'completed' | 'partial' | 'streaming';
+  stop_reason: StopReason | null;
+  error_code: string | null;
+  created_at: number;
+}
+
+export interface UsageCounts {
+  sessions: number;
+  turns: number;
+  failed_turns: number;
+  input_tokens: number;
+  output_tokens: number;
+  speech_characters: number;
+  transcription_seconds: number;
+}
+
+export interface Usage {
+  object: 'usage';
+  start: number;
+  end: number;
+  bucket: 'day' | 'hour';
+  data: ({ start: number } & UsageCounts)[];
+  totals: UsageCounts;
+}
+
+/** The query of every list. */
+export interface PageQuery {
+  /** 1 to 100. */
+  limit?: number;
+  /** The `next_cursor` of the page before. */
+  after?: string;
+  order?: 'asc' | 'desc';
+}
+
+export interface SessionsQuery extends PageQuery {
+  assistant_id?: string;
+  status?: 'open' | 'ended' | 'expired';
+}
+
+export interface UsageQuery {
+  /** Inclusive; 30 days before `end` by default. */
+  start?: number;
+  /** Exclusive; now by default. */
+  end?: number;
+  bucket?: 'day' | 'hour';
+  assistant_id?: string;
+}
+
+/** What a turn's iteration gives. */
+export type TurnEvent =
+  | { type: 'turn.started'; turn_id: string; message_id: string }
+  | { type: 'message.delta'; text: string }
+  | { type: 'turn.completed'; turn_id: string; message_id: string; stop_reason: 'end'; usage: { input_tokens: number; output_tokens: number } }
+  | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' };

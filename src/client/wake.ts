@@ -1,0 +1,32 @@
+/** Tells when a browser's network or page comes back: a connection that was open before is often dead, without an error. */
+
+interface Page extends EventTarget {
+  readonly visibilityState: string;
+}
+
+/** Calls `run` each time the device is online again or the page visible again; does nothing outside browsers. The function returned ends it. */
+export function onWake(run: () => void): () => void {
+  const { navigator, document, addEventListener, removeEventListener } = globalThis as unknown as {
+    navigator?: { onLine?: boolean };
+    document?: Page;
+    addEventListener?: EventTarget['addEventListener'];
+    removeEventListener?: EventTarget['removeEventListener'];
+  };
+  // Other runtimes have a global `addEventListener` as well, but for events of their own.
+  if (typeof navigator?.onLine !== 'boolean') return () => {};
+  const visible = (): void => {
+    if (document!.visibilityState === 'visible') run();
+  };
+  addEventListener?.call(globalThis, 'online', run);
+  document?.addEventListener('visibilitychange', visible);
+  return () => {
+    removeEventListener?.call(globalThis, 'online', run);
+    document?.removeEventListener('visibilitychange', visible);
+  };
+}
+
+/** Whether this is a browser's page or worker, where everybody can read what the program knows. */
+export function inBrowser(): boolean {
+  const { window, importScripts } = globalThis as { window?: { document?: unknown }; importScripts?: unknown };
+  return window?.document !== undefined || typeof importScripts === 'function';
+}

@@ -1,0 +1,42 @@
+/** A query that many callers make: one runs at a time, and calls that come meanwhile or soon after share its answer. */
+import type { Clock } from './clock.ts';
+
+export interface CoalescedBounds {
+  /** How long an answer is reused, in milliseconds from its arrival. */
+  readonly keptMs: number;
+  /** How many queries may run one after another without that wait; each `keptMs` gives one of them back. */
+  readonly freshMax: number;
+}
+
+export class Coalesced<T> {
+  readonly #clock: Clock;
+  readonly #ask: () => Promise<T>;
+  readonly #bounds: CoalescedBounds;
+  #answer: Promise<T> | null = null;
+  #inFlight = false;
+  /** When all of `freshMax` are available again, in monotonic milliseconds. */
+  #freshAt = -Infinity;
+
+  constructor(clock: Clock, bounds: CoalescedBounds, ask: () => Promise<T>) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+    this.#ask = ask;
+  }
+
+  /** The answer; rejects with the query's error. */
+  get(): Promise<T> {
+    if (this.#answer === null || (!this.#inFlight && this.#mayAsk())) {
+      this.#inFlight = true;
+      this.#answer = this.#ask().finally(() => {
+        this.#inFlight = false;
+        this.#freshAt = Math.max(this.#freshAt, this.#clock.monotonic()) + this.#bounds.keptMs;
+      });
+    }
+    return this.#answer;
+  }
+
+  #mayAsk(): boolean {
+    const { keptMs, freshMax } = this.#bounds;
+    return this.#clock.monotonic() >= this.#freshAt - (freshMax - 1) * keptMs;
+  }
+}

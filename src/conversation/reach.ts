@@ -1,0 +1,79 @@
+/** What a caller may use and what exists: 404 comes before 403 (contract 3). */
+import { secondsOf } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import type { SessionActor } from '../host/sessions.ts';
+import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
+import type { Party } from '../request.ts';
+import type { Services } from '../services.ts';
+import type { Session } from '../store.ts';
+
+export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean => assistantIds?.includes(assistantId) ?? true;
+
+/** Throws 403 `assistant_not_permitted`. */
+export function checkPermission(party: Party, assistantId: string): void {
+  if (!mayUse(party, assistantId)) throw new Failure('assistant_not_permitted');
+}
+
+/** The assistant, whether or not the caller may use it: 404 if the workspace does not have it. */
+export async function knownAssistant({ workspaceId }: Party, id: string, { host }: Services): Promise<AssistantActor> {
+  const actor = await host.assistants.of(workspaceId, id);
+  if (actor === null) throw new Failure('assistant_not_found');
+  return actor;
+}
+
+/** The assistant: 404 if the workspace does not have it, then 403 if the caller may not use it. */
+export async function reachAssistant(party: Party, id: string, services: Services): Promise<AssistantActor> {
+  const actor = await knownAssistant(party, id, services);
+  checkPermission(party, id);
+  return actor;
+}
+
+/**
+ * The assistants that a list may contain: the requested one, otherwise all that the caller may use; null for any. An assistant
+ * that the caller may not use is treated as unknown (contract 4).
+ */
+export async function listedAssistants(party: Party, asked: string | undefined, { host }: Services): Promise<readonly string[] | null> {
+  if (asked === undefined) return party.assistantIds;
+  const actor = await host.assistants.of(party.workspaceId, asked);
+  if (actor === null || !mayUse(party, asked)) throw new Failure('assistant_not_found');
+  return [asked];
+}
+
+/** Unix seconds before which a session's last activity puts it past retention. */
+export const retainedSince = (workspaceId: string, { host, clock }: Services): number | Promise<number> =>
+  promptly(host.workspaces.of(workspaceId), (workspace) => {
+    const days = workspace?.record.retentionDays ?? limits.retentionDaysDefault;
+    return secondsOf(clock.now()) - days * 86_400;
+  });
+
+/** The workspace's session: 404 if it is unknown, another workspace's or past retention. */
+export const retainedSession = (workspaceId: string, id: string, services: Services): Session | Promise<Session> =>
+  promptly(services.host.sessions.read(workspaceId, id), (session) => {
+    if (session === null) throw new Failure('session_not_found');
+    return retained(session, services);
+  });
+
+const retained = (session: Session, services: Services): Session | Promise<Session> =>
+  promptly(retainedSince(session.workspaceId, services), (since) => {
+    if (session.lastActivityAt < since) throw new Failure('session_not_found');
+    return session;
+  });
+
+/** The session: 404 as above, then 403. */
+export async function reachSession(party: Party, id: string, services: Services): Promise<Session> {
+  const session = await retainedSession(party.workspaceId, id, services);
+  checkPermission(party, session.assistantId);
+  return session;
+}
+
+/** The session's actor, with the refusals of `reachSession`. `of` has read the session from the store where it could be stale. */
+export async function reachActor(party: Party, id: string, services: Services): Promise<SessionActor> {
+  const actor = await services.host.sessions.of(party.workspaceId, id);
+  if (actor === null) throw new Failure('session_not_found');
+  const session = await retained(actor.record, services);
+  checkPermission(party, session.assistantId);
+  return actor;
+}
+

@@ -1,0 +1,60 @@
+/** Opens and ends sessions for a caller. */
+import { Failure } from '../errors.ts';
+import type { Party } from '../request.ts';
+import { refusedByDrain, type Services } from '../services.ts';
+import type { Session, VisitorField } from '../store.ts';
+import type { CreateSessionBody } from '../wire.ts';
+import type { Idempotency } from './idempotency.ts';
+import { checkPermission, reachActor, reachAssistant } from './reach.ts';
+
+type Visitor = CreateSessionBody['visitor'] & {};
+
+/**
+ * Opens the requested session, or returns the one that an earlier request with the same key opened (`replayed`). Throws what
+ * refuses it (contract 3, 6 and 7).
+ */
+export async function openSession(
+  party: Party,
+  asked: CreateSessionBody,
+  remember: Idempotency | null,
+  services: Services,
+): Promise<{ session: Session; replayed: boolean }> {
+  const { host } = services;
+  // A repeat comes before every check that could refuse it (contract 12): the session exists, whatever became of the assistant. The
+  // caller must still be permitted to see it.
+  const earlier = remember && (await host.sessions.remembered(party.workspaceId, remember));
+  if (earlier) checkPermission(party, earlier.assistantId);
+  if (earlier) return { session: earlier, replayed: true };
+  if (services.draining) throw refusedByDrain();
+  const assistant = await reachAssistant(party, asked.assistant_id, services);
+  const { visitorFields, maxCallSeconds, greeting } = assistant.record;
+  const visitor = visitorOf(asked.visitor ?? {}, visitorFields);
+
+  const refusal = host.assistants.refusal(assistant);
+  if (refusal !== null) throw new Failure(refusal);
+  const { workspaceId, channel } = party;
+  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+}
+
+/** Ends the session and aborts its turn in flight; a session that is over stays as it is. */
+export async function endSession(party: Party, id: string, services: Services): Promise<Session> {
+  const actor = await reachActor(party, id, services);
+  await services.host.sessions.end(actor);
+  return actor.record;
+}
+
+/** The visitor's fields, each of the type that the assistant defines; required fields must be present and not empty (contract 12). */
+function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
+  const isMissing = ({ name }: VisitorField) => !Object.hasOwn(visitor, name) || visitor[name] === '';
+  const wrong = fields.find((field) => !isMissing(field) && !fits(visitor[field.name]!, field.type));
+  if (wrong !== undefined) throw new Failure('invalid_field', { field: `visitor.${wrong.name}` });
+  const missing = fields.filter((field) => field.required && isMissing(field));
+  if (missing.length > 0) throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
+  return visitor;
+}
+
+function fits(value: string | number | boolean, type: VisitorField['type']): boolean {
+  if (type === 'number' || type === 'boolean') return typeof value === type;
+  if (typeof value !== 'string') return false;
+  return type === 'text' || /^[^\s@]+@[^\s@]+$/.test(value);
+}

@@ -1,0 +1,158 @@
+/** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
+import { Failure } from '../errors.ts';
+import type { SessionActor } from '../host/sessions.ts';
+import type { StartedTurn, WantedTurn } from '../host/turns.ts';
+import { limits } from '../limits.ts';
+import type { Party } from '../request.ts';
+import { refusedByDrain, type Services } from '../services.ts';
+import type { Turn } from '../store.ts';
+import { terminalOf, TurnLog } from '../turn.ts';
+import type { TurnRunner } from '../turn/runner.ts';
+import type { Idempotency } from './idempotency.ts';
+import { callModel } from './model-call.ts';
+import { reachActor } from './reach.ts';
+
+/** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
+export interface FoundTurn {
+  readonly turnId: string;
+  readonly messageId: string;
+  readonly log: TurnLog;
+  readonly runner: TurnRunner | null;
+  /** Unix seconds; null while the turn is in flight. */
+  readonly endedAt: number | null;
+}
+
+/** A message as the caller sends it. */
+export interface SentMessage {
+  readonly sessionId: string;
+  readonly text: string;
+  readonly remember: Idempotency | null;
+  /** For the log. */
+  readonly requestId: string;
+}
+
+/** The turn that answers a message; `replayed` if an earlier request with the same key began it. */
+export interface Reply {
+  readonly turn: FoundTurn;
+  readonly replayed: boolean;
+}
+
+/**
+ * Begins a turn with the message, or joins the turn that an earlier request with the same key began. Resolves once the provider
+ * has begun to answer; throws every failure before that (specification 6, contract 3, 6 to 9).
+ */
+export async function converse(party: Party, sent: SentMessage, services: Services): Promise<Reply> {
+  const { host, clock } = services;
+  const { remember } = sent;
+  const actor = await reachActor(party, sent.sessionId, services);
+  const assistant = await host.assistants.of(party.workspaceId, actor.record.assistantId);
+  if (assistant === null || services.draining) {
+    // A repeat is answered before every check that could refuse it (contract 12). Below, `begin` looks the key up itself; here it is
+    // looked up in the mailbox, after the session's earlier events.
+    const earlier = remember && (await actor.mailbox.post(() => host.sessions.earlier(party.workspaceId, remember)));
+    const joined = earlier && (await join(actor, earlier.resultId, services));
+    if (joined) return { turn: joined, replayed: true };
+    throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');
+  }
+
+  const startedAt = clock.monotonic();
+  const wanted = wantedTurn(party, sent, host.assistants.refusal(assistant), services);
+  for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+    const started = await host.turns.begin(actor, wanted);
+    if (started.kind === 'started') {
+      void callModel(started.runner, assistant.record, started.conversation, services);
+      return { turn: await answered(started, startedAt, services), replayed: false };
+    }
+    const joined = await join(actor, started.remembered.resultId, services);
+    if (joined !== null) return { turn: joined, replayed: true };
+  }
+  throw new Failure('service_unavailable');
+}
+
+const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, assistantRefusal: string | null, { log, metrics }: Services): WantedTurn => ({
+  message: text,
+  assistantRefusal,
+  takesSlot: channel === 'api',
+  remember,
+  providerFailed: (reason) => log.warn({ request_id: requestId, session_id: sessionId, reason }, 'model provider failed'),
+  ourFault: (turnId, reason, cause) => {
+    metrics.turnFaults.inc({ reason });
+    log.error({ request_id: requestId, session_id: sessionId, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
+  },
+  over: (outcome) => metrics.turns.inc({ outcome }),
+});
+
+async function answered({ runner }: Extract<StartedTurn, { kind: 'started' }>, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
+  const turn = running(runner);
+  await begun(turn);
+  if (runner.log.stored > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
+  return turn;
+}
+
+/** The turn that an earlier request with the same key began; null if that turn left nothing behind, so that this request begins a new one (contract 12). */
+async function join(actor: SessionActor, turnId: string, services: Services): Promise<FoundTurn | null> {
+  const { host } = services;
+  const turn = await findTurn(actor, turnId, services);
+  if (turn === null || host.turns.withdraws(actor, turnId)) return null;
+  const { id: sessionId, workspaceId } = actor.record;
+  if (turn.runner === null && !(await host.remote.begun({ workspaceId, sessionId, turnId }, turn.log, turn.endedAt))) return null;
+  await begun(turn);
+  return turn;
+}
+
+/**
+ * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status (specification 6,
+ * contract 3). An abort is no failure.
+ */
+async function begun({ runner, log }: FoundTurn): Promise<void> {
+  if (runner !== null) {
+    const { kind } = await runner.begun;
+    if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
+    if (kind === 'late') throw new Failure('api_error');
+    if (kind === 'unavailable') throw new Failure('service_unavailable');
+  }
+  if (log.stored === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
+}
+
+/** A turn of the session, for reading. Throws 404 `turn_not_found`. */
+export async function reachTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<FoundTurn> {
+  const actor = await reachActor(party, sessionId, services);
+  const turn = await findTurn(actor, turnId, services);
+  // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read.
+  if (turn === null || services.host.turns.withdraws(actor, turn.turnId)) throw new Failure('turn_not_found');
+  return turn;
+}
+
+/** Aborts a turn of the session and returns the turn after that; a finished turn stays as it is. Throws 404 `turn_not_found`. */
+export async function abortTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<Turn> {
+  const { store, host } = services;
+  const actor = await reachActor(party, sessionId, services);
+  const read = async (): Promise<Turn> => {
+    const turn = await store.turn(party.workspaceId, sessionId, turnId);
+    if (turn === null) throw new Failure('turn_not_found');
+    return turn;
+  };
+  await read();
+  await host.sessions.abort(actor, turnId);
+  return read();
+}
+
+/** The session's turn, live in this process or another, or stored; null if the session does not have it. */
+export async function findTurn(actor: SessionActor, turnId: string, { store, host }: Pick<Services, 'store' | 'host'>): Promise<FoundTurn | null> {
+  const { runner } = actor;
+  if (runner?.turnId === turnId) return running(runner);
+  const { id: sessionId, workspaceId } = actor.record;
+  const turn = await store.turn(workspaceId, sessionId, turnId);
+  if (turn === null) return null;
+  const place = { workspaceId, sessionId, turnId };
+  const followed = async (): Promise<FoundTurn> => ({ runner: null, turnId, messageId: turn.messageId, log: await host.remote.follow(place), endedAt: null });
+  if (turn.status === 'streaming') return followed();
+  // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the text of another.
+  const stored = await store.outputAfter(place, 0);
+  if (stored === null) return null;
+  const terminal = terminalOf(stored.turn);
+  if (terminal === null) return followed();
+  return { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal), endedAt: stored.turn.endedAt };
+}
+
+const running = (runner: TurnRunner): FoundTurn => ({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });

@@ -1,0 +1,223 @@
+/** A running turn: what its runner does to the store and to the turn's session. */
+import { secondsOf } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { limits, retryMs } from '../limits.ts';
+import type { TurnFault } from '../metrics.ts';
+import { estimateInputTokens, estimateTokens, type ModelFailure, type ModelUsage } from '../model.ts';
+import { StoreUnavailable } from '../store.ts';
+import type { Appended, Basis, Fence, Finished, Message, IdempotencyRecord, Session, Turn, TurnPlace, Versioned } from '../store.ts';
+import { terminalOf } from '../turn.ts';
+import type { Fate, TurnEffects, TurnOutcome } from '../turn/outcome.ts';
+import type { Pace } from '../turn/pace.ts';
+import { TurnRunner } from '../turn/runner.ts';
+import { UnreadableSnapshot } from './actor.ts';
+import type { Histories } from './histories.ts';
+import { Lease, type LeaseEvents } from './lease.ts';
+import type { SessionActor, Sessions } from './sessions.ts';
+
+export interface WantedTurn {
+  readonly message: string;
+  /** The refusal of the assistant's machine to `converse`; null if it does not refuse. */
+  readonly assistantRefusal: string | null;
+  /** Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own (contract 12). */
+  readonly takesSlot: boolean;
+  readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
+  /** For the log and the metrics. */
+  providerFailed(reason: ModelFailure): void;
+  ourFault(turnId: string, reason: TurnFault, cause: unknown): void;
+  over(status: TurnOutcome['status'] | 'withdrawn'): void;
+}
+
+/** A turn that was begun. `before`: its session before the turn; `begunAt`: the monotonic time from which its lease runs. */
+export interface BegunTurn {
+  readonly actor: SessionActor;
+  readonly before: Session;
+  /** The version of the session that the turn was begun on. */
+  readonly basis: Basis;
+  readonly turn: Turn;
+  readonly fence: Fence;
+  readonly history: readonly Message[];
+  /** The user's message that began the turn. */
+  readonly said: Message;
+  readonly begunAt: number;
+}
+
+/** What all turns of the process share. */
+export interface TurnsParts {
+  readonly sessions: Sessions;
+  readonly histories: Histories;
+  readonly pace: Pace;
+}
+
+export class RunningTurn implements TurnEffects {
+  readonly begun: BegunTurn;
+  readonly runner: TurnRunner;
+  /** The messages that the model gets: the newest ones, the user's last. */
+  readonly conversation: readonly Message[];
+  readonly left: TurnEffects['left'];
+  readonly over: TurnEffects['over'];
+  readonly #wanted: WantedTurn;
+  readonly #parts: TurnsParts;
+  readonly #place: TurnPlace;
+  readonly #lease: Lease | null;
+
+  /** `left` is called once, when this process no longer runs the turn. */
+  constructor(begun: BegunTurn, wanted: WantedTurn, parts: TurnsParts, left: (running: RunningTurn) => void) {
+    const { store, clock, turnMsMax } = parts.sessions.options;
+    const { before, turn, fence, begunAt } = begun;
+    this.begun = begun;
+    this.#wanted = wanted;
+    this.#parts = parts;
+    this.conversation = [...begun.history, begun.said];
+    this.#place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
+    this.left = () => {
+      this.#lease?.end();
+      left(this);
+    };
+    this.over = wanted.over;
+    this.runner = new TurnRunner({ turnId: turn.id, messageId: turn.messageId }, this, clock, parts.pace, turnMsMax);
+    const events: LeaseEvents = { stop: (reason) => void this.runner.stop(reason), lost: () => this.runner.lose(), fenced: () => this.runner.fenced() };
+    const leased = { store, clock, place: this.#place, fence, expiresAt: before.expiresAt, begunAt };
+    this.#lease = store.leaseMs === null ? null : new Lease({ ...leased, leaseMs: store.leaseMs }, events);
+  }
+
+  get unsure(): boolean {
+    return this.#lease !== null;
+  }
+
+  append(position: number, text: string): Promise<'stored' | 'fenced'> {
+    if (this.#lease !== null) return this.#lease.append(position, text);
+    return this.#parts.sessions.options.store.appendOutput({ ...this.#place, fence: this.begun.fence, position, text }).then(this.#heard);
+  }
+
+  readonly #heard = (answer: Appended): 'stored' | 'fenced' => {
+    if (typeof answer === 'object') void this.runner.stop(answer.stop);
+    return answer === 'fenced' ? answer : 'stored';
+  };
+
+  async finish(outcome: TurnOutcome, tail: { position: number; text: string } | null, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage> {
+    const { sessions, histories } = this.#parts;
+    const { store, clock } = sessions.options;
+    const { history, said, fence, basis } = this.begun;
+    const counted = tokensOf(outcome, usage, this.conversation, length);
+    const nowMs = clock.now();
+    const turn: Turn = { ...this.begun.turn, ...outcome, ...counted, endedAt: secondsOf(nowMs) };
+    const { stopReason, errorCode } = turn;
+    const status = turn.status === 'completed' ? 'completed' : 'partial';
+    const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status, stopReason, errorCode };
+    const finished = await this.#close((session, move) => store.finishTurn({ session, ...move, turn, message, tail: tail ?? noTail, fence, nowMs }));
+    if (finished === 'fenced') return finished;
+    // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
+    // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
+    if (tail !== null && finished.version === basis.version + 2) histories.keep(finished, history, [said, { ...message, content: this.runner.log.pieces.join('') }]);
+    return counted;
+  }
+
+  async withdraw(): Promise<boolean> {
+    const { actor, before, turn, fence } = this.begun;
+    const { store } = this.#parts.sessions.options;
+    // The lease must run out, so that requests that wait for the turn in other processes can tell that its owner gave it up.
+    this.#lease?.end();
+    const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
+    try {
+      // If another process has ended the turn, the session may have gone on, and must not be put back to what it was before the turn.
+      const isActive = (): boolean => actor.context.activeTurnId === turn.id;
+      const withdrawn = await this.#close((session, basis) => store.withdrawTurn({ session, ...basis, turn, fence }), changes, isActive);
+      if (withdrawn === 'fenced') this.#withdrawLater();
+      return true;
+    } catch (error) {
+      // A removed session, with its workspace or by retention, has no turn left.
+      if (error instanceof Failure) return true;
+      if (!(error instanceof StoreUnavailable)) this.ourFault('error', error);
+      this.#withdrawLater();
+      return false;
+    }
+  }
+
+  #withdrawLater(): void {
+    const { before, basis, turn, fence } = this.begun;
+    const failed = (cause: unknown): void => this.ourFault('error', cause);
+    this.#parts.sessions.options.withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence, remember: this.#wanted.remember, failed });
+  }
+
+  async fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'> {
+    const { store, clock } = this.#parts.sessions.options;
+    for (let tries = 0; ; ) {
+      let pauseMs: number = limits.remoteSilentMs;
+      try {
+        const found = await store.outputAfter(this.#place, position);
+        if (found === null || found.text === null) return null;
+        const terminal = terminalOf(found.turn);
+        if (terminal !== null) return { terminal, text: found.text };
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        pauseMs = retryMs(tries++);
+      }
+      if (!wanted()) return 'unknown';
+      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+    }
+  }
+
+  providerFailed(reason: ModelFailure): void {
+    this.#wanted.providerFailed(reason);
+  }
+
+  ourFault(reason: TurnFault, cause: unknown): void {
+    this.#wanted.ourFault(this.begun.turn.id, reason, cause);
+  }
+
+  /** Sends the machine the end of its turn and stores it in one step; resolves with the session after that. `fenced` also if `isAsDue` is no longer true. */
+  #close(
+    step: (session: Session, basis: Basis) => Promise<Finished>,
+    changes: Partial<Session> = {},
+    isAsDue: () => boolean = () => true,
+  ): Promise<Versioned<Session> | 'fenced'> {
+    const { sessions } = this.#parts;
+    const { actor, turn } = this.begun;
+    const { clock, mark } = sessions.options;
+    return actor.mailbox.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        if (!isAsDue()) return 'fenced';
+        const at = clock.now();
+        actor.machine.send({ type: 'finished', at, turnId: turn.id });
+        const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: mark(), machine: actor.machine.snapshot() };
+        let fenced = false;
+        const held = sessions.commit(actor, session, async () => {
+          const answer = await step(session, actor.basis);
+          fenced = answer.outcome === 'fenced';
+          return answer.outcome === 'finished' ? answer.version : null;
+        });
+        // A removed session, with its workspace or by retention, has no turn left to seal.
+        const finished = await held.catch((error) => {
+          // If a later version has moved the session, a process of that version serves it, and seals its turn once the lease has run out.
+          if (error instanceof UnreadableSnapshot) fenced = true;
+          if (fenced) return false;
+          throw error;
+        });
+        if (finished) return { record: actor.record, version: actor.version };
+        if (fenced) return 'fenced';
+      }
+      throw new StoreUnavailable('a session would not hold still');
+    });
+  }
+}
+
+/** The provider's token counts. For a turn that was cut, the provider may not have counted all output, so the larger of count and estimate is used. */
+function tokensOf({ status }: TurnOutcome, usage: ModelUsage | null, conversation: readonly Message[], length: number): ModelUsage {
+  if (usage === null) return { inputTokens: estimateInputTokens(conversation), outputTokens: estimateTokens(length) };
+  return status === 'completed' ? usage : { ...usage, outputTokens: Math.max(usage.outputTokens, estimateTokens(length)) };
+}
+
+/** Valid at any stored length, because it adds nothing. */
+const noTail = { position: 0, text: '' };
+
+export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string): Message => ({
+  id,
+  turnId: turn.id,
+  role,
+  content,
+  status: 'completed',
+  stopReason: null,
+  errorCode: null,
+  createdAt: turn.createdAt,
+});

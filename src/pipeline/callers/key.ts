@@ -1,0 +1,37 @@
+/** An API key: recognised by its digest, charged against its budgets (specification 5, contract 4 and 5). */
+import { Failure, refused, type Refusal } from '../../errors.ts';
+import type { RequestHead } from '../../edge.ts';
+import type { KeyActor } from '../../host/keys.ts';
+import { promptly } from '../../promptly.ts';
+import type { KeyCaller } from '../../request.ts';
+import type { CallerKind } from './kind.ts';
+import { bearer } from './bearer.ts';
+
+export const byKey: CallerKind<KeyCaller> = {
+  recognise: (head, _params, { host }) => promptly(host.keys.authenticate(presentedKey(head)), callerOf),
+
+  /** The last budget charged is the one that refused, or else the endpoint's own, which the rate headers describe. */
+  charge: ({ actor }, route, course, { host }): Refusal | null | Promise<Refusal | null> =>
+    promptly(host.keys.take(actor, route.budgets), (budgets) => {
+      const taken = budgets.at(-1)!;
+      course.rate = { ceiling: actor.record.limits[taken.budget], taken };
+      return taken.passed ? null : refused('rate_limited', { seconds: taken.retryAfterSeconds });
+    }),
+};
+
+function callerOf(actor: KeyActor): KeyCaller {
+  const { id, workspaceId, assistantIds } = actor.record;
+  return { kind: 'key', actor, party: { workspaceId, id, channel: 'api', assistantIds } };
+}
+
+/** The key in the headers; if both headers have one, they must be equal. */
+function presentedKey(head: RequestHead): string {
+  const fromBearer = bearer(head);
+  const plain = head.headers('x-api-key');
+  if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header', { field: 'X-Api-Key' });
+  const fromHeader = plain[0] ?? null;
+  if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader) throw new Failure('different_keys');
+  const key = fromBearer ?? fromHeader;
+  if (key === null) throw new Failure('missing_api_key');
+  return key;
+}

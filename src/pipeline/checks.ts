@@ -1,0 +1,54 @@
+/** The order of checks, the same for requests and for upgrades (contract 3, 1 to 5). Handlers make the later checks. */
+import type { RequestHead } from '../edge.ts';
+import type { Refusal } from '../errors.ts';
+import { promptly } from '../promptly.ts';
+import type { Request, Route } from '../request.ts';
+import type { Find } from '../routes.ts';
+import { refusedByDrain, type Services } from '../services.ts';
+import { queryObject } from '../wire.ts';
+import { checkUnwanted } from './body.ts';
+import { callers } from './callers.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
+import type { Course } from './reply.ts';
+
+/** A request that has passed the checks, for its route's handler. */
+export interface Checked extends Request {
+  readonly route: Route;
+}
+
+/** Reads and parses the body for the route; undefined if there is none. An upgrade has none. */
+export type ReadBody = (route: Route) => Promise<unknown> | undefined;
+
+/**
+ * Returns the request that has passed every check, or the refusal of a limit; synchronously, without a promise or a throw, if that
+ * needs no store. Every other check that fails throws the `Failure` to be answered, and later checks are not made.
+ */
+export function check(head: RequestHead, find: Find, readBody: ReadBody, course: Course, services: Services): Refusal | Promise<Checked | Refusal> | Checked {
+  // 1. The route exists.
+  const { route, params } = find(head.method, head.path);
+  course.route = route;
+  const kind = callers[route.caller];
+
+  // 2. Authentication.
+  const known = promptly(kind.recognise(head, params, services), (caller) => (course.caller = caller));
+
+  // 3. The caller's budgets.
+  const charged = promptly(known, (caller) => kind.charge(caller, route, course, services));
+
+  // 4. and 5.
+  return promptly<Refusal | null, Refusal | Checked>(charged, (limited) => limited ?? checkContent(head, route, params, readBody, course, services));
+}
+
+async function checkContent(head: RequestHead, route: Route, params: Request['params'], readBody: ReadBody, course: Course, services: Services): Promise<Checked> {
+  const idempotencyKey = route.repeatable ? idempotencyKeyOf(head) : null;
+  // With an `Idempotency-Key` the request may be a repeat, which is no new work: its handler looks the key up, and refuses new work (contract 12).
+  if (route.newWork && services.draining && idempotencyKey === null) throw refusedByDrain();
+
+  // 4. Body size and JSON; the idempotency key above belongs to this check.
+  const json = await readBody(route);
+
+  // 5. Fields.
+  const query = route.query.parse(queryObject(head.query, route.query.schema));
+  const body = route.body === null ? checkUnwanted(json) : route.body.parse(json);
+  return { requestId: course.requestId, head, route, caller: course.caller!, params, query, body, json, idempotencyKey, services };
+}

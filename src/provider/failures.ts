@@ -1,0 +1,22 @@
+/** The one place where a failure of a provider or the network becomes a ModelFailure. */
+import type { ModelFailure } from '../model.ts';
+import { AddressRefused } from './address.ts';
+import { ProxyRefused } from './tunnel.ts';
+
+const statuses: Readonly<Record<number, ModelFailure>> = { 401: 'credential', 403: 'credential', 429: 'rate_limit' };
+
+/** The failure for an answer whose status is not 2xx. Redirects are never followed: they would leave the checked address. */
+export const failureOfStatus = (status: number): ModelFailure =>
+  statuses[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'status');
+
+const connectCodes: Readonly<Record<string, ModelFailure>> = {
+  ENOTFOUND: 'address', // the name does not exist
+  ENODATA: 'address', // the name has no address
+};
+
+/** The failure of a connection attempt; null if nothing says why it ended. */
+export function failureOfConnect(error: Error | null): ModelFailure {
+  if (error instanceof AddressRefused) return 'address';
+  if (error instanceof ProxyRefused) return 'proxy';
+  return connectCodes[(error as NodeJS.ErrnoException | null)?.code ?? ''] ?? 'connect';
+}

@@ -1,0 +1,41 @@
+/** The bytes of a request. A customer's values cannot add a line to it. */
+import type { ModelFailure } from '../model.ts';
+import type { Target } from './target.ts';
+
+export interface ProviderGet {
+  readonly baseUrl: string;
+  /** The path after the base URL's; begins with a slash. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface ProviderPost extends ProviderGet {
+  readonly body: string | Uint8Array;
+}
+
+const pathText = /^[\x21-\x7e]*$/;
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** The whole request as one buffer, or the failure that it cannot be formed. */
+export function requestBytes(target: Target, request: ProviderGet | ProviderPost): Buffer | ModelFailure {
+  const { path, headers } = request;
+  const body = 'body' in request ? request.body : null;
+  const fullPath = target.path + path;
+  if (!pathText.test(fullPath)) return 'address';
+  let head = `${body === null ? 'GET' : 'POST'} ${fullPath} HTTP/1.1\r\nhost: ${target.authority}\r\nconnection: keep-alive\r\n`;
+  for (const name in headers) {
+    const value = headers[name]!;
+    // Only the key is free text, so only the key can make a header invalid.
+    if (!headerName.test(name) || !headerValue.test(value)) return 'credential';
+    head += `${name}: ${value}\r\n`;
+  }
+  if (body === null) return Buffer.from(`${head}\r\n`, 'latin1');
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  head += `content-length: ${length}\r\n\r\n`;
+  const bytes = Buffer.allocUnsafe(head.length + length);
+  bytes.write(head, 'latin1');
+  if (typeof body === 'string') bytes.write(body, head.length, 'utf8');
+  else bytes.set(body, head.length);
+  return bytes;
+}

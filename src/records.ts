@@ -1,0 +1,198 @@
+/**
+ * The stored records: the console's records, sessions with their messages, remembered requests, usage. Times are milliseconds
+ * since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
+ */
+import type { LinkLimitName } from './limits.ts';
+
+/** A stored snapshot of a machine: its version, its state and its context. Stores that write to disk pack it with msgpackr. */
+export interface Snapshot {
+  readonly version: number;
+  readonly state: string;
+  readonly context: unknown;
+}
+
+export interface Workspace {
+  readonly id: string;
+  readonly name: string;
+  readonly retentionDays: number;
+  readonly turnsInFlightMax: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface VisitorField {
+  readonly name: string;
+  readonly label: string;
+  readonly type: 'text' | 'email' | 'number' | 'boolean';
+  readonly required: boolean;
+}
+
+export interface ModelSettings {
+  readonly provider: string;
+  readonly name: string;
+  readonly credentialId: string | null;
+  readonly systemPrompt: string | null;
+  readonly temperature: number | null;
+  readonly outputTokensMax: number | null;
+}
+
+export interface VoiceSettings {
+  readonly provider: string;
+  readonly name: string | null;
+  readonly voice: string | null;
+  readonly credentialId: string | null;
+}
+
+export interface LinkSettings {
+  /** Unique: at most one assistant of the installation has it. */
+  readonly slug: string | null;
+  /** As they were given: absent means the default, null means no limit, 0 refuses every request. */
+  readonly limits: Readonly<Partial<Record<LinkLimitName, number | null>>>;
+  readonly origins: readonly string[];
+}
+
+export interface Assistant {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly greeting: string | null;
+  readonly channels: { readonly voice: boolean; readonly link: boolean; readonly widget: boolean };
+  readonly visitorFields: readonly VisitorField[];
+  readonly maxCallSeconds: number;
+  readonly model: ModelSettings;
+  readonly voice: VoiceSettings | null;
+  readonly link: LinkSettings | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** The assistant machine: draft, published or disabled. */
+  readonly machine: Snapshot;
+}
+
+/** The budgets of a key, each a ceiling per minute. */
+export interface KeyLimits {
+  readonly requests: number;
+  readonly speech: number;
+  readonly transcriptionTokens: number;
+}
+export type BudgetName = keyof KeyLimits;
+
+export interface Key {
+  readonly id: string;
+  readonly workspaceId: string;
+  /** The part of the key that may be shown and looked up. */
+  readonly publicId: string;
+  /** SHA-256 of the whole key. The key itself is stored nowhere. */
+  readonly digest: Uint8Array;
+  readonly name: string;
+  /** The assistants that the key may use; null for all. */
+  readonly assistantIds: readonly string[] | null;
+  readonly expiresAt: number | null;
+  /** The date that it had before a rotation gave it the end of its overlap: keys that it is replaced by have this one. Absent where `expiresAt` is its own. */
+  readonly ownExpiresAt?: number | null;
+  readonly limits: KeyLimits;
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+  /** The key machine: active, limited, revoked or expired. */
+  readonly machine: Snapshot;
+}
+
+export interface Credential {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly kind: 'model' | 'voice';
+  readonly provider: string;
+  readonly baseUrl: string | null;
+  /** AES-256-GCM, bound to workspace and id: nonce, ciphertext and tag. */
+  readonly sealed: Uint8Array;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  readonly channel: 'api' | 'link' | 'widget';
+  readonly visitor: Readonly<Record<string, string | number | boolean>>;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly maxCallSeconds: number;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** When the session was last created, used or ended: retention counts from here. */
+  readonly lastActivityAt: number;
+  /** The next message's index. There are fewer messages if a turn was withdrawn after another one had begun. */
+  readonly messageCount: number;
+  /** The session machine: open, streaming, ended or expired. */
+  readonly machine: Snapshot;
+  /**
+   * Different for every move of the session, because after a failover that lost some moves the store may give the same version
+   * again. Absent in rows of versions that had no marks.
+   */
+  readonly mark?: string;
+}
+
+export type StopReason = 'end' | 'aborted' | 'error' | 'expired';
+
+export interface Message {
+  readonly id: string;
+  readonly turnId: string | null;
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+  readonly status: 'completed' | 'partial' | 'streaming';
+  readonly stopReason: StopReason | null;
+  readonly errorCode: string | null;
+  readonly createdAt: number;
+}
+
+export interface Turn {
+  readonly id: string;
+  readonly sessionId: string;
+  /** The assistant's message. */
+  readonly messageId: string;
+  /** That message's index in the transcript; the user's message is just before it. */
+  readonly messageIndex: number;
+  readonly status: 'streaming' | 'completed' | 'aborted' | 'failed';
+  readonly stopReason: StopReason | null;
+  readonly errorCode: string | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+}
+
+/** A request made under an `Idempotency-Key` (contract 6), remembered with its result. */
+export interface IdempotencyRecord {
+  /** The API key's id and the path. */
+  readonly scope: string;
+  readonly key: string;
+  /** A digest of the body as parsed JSON. */
+  readonly bodyDigest: string;
+  /** The session or the turn that the request made. */
+  readonly resultId: string;
+  /** When the memory ends. */
+  readonly untilMs: number;
+}
+
+export interface UsageCounts {
+  readonly sessions: number;
+  readonly turns: number;
+  readonly failedTurns: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly speechCharacters: number;
+  readonly transcriptionSeconds: number;
+}
+
+/** Usage in one bucket: its first second, and the counts within both the bucket and the requested window. */
+export interface UsageBucket extends UsageCounts {
+  readonly start: number;
+}
+
+export interface CatalogRecords {
+  workspace: Workspace;
+  assistant: Assistant;
+  key: Key;
+  credential: Credential;
+}
+export type CatalogKind = keyof CatalogRecords;

@@ -1,0 +1,197 @@
+/** The records that the examples show: one workspace with one assistant, one key and one conversation. Times are Unix seconds. */
+
+const startedAt = 1_790_000_000;
+
+export const ids = {
+  workspace: 'wks_1m2zf68c00gk4c3jc33x8wmwnw',
+  credential: 'crd_1m2zg4ry00ttkcvsnayfkme03w',
+  assistant: 'asst_1m2zh39g00g8qam2dt63gvfcq3',
+  key: 'key_1m2zj1t200sr4hjbyas65hq14q',
+  rotatedKey: 'key_1m3fp0wb40c8y2v6n1tq9drj5z',
+  session: 'ses_1m3250v0001v4b6xrbhrv23839',
+  turn: 'turn_1m32516t40trgsrqq8p5sxvm25',
+  greeting: 'msg_1m3250v00058fwps2v2rkanb8p',
+  question: 'msg_1m32516t40xjpa5krd3xrfqvbg',
+  reply: 'msg_1m32516te0n1n8t98k75d94da3',
+  token: 'tok_1m3252btg0kjn4z5yx7gpws4t6',
+} as const;
+
+export const visitor = { email: 'ada@example.com' };
+export const metadata = { order: '1042' };
+export const idempotencyKey = 'order-1042-first-question';
+
+const greeting = 'Hello. How can I help?';
+export const question = 'When are you open?';
+const reply = 'We are open from 9:00 to 18:00, Monday to Friday.';
+
+export const workspace = {
+  id: ids.workspace,
+  object: 'workspace',
+  name: 'Shop',
+  retention_days: 30,
+  turns_in_flight_max: 10,
+  created_at: startedAt - 90_000,
+  updated_at: startedAt - 90_000,
+};
+
+export const assistant = {
+  id: ids.assistant,
+  object: 'assistant',
+  name: 'Support',
+  description: 'Answers questions about orders and opening hours.',
+  status: 'published',
+  greeting,
+  channels: { voice: true, link: false, widget: false },
+  visitor_fields: [{ name: 'email', label: 'Your e-mail address', type: 'email', required: true }],
+  max_call_seconds: 3600,
+  created_at: startedAt - 88_000,
+  updated_at: startedAt - 87_500,
+};
+
+export const settings = {
+  model: {
+    provider: 'openai',
+    name: 'gpt-4.1-mini',
+    credential_id: ids.credential,
+    system_prompt: 'You answer for a bicycle shop. Be brief.',
+    temperature: 0.2,
+    output_tokens_max: 1024,
+  },
+  voice: null,
+  link: null,
+};
+
+/** As operators see it: with the settings that nobody with an API key is shown. */
+export const configured = { ...assistant, ...settings };
+export const draft = { ...configured, status: 'draft', updated_at: assistant.created_at };
+
+export const key = {
+  id: ids.key,
+  object: 'key',
+  name: 'web shop',
+  hint: `ak_${ids.key.slice('key_'.length)}_…`,
+  status: 'active',
+  assistant_ids: [ids.assistant],
+  limits: { requests: 120, speech: 30, transcription_tokens: 10 },
+  created_at: startedAt - 87_000,
+  expires_at: null,
+  revoked_at: null,
+};
+/** The checksum is a wrong one: no key of any installation looks like this. */
+export const secret = `ak_${ids.key.slice('key_'.length)}_730v25aft1g0dh9y1fwfj2tq1xvv0ekf000000`;
+
+/** What the key is replaced by. */
+export const rotatedKey = { ...key, id: ids.rotatedKey, hint: `ak_${ids.rotatedKey.slice('key_'.length)}_…`, created_at: startedAt + 500_000 };
+export const rotatedSecret = `ak_${ids.rotatedKey.slice('key_'.length)}_51wd9m0xh3c7n8qz2tbk6ry4ep8vaf70000000`;
+
+export const credential = {
+  id: ids.credential,
+  object: 'credential',
+  kind: 'model',
+  provider: 'openai',
+  base_url: 'https://api.example.com/v1',
+  created_at: startedAt - 89_000,
+  updated_at: startedAt - 89_000,
+};
+
+export const session = {
+  id: ids.session,
+  object: 'session',
+  assistant_id: ids.assistant,
+  status: 'open',
+  active_turn_id: null,
+  channel: 'api',
+  visitor,
+  metadata,
+  max_call_seconds: 3600,
+  created_at: startedAt,
+  expires_at: startedAt + 3600,
+  ended_at: null,
+};
+export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };
+
+export const turn = {
+  id: ids.turn,
+  object: 'turn',
+  session_id: ids.session,
+  message_id: ids.reply,
+  status: 'aborted',
+  stop_reason: 'aborted',
+  error_code: null,
+  created_at: startedAt + 12,
+  ended_at: startedAt + 13,
+};
+
+const completed = { status: 'completed', error_code: null };
+const said = (id: string, turnId: string | null, role: string, content: string, stopReason: string | null, seconds: number) =>
+  ({ id, object: 'message', turn_id: turnId, role, content, ...completed, stop_reason: stopReason, created_at: startedAt + seconds });
+export const messages = [
+  said(ids.greeting, null, 'assistant', greeting, null, 0),
+  said(ids.question, ids.turn, 'user', question, null, 12),
+  said(ids.reply, ids.turn, 'assistant', reply, 'end', 12),
+];
+
+export const markdown = `# Session ${ids.session}
+
+Begun 2026-09-21 14:13:20 UTC with the assistant ${ids.assistant}, channel api.
+
+## Assistant · 2026-09-21 14:13:20 UTC
+
+> ${greeting}
+
+## Visitor · 2026-09-21 14:13:32 UTC
+
+> ${question}
+
+## Assistant · 2026-09-21 14:13:32 UTC
+
+> ${reply}
+`;
+
+/** The end of the reply's stream, and the whole of it. */
+export const restOfStream = `event: message.delta
+id: 49
+data: {"text":" Monday to Friday."}
+
+event: turn.completed
+id: 49
+data: {"turn_id":"${ids.turn}","message_id":"${ids.reply}","stop_reason":"end","usage":{"input_tokens":38,"output_tokens":13}}
+
+`;
+export const wholeStream = `event: turn.started
+id: 0
+data: {"turn_id":"${ids.turn}","message_id":"${ids.reply}"}
+
+event: message.delta
+id: 31
+data: {"text":"We are open from 9:00 to 18:00,"}
+
+${restOfStream}`;
+
+const counts = { sessions: 1, turns: 1, failed_turns: 0, input_tokens: 38, output_tokens: 13, speech_characters: 0, transcription_seconds: 0 };
+const nothing = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0 };
+
+/** Two days, the first of them without a conversation. */
+export const usageWindow = { start: 1_789_862_400, end: 1_790_035_200 };
+export const usage = {
+  object: 'usage',
+  ...usageWindow,
+  bucket: 'day',
+  data: [
+    { start: usageWindow.start, ...nothing },
+    { start: usageWindow.start + 86_400, ...counts },
+  ],
+  totals: counts,
+};
+
+export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds\r
+${usageWindow.start},0,0,0,0,0,0,0\r
+${usageWindow.start + 86_400},1,1,0,38,13,0,0\r
+`;
+
+export const transcriptionToken = {
+  object: 'transcription_token',
+  token: ids.token,
+  url: `wss://parley.example.com/transcription?token=${ids.token}`,
+  expires_at: startedAt + 110,
+};

@@ -1,0 +1,74 @@
+/**
+ * The replies that a connection owes. Replies come in the order of their commands, so a connection that owes its first reply for
+ * too long has fallen silent, and gets no more commands. A network may lose everything without an error: as long as commands were
+ * written, the client would take the connection for alive, and TCP would retry ever more seldom. A connection that nothing is
+ * written to is closed (`limits.redisSilenceMs`), and the next one works as soon as the network does.
+ */
+import { atTurnEnd, type Clock } from '../../clock.ts';
+import { limits } from '../../limits.ts';
+import { StoreUnavailable } from '../../store.ts';
+
+/** The commands of one connection that have no reply yet. */
+interface Debt {
+  count: number;
+  /** When the connection last replied, or got a command while it owed nothing. */
+  since: number;
+  readonly settle: () => void;
+}
+
+/**
+ * This long after a silent connection got its last command, it has been replaced by one that owes nothing, and its missing replies
+ * no longer count, settled or not. The connection may have sent a ping of its own since, whose silence counts too.
+ */
+const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReconnectMsMax;
+
+export class InFlightReplies {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  #debt: Debt;
+  #askedAt = 0;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+    this.#debt = this.#none();
+  }
+
+  /**
+   * Rejects with `StoreUnavailable` and sends nothing if the connection has fallen silent. Not at once: a process that was
+   * suspended must first read what has arrived, and synchronous retries would keep it from that.
+   */
+  ask<T>(send: () => Promise<T>): Promise<T> {
+    if (!this.#silent) return this.#send(send);
+    return new Promise((resolve, reject) => {
+      atTurnEnd(() => (this.#silent ? reject(new StoreUnavailable('Redis has fallen silent.')) : resolve(this.#send(send))));
+    });
+  }
+
+  get #silent(): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#debt.count === 0 || now - this.#debt.since <= limits.redisCallMs) return false;
+    if (now - this.#askedAt <= replacedMs) return true;
+    this.#debt = this.#none();
+    return false;
+  }
+
+  #send<T>(send: () => Promise<T>): Promise<T> {
+    const debt = this.#debt;
+    this.#askedAt = this.#clock.monotonic();
+    const answer = send();
+    if (debt.count++ === 0) debt.since = this.#askedAt;
+    answer.then(debt.settle, debt.settle);
+    return answer;
+  }
+
+  #none(): Debt {
+    const debt: Debt = {
+      count: 0,
+      since: 0,
+      settle: () => {
+        debt.count--;
+        debt.since = this.#clock.monotonic();
+      },
+    };
+    return debt;
+  }
+}

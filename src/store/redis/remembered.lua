@@ -1,2 +1,0 @@
--- The memory of a request whose time is not over.
-return remembered(ARGV[1])

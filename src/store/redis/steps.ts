@@ -1,0 +1,118 @@
+/**
+ * The arguments of each step: their names in the order in which they are sent. The scripts read them by these names (`workspaceId`
+ * as `workspace_id`), callers pass them by these names, and the head of each Lua file lists them. A step's one key is the root
+ * that its keys begin with.
+ */
+import { unitsPerRequest } from '../../../machines/budget.ts';
+import { limits } from '../../limits.ts';
+import { bucketFullMs } from '../dump.ts';
+import type { Argument } from './reply.ts';
+
+/** A session after the step: `sessionFields`. */
+const session = ['record', 'active', 'expires', 'state'] as const;
+/** The basis of a decision: `basisFields`. */
+const basis = ['version', 'mark'] as const;
+/** A message that no longer changes: `messageFields`. */
+const message = ['message', 'content', 'points'] as const;
+/** The memory of a request: `memoryFields`. */
+const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
+/** What a turn adds to the usage: `countedFields`. */
+const counted = ['assistant', 'ended', 'failed', 'input', 'output'] as const;
+
+/** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
+export const steps = {
+  'create-session': ['session', ...session, 'assistant', 'created', ...message, ...memory],
+  'save-session': ['session', ...basis, ...session, 'write'],
+  sessions: ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
+  messages: ['session', 'order', 'after', 'count'],
+  'recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
+  output: ['session', 'turn'],
+  'output-after': ['session', 'turn', 'position', 'notice'],
+  remembered: ['memory'],
+
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short'],
+  'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
+  'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
+  'request-stop': ['session', 'turn', 'reason', 'lease', 'workspaceId', 'sessionId', 'turnId'],
+  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted],
+  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted],
+  'claim-turn': ['session', 'turn'],
+  'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token'],
+  orphans: ['limit'],
+  slots: [],
+
+  'create-record': ['kind', 'id', 'record', 'workspaceId', 'recordId'],
+  'replace-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'version', 'write'],
+  'remove-record': ['kind', 'id', 'workspaceId', 'recordId', 'write'],
+  'list-records': ['kind', 'order', 'after', 'count'],
+  'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
+  'release-slug': ['id', 'token'],
+  'take-budgets': ['id', 'lane', 'number', '...asked'],
+  'take-limits': ['write', '...asked'],
+  'hold-budget': ['id', 'lane', 'number', 'budget', 'level', 'since'],
+
+  register: ['list', 'workspace'],
+  registered: ['list', 'stale'],
+  unregister: ['list', 'workspace', 'stale'],
+  'aged-sessions': ['retention', 'offset', 'count'],
+  'sweep-session': ['session', 'retention'],
+  'sweep-memories': ['limit'],
+  'remove-holdings': ['limit'],
+  time: [],
+
+  'dump-session': ['session', 'count'],
+  'load-record': ['kind', 'id', 'record', 'version'],
+  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn'],
+  'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
+  'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory'],
+  'load-memory': ['memory', 'record', 'result', 'ends'],
+  'load-usage': ['assistant', 'hour', 'second', 'counts'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type StepName = keyof typeof steps;
+
+type NameOf<S extends StepName> = (typeof steps)[S][number];
+type Rest<Name> = Name extends `...${infer Last}` ? Last : never;
+
+/** The arguments of a step by their names. */
+export type Given<S extends StepName> = { readonly [Name in Exclude<NameOf<S>, `...${string}`>]: Argument } & {
+  readonly [Name in Rest<NameOf<S>>]: readonly Argument[];
+};
+
+/** The names of a step's single arguments, and the name that takes the rest. */
+const sent = Object.fromEntries(
+  Object.entries<readonly string[]>(steps).map(([step, names]) => {
+    const rest = names.find((name) => name.startsWith('...'));
+    return [step, { names: names.filter((name) => name !== rest), rest: rest?.slice(3) ?? null }];
+  }),
+) as unknown as Readonly<Record<StepName, { readonly names: readonly string[]; readonly rest: string | null }>>;
+
+/** The arguments of a step in their order. */
+export function argumentsOf<S extends StepName>(step: S, given: Given<S>): Argument[] {
+  const { names, rest } = sent[step];
+  const values = names.map((name) => (given as Readonly<Record<string, Argument>>)[name]!);
+  return rest === null ? values : [...values, ...(given as Readonly<Record<string, readonly Argument[]>>)[rest]!];
+}
+
+/** Numbers that the scripts share with the TypeScript code. */
+const constants: Readonly<Record<string, number>> = {
+  BUDGET_UNIT: unitsPerRequest,
+  BUDGET_FULL_MS: bucketFullMs,
+  STEP_KEPT_MS: limits.redisStepKeptMs,
+};
+
+/** The constants' names in every script. */
+export const constantNames = Object.keys(constants);
+
+/** The lines before the shared prelude. */
+export const constantLines = Object.entries(constants).map(([name, value]) => `local ${name} = ${value}\n`).join('');
+
+/** An argument's name in the scripts. */
+export const luaName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The lines before a step's own code: its arguments under their names. */
+export function argumentLines(step: StepName): string {
+  const { names, rest } = sent[step];
+  const line = names.length === 0 ? '' : `local ${names.map(luaName).join(', ')} = unpack(ARGV, 1, ${names.length})\n`;
+  return rest === null ? line : `${line}local ${luaName(rest)}_at = ${names.length + 1}\n`;
+}

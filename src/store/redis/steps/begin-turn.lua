@@ -1,0 +1,35 @@
+-- Stores session, turn, both messages, the turn's slot and the memory of the request, all or none. A lease shorter than usual comes
+-- with the workspace's id: the processes that look for lapsed leases must be notified of it.
+-- KEYS: the workspace's root.
+-- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
+--   memory, memory_record, result, lasts, short.
+-- Answer: {'begun', version, epoch}, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free.
+local begun = redis.call('HGET', at('turns', session), turn .. '/begun')
+if begun then
+  local epoch, first, moved = begun:match('^(%d+) (%S+) (%d+)$')
+  if first ~= owner then return { 'lost' } end
+  return { 'begun', tonumber(moved), tonumber(epoch) }
+end
+if not unmoved(session, version, mark) then return { 'lost' } end
+local time = now()
+if slots ~= '' and full(slots_of(slots), slots_max, time) then return { 'full' } end
+
+local moved, member, ends = version + 1, session .. '/' .. turn, int(time + lease)
+put_session(session, moved, record, active, expires, state)
+redis.call('HSET', at('turns', session), turn, turn_record, turn .. '/index', index, turn .. '/begun', '1 ' .. owner .. ' ' .. moved)
+put_message(session, index - 1, points, '', message, content)
+put_message(session, index, -1, turn, reply, '')
+local flight = at('flight', session, turn)
+redis.call('HSET', flight, 'epoch', 1, 'owner', owner, 'lease', ends, 'position', 0)
+redis.call('SADD', at('flights', session), turn)
+redis.call('ZADD', at('leases'), ends, member)
+if slots ~= '' then
+  redis.call('HSET', flight, 'slots', slots, 'slotsMax', slots_max)
+  redis.call('ZADD', slots_of(slots), ends, member)
+end
+if memory ~= '' then
+  redis.call('HSET', flight, 'memory', memory)
+  remember(memory, memory_record, result, lasts)
+end
+if short ~= '' then publish({ type = 'turn.leased', workspaceId = short, leaseMs = tonumber(lease) }) end
+return { 'begun', moved, 1 }

@@ -1,0 +1,23 @@
+-- Reads a session at one moment: its oldest messages, its two newest, which alone may grow, and its turn in flight. A withdrawal
+-- later may remove messages that were returned here.
+-- KEYS: the workspace's root.
+-- ARGV: session, count.
+-- Answer: {record, version, withdrawn, oldest, newest, flight}, flight false or {record, begun, epoch, owner, stop, memory}; false if there is no
+--   such session.
+local head = redis.call('HMGET', at('session', session), 'record', 'version', 'withdrawn')
+if not head[1] then return false end
+local oldest = redis.call('ZRANGE', at('messages', session), 0, count - 1)
+local newest = redis.call('ZRANGE', at('messages', session), -2, -1)
+local flight = false
+for _, member in ipairs(newest) do
+  local points, turn = member:match('^%d+:(-?%d+):([^:]*):')
+  if points == '-1' then
+    local held = redis.call('HMGET', at('flight', session, turn), 'epoch', 'owner', 'stop', 'memory')
+    local stands = redis.call('HMGET', at('turns', session), turn, turn .. '/begun')
+    local memory = held[4] and redis.call('HGET', at('memories'), held[4])
+    flight = { stands[1], stands[2], held[1], held[2], held[3], memory }
+  end
+end
+for index, member in ipairs(oldest) do oldest[index] = whole(session, member) end
+for index, member in ipairs(newest) do newest[index] = whole(session, member) end
+return { head[1], head[2], head[3], oldest, newest, flight }

@@ -1,0 +1,13 @@
+-- Sets a budget to its deepest debt, as computed by a process without Redis, unless another process has taken from it since.
+-- KEYS: the workspace's root.
+-- ARGV: id, lane, number, budget, level, since.
+-- Answer: 1 if the debt was set, else 0.
+local key, time = at('budget', id), now()
+local stored = redis.call('HMGET', key, lane, budget)
+if passed_by(stored[1], number) then return 0 end
+local stood = tonumber((stored[2] or ''):match(' (%d+)$') or 0)
+since = math.min(tonumber(since), math.max(time, stood))
+if stood > since then return 0 end
+redis.call('HSET', key, budget, level .. ' ' .. int(since), lane, number .. ' ' .. int(time))
+keep_budget(key, time)
+return 1

@@ -1,0 +1,7 @@
+-- Loads a catalog record from an export.
+-- KEYS: the root of the kind.
+-- ARGV: kind, id, record, version.
+-- Answer: 1.
+redis.call('HSET', at(kind), id, record, id .. '/version', version)
+redis.call('ZADD', at(kind, 'ids'), 0, id)
+return 1

@@ -1,0 +1,16 @@
+-- Removes a catalog record and publishes that. A repeat gets the same answer.
+-- KEYS: the root of the kind.
+-- ARGV: kind, id, workspace_id, record_id, write.
+-- Answer: the record as it was; false if there was none.
+local earlier = redis.call('GET', at('write', write))
+if earlier then return earlier end
+local record = redis.call('HGET', at(kind), id)
+if not record then return false end
+redis.call('HDEL', at(kind), id, id .. '/version')
+redis.call('ZREM', at(kind, 'ids'), id)
+if kind == 'key' then redis.call('DEL', at('budget', id)) end
+-- A workspace's record is apart from its contents: the removal's mark stays until those are removed too.
+if kind == 'workspace' then redis.call('SADD', at('removals'), record_id) end
+once(write, record)
+publish({ type = 'changed', kind = kind, workspaceId = workspace_id, id = record_id })
+return record

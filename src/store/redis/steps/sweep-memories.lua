@@ -1,0 +1,7 @@
+-- Removes expired memories.
+-- KEYS: the workspace's root.
+-- ARGV: limit.
+-- Answer: how many.
+local over = redis.call('ZRANGEBYSCORE', at('memory-ends'), '-inf', int(now()), 'LIMIT', 0, limit)
+for _, memory in ipairs(over) do forget(memory) end
+return #over

@@ -1,0 +1,10 @@
+-- Removes a session past retention with its contents, unless it has moved since it was found or has a turn in flight.
+-- KEYS: the workspace's root.
+-- ARGV: session, retention.
+-- Answer: 1 if it is removed, else 0.
+local active = redis.call('ZSCORE', at('activity'), session)
+if not active then return 1 end
+if tonumber(active) >= math.floor(now() / 1000) - retention then return 0 end
+if redis.call('SCARD', at('flights', session)) > 0 then return 0 end
+remove_session(session)
+return 1

@@ -1,0 +1,36 @@
+-- Undoes a turn: removes its messages, its slot, its usage and the memory of its request. For a turn that has not begun, it moves
+-- the session all the same, so that a beginning under way is rejected. A claimed turn stays. For a finished turn the arguments name
+-- its memory and its counts.
+-- KEYS: the workspace's root.
+-- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, assistant, ended, failed, input, output.
+-- Answer: {'finished', version}, {'lost'} or {'fenced'}.
+local fence = epoch .. ' ' .. owner
+local withdrawn = redis.call('HGET', at('session', session), 'withdrawn')
+if withdrawn then
+  local earlier, its_fence, moved = withdrawn:match('^(%S+) (%d+ %S+) (%d+)$')
+  if earlier == turn then
+    if its_fence ~= fence then return { 'fenced' } end
+    return { 'finished', tonumber(moved) }
+  end
+end
+local turns, flight = at('turns', session), at('flight', session, turn)
+local begun, finished, claimed = unpack(redis.call('HMGET', turns, turn .. '/begun', turn .. '/finished', turn .. '/claimed'))
+if begun then
+  if claimed or (finished and finished:match('^(%d+ %S+) ') ~= fence) then return { 'fenced' } end
+  if not finished and not held(flight, epoch, owner) then return { 'fenced' } end
+end
+if not unmoved(session, version, mark) then return { begun and 'lost' or 'fenced' } end
+if finished and ended == '' then return { 'lost' } end
+
+put_session(session, version + 1, record, active, expires, state)
+redis.call('HSET', at('session', session), 'withdrawn', turn .. ' ' .. fence .. ' ' .. (version + 1))
+if begun then
+  local memory = given
+  if not finished then memory = redis.call('HGET', flight, 'memory') or '' end
+  redis.call('ZREMRANGEBYSCORE', at('messages', session), index - 1, index)
+  redis.call('HDEL', turns, turn, turn .. '/index', turn .. '/begun', turn .. '/finished')
+  if memory ~= '' and redis.call('HGET', at('memories'), memory .. '/result') == turn_id then forget(memory) end
+  if finished then count_usage(assistant, ended, 0, -1, -failed, -input, -output, 0, 0) end
+end
+landed(session, turn)
+return { 'finished', version + 1 }

@@ -1,0 +1,51 @@
+/** Reads Redis's clock when the store opens and regularly after that, so that all processes use the same dates. */
+import type { Clock, Timer } from '../../clock.ts';
+import { limits } from '../../limits.ts';
+import type { StoreClock } from '../clock.ts';
+import type { Roots } from './keys.ts';
+import type { Link } from './link.ts';
+
+/** The first reading may have to connect and to load the script; at least one of these is quick. */
+const looksAtOpening = 3;
+
+/** The script gives whole milliseconds, rounded down. */
+const roundedMs = 0.5;
+
+export class RedisTime {
+  readonly #link: Link;
+  readonly #roots: Roots;
+  readonly #clock: Clock;
+  readonly #told: StoreClock;
+  #next: Timer | null = null;
+  #closed = false;
+
+  constructor(link: Link, roots: Roots, clock: Clock, told: StoreClock) {
+    this.#link = link;
+    this.#roots = roots;
+    this.#clock = clock;
+    this.#told = told;
+  }
+
+  /** Rejects if Redis cannot be read. */
+  async open(): Promise<void> {
+    for (let looks = 0; looks < looksAtOpening; looks++) await this.#look();
+    this.#lookAgain();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#next?.cancel();
+  }
+
+  #lookAgain(): void {
+    if (this.#closed) return;
+    // While Redis is away the last estimate is used.
+    this.#next = this.#clock.after(limits.redisTimeMs, () => void this.#look().catch(() => {}).then(() => this.#lookAgain()));
+  }
+
+  async #look(): Promise<void> {
+    const askedAt = this.#clock.monotonic();
+    const time = (await this.#link.run('time', this.#roots.registry, {})) as number;
+    this.#told.heard(time + roundedMs, askedAt, this.#clock.monotonic());
+  }
+}

@@ -1,0 +1,59 @@
+/** What the console's API has beyond its records (contract 9, "Details of history, feed and desk"). */
+import { Type, type Static } from 'typebox';
+import { limits } from '../limits.ts';
+import { listOf, mapOf, messagesQuery, named, Strings } from './basics.ts';
+import { TranscriptQuery, UsageQuery } from './conversation.ts';
+
+/** The cursors are indexes, as those of a transcript. */
+export const MachinesQuery = Type.Object(messagesQuery());
+
+export const MachineView = named(
+  'Machine',
+  Type.Object({
+    object: Type.Literal('machine'),
+    kind: Strings(['session', 'key', 'workspace', 'assistant']),
+    version: Type.Integer({ description: 'What is stored of an actor bears the version of the machine that wrote it.' }),
+  }),
+);
+export type MachineView = Static<typeof MachineView>;
+export const MachineList = listOf('MachineList', MachineView);
+
+const nodes = (description: string) => Object.assign(mapOf(Type.Unknown()), { description });
+
+export const MachineConfiguration = named(
+  'MachineConfiguration',
+  Type.Object({
+    id: Type.String(),
+    initial: Type.String({ description: 'The state that an actor begins in.' }),
+    states: nodes('By name: what each state does on each event, with guards and actions by their names.'),
+    on: nodes('What holds in every state, by event.'),
+  }),
+);
+
+const format = <const T extends string>(values: readonly T[], description: string) => ({ format: Type.Optional(Strings(values, description)) });
+
+export const ConsoleTranscriptQuery = Type.Object({
+  ...TranscriptQuery.properties,
+  ...format(['json', 'markdown'], '`json` by default; `markdown` is the whole transcript, oldest first, whatever the page asked for.'),
+});
+export const ConsoleUsageQuery = Type.Object({ ...UsageQuery.properties, ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.') });
+
+export const RotateKeyBody = named(
+  'RotateKey',
+  Type.Object({
+    overlap_seconds: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: limits.keyOverlapSecondsMax, default: 0, description: 'How long the old key works on, unless its own date comes first.' }),
+    ),
+  }),
+);
+export type RotateKeyBody = Static<typeof RotateKeyBody>;
+
+export const CredentialTestView = named(
+  'CredentialTest',
+  Type.Object({
+    object: Type.Literal('credential_test'),
+    result: Strings(['works', 'refused', 'unknown']),
+    message: Type.String({ description: 'A fixed sentence that says why.' }),
+  }),
+);
+export type CredentialTestView = Static<typeof CredentialTestView>;

@@ -1,0 +1,123 @@
+/** A credential is tested at its provider (contract 9). */
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { provider, type Provider } from '../model/provider.ts';
+import { openHouse, type Answer, type House } from './house.ts';
+import { isRated, isRefused, refusals, unrated } from './refusal.ts';
+
+t.test('a credential that is tested', async (t) => {
+  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'debug' } });
+  await t.test('works where the provider lists its models', (t) => works(t, house));
+  await t.test('is refused where it says so', (t) => refusedKeys(t, house));
+  await t.test('unknown is what else it says', (t) => strange(t, house));
+  await t.test('or that it says nothing', (t) => silent(t, house));
+  await t.test('what is tested is what is stored now', (t) => current(t, house));
+  await t.test('what there is not', (t) => nowhere(t, house));
+  t.notMatch(house.stdout() + house.stderr(), /canary/, 'no secret and no word of the provider in the log');
+});
+
+t.test('an address that may not be called', async (t) => {
+  const house = await openHouse(t);
+  for (const baseUrl of ['https://localtest.invalid/v1', 'https://no-such-host.invalid']) {
+    const { id } = await stored(house, { base_url: baseUrl });
+    verdict(t, await test(house, id), 'unknown', 'The address of the provider may not be called, or there is no such host.');
+  }
+});
+
+const pathOf = (house: House): string => `/workspaces/${house.workspaceId}/credentials`;
+const test = (house: House, id: string): Promise<Answer> => house.console(`${pathOf(house)}/${id}/test`, { method: 'POST' });
+
+async function stored(house: House, fields: object): Promise<any> {
+  const { status, json, text } = await house.console(pathOf(house), { body: { kind: 'model', provider: 'openai', api_key: 'canary-secret', ...fields } });
+  if (status !== 201) throw new Error(text);
+  return json;
+}
+
+async function providing(t: Test, answer: Provider['answer']): Promise<Provider> {
+  const upstream = await provider(answer);
+  t.teardown(() => upstream.close());
+  return upstream;
+}
+
+function verdict(t: Test, answer: Answer, result: string, message: string): void {
+  t.equal(answer.status, 200);
+  isRated(t, answer, false, 'no budget is charged');
+  t.same(answer.json, { object: 'credential_test', result, message });
+}
+
+const models = JSON.stringify({ object: 'list', data: [{ id: 'canary-model' }] });
+const listing: Provider['answer'] = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(models);
+const other = 'The provider answers, but not in a way that tells whether it takes the key.';
+
+async function works(t: Test, house: House): Promise<void> {
+  const upstream = await providing(t, listing);
+  const headers = {
+    openai: { authorization: 'Bearer canary-secret' },
+    anthropic: { 'x-api-key': 'canary-secret', 'anthropic-version': '2023-06-01' },
+  };
+  for (const kind of ['model', 'voice']) {
+    for (const name of ['openai', 'anthropic'] as const) {
+      const { id } = await stored(house, { kind, provider: name, base_url: upstream.baseUrl });
+      verdict(t, await test(house, id), 'works', 'The provider takes the key.');
+      const asked = upstream.requests.at(-1)!;
+      t.match(asked, { method: 'GET', path: '/v1/models', body: null, headers: headers[name] });
+      t.notOk('content-length' in asked.headers || 'transfer-encoding' in asked.headers, 'no body');
+    }
+  }
+  t.equal(upstream.requests.length, 4, 'one request each');
+}
+
+async function refusedKeys(t: Test, house: House): Promise<void> {
+  for (const status of [401, 403]) {
+    const upstream = await providing(t, (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":"canary-of-the-provider"}'));
+    const { id } = await stored(house, { base_url: upstream.baseUrl });
+    verdict(t, await test(house, id), 'refused', 'The provider refuses the key.');
+  }
+}
+
+async function strange(t: Test, house: House): Promise<void> {
+  const upstream = await providing(t, listing);
+  const { id } = await stored(house, { base_url: upstream.baseUrl });
+  for (const status of [204, 301, 307, 400, 404, 429, 500, 503]) {
+    upstream.answer = (response) => void response.writeHead(status, { location: `${upstream.baseUrl}/elsewhere` }).end();
+    verdict(t, await test(house, id), 'unknown', other);
+    t.equal(upstream.requests.at(-1)!.path, '/v1/models', 'no redirect is followed');
+  }
+  upstream.answer = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>canary-of-the-provider</h1>');
+  verdict(t, await test(house, id), 'unknown', other);
+}
+
+async function silent(t: Test, house: House): Promise<void> {
+  const message = 'The provider does not answer.';
+  const cutting = await providing(t, (response) => void response.destroy());
+  verdict(t, await test(house, (await stored(house, { base_url: cutting.baseUrl })).id), 'unknown', message);
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  verdict(t, await test(house, (await stored(house, { base_url: `http://127.0.0.1:${port}/v1` })).id), 'unknown', message);
+  // One that goes on for ever after its head has said enough.
+  const endless = await providing(t, (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'));
+  verdict(t, await test(house, (await stored(house, { base_url: endless.baseUrl })).id), 'works', 'The provider takes the key.');
+}
+
+async function current(t: Test, house: House): Promise<void> {
+  const upstream = await providing(t, (response, { headers }) => {
+    if (headers.authorization === 'Bearer canary-new') return listing(response, upstream.requests.at(-1)!);
+    response.writeHead(401).end();
+  });
+  const { id } = await stored(house, { base_url: upstream.baseUrl });
+  t.equal((await test(house, id)).json.result, 'refused');
+  await house.console(`${pathOf(house)}/${id}`, { method: 'PATCH', body: { api_key: 'canary-new' } });
+  t.equal((await test(house, id)).json.result, 'works', 'at once');
+}
+
+async function nowhere(t: Test, house: House): Promise<void> {
+  const { id } = await stored(house, { kind: 'voice', provider: 'some' });
+  verdict(t, await test(house, id), 'unknown', 'Keys of this provider cannot be tested.');
+  isRefused(t, await test(house, `crd_${'0'.repeat(26)}`), unrated(refusals.noRoute), 'an unknown one');
+  const { id: elsewhere } = (await house.console('/workspaces', { body: { name: 'Other' } })).json;
+  isRefused(t, await house.console(`/workspaces/${elsewhere}/credentials/${id}/test`, { method: 'POST' }), unrated(refusals.noRoute), 'of another workspace');
+  isRefused(t, await house.ask(`/console/api${pathOf(house)}/${id}/test`, { method: 'POST' }), unrated(refusals.invalidKey), 'an API key is none of the console');
+}

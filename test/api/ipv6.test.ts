@@ -1,0 +1,92 @@
+/** `HOST=::1`: what a start prints, the command, the doctor and several processes take an address that needs brackets. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { freePort } from '../../bench/harness/process.ts';
+import { WheelClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { firstStart } from '../../src/first-start.ts';
+import { Host } from '../../src/host.ts';
+import { randomIds } from '../../src/ids.ts';
+import { limits } from '../../src/limits.ts';
+import { openLog } from '../../src/log.ts';
+import type { Services } from '../../src/services.ts';
+import { memoryStore } from '../../src/store/memory.ts';
+import { run } from '../cli/support.ts';
+import { diagnose } from '../doctor/diagnosis.ts';
+import { startServer } from '../process.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { edges, openHouse } from './house.ts';
+import { lineOf, openSupervised, portOf, workersUp } from './supervised.ts';
+import { begin, synthetic } from './talk.ts';
+
+/** Why this machine has no such address, or null. */
+async function whyNoAddress(): Promise<string | null> {
+  const server = createServer().listen({ host: '::1', port: 0 });
+  const listening = await once(server, 'listening').then(() => true, () => false);
+  server.close();
+  return listening ? null : 'this machine has no ::1';
+}
+
+const skip = (await whyNoAddress()) ?? false;
+const host = { HOST: '::1' };
+
+t.test('the command is told where the server is, unless it looks there by itself', async (t) => {
+  const clock = new WheelClock();
+  const printed = async (url: string): Promise<string> => {
+    const store = memoryStore();
+    await store.open(clock.now());
+    const ids = randomIds(clock);
+    const host = new Host(store, clock, ids, openLog('silent', clock), limits.turnMsMax);
+    const services = { store, clock, ids, host, config: readConfig({ PARLEY_STORE: 'memory:' }), operatorToken: 'token' } as unknown as Services;
+    return /npx parley chat[^\n]*/.exec(await firstStart(services, url, 'uws'))![0];
+  };
+  t.equal(await printed('http://127.0.0.1:8080'), 'npx parley chat');
+  t.equal(await printed('http://[::1]:8080'), 'npx parley chat --url http://[::1]:8080');
+  clock.stop();
+});
+
+for (const edge of edges) {
+  t.test(`${edge}: what is printed works as it is`, { skip }, async (t) => {
+    const house = await startServer(t, { env: { ...host, PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_LOG: 'silent' } });
+    t.match(house.url, /^http:\/\/\[::1\]:\d+$/);
+    const [, args] = /npx parley (chat [^\n]*)/.exec(house.stdout())!;
+    t.equal(args, `chat --url ${house.url}`);
+    const chat = await run(t, args!.split(' '), { env: { PARLEY_OPERATOR_TOKEN: house.operatorToken }, input: 'ping\n' });
+    t.match(chat, { code: 0, stderr: '' });
+    t.match(chat.stdout, /Received|Loud and clear/);
+    const [line] = /curl -N [^\n]*/.exec(house.stdout())!;
+    t.match((await promisify(execFile)('sh', ['-c', line])).stdout, /event: turn\.completed/);
+    const port = new URL(house.url).port;
+    const found = await diagnose({ PARLEY_STORE: 'memory:', ...host, PORT: port });
+    t.match(found.of('port'), { status: 'ok', found: `${port} on ::1 is served by a parley, which is ready` });
+    const free = String(await freePort());
+    t.match((await diagnose({ PARLEY_STORE: 'memory:', ...host, PORT: free })).of('port'), { status: 'ok', found: `${free} on ::1 is free` });
+    t.same(await house.stop(), { code: 0, signal: null });
+  });
+
+  t.test(`${edge}: turns, and the service port`, { skip }, async (t) => {
+    const house = await openHouse(t, { env: { ...host, PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_SERVICE_PORT: '0' } });
+    const { stream } = await begin(house, (await synthetic(house, 'tokens=3')).id);
+    t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
+    t.equal((await lineOf(house, ({ route }) => route === '/sessions/{id}/chat')).address, '::1');
+    const { port } = await lineOf(house, ({ msg }) => msg === 'service port listens');
+    t.equal((await fetch(`http://[::1]:${port}/readyz`)).status, 200);
+    await t.rejects(fetch(`http://127.0.0.1:${port}/readyz`), 'it listens nowhere else');
+  });
+
+  t.test(`${edge}: several processes`, { skip: skip || (whyNoRedis() ?? false) }, async (t) => {
+    const redis = await RedisServer.start(...appendOnly);
+    t.teardown(() => redis.stop());
+    const house = await openSupervised(t, redis.url, 2, { env: { ...host, PARLEY_EDGE: edge, PARLEY_SERVICE_PORT: '0' } });
+    await workersUp(house, 2);
+    t.equal(house.url, `http://[::1]:${portOf(house)}`);
+    const { stream } = await begin(house, (await synthetic(house, 'tokens=3')).id);
+    t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
+    const { port } = await lineOf(house, ({ msg }) => msg === 'service port listens');
+    t.match(await (await fetch(`http://[::1]:${port}/metrics`)).text(), /\nparley_turns_in_flight 0\n/);
+    t.same(await house.stop(), { code: 0, signal: null });
+  });
+}

@@ -1,0 +1,104 @@
+/** Replies of Redis that come late or never, on real processes: a 503 leaves no turn, and a stream tells what is stored (contract 12). */
+import t, { type Test } from 'tap';
+import { wayToRedis, type Way } from '../faults/way.ts';
+import { loadScripts, type ScriptName } from '../../src/store/redis/scripts.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { openHouse, textOf, type House } from './house.ts';
+import { refused, say, sayInVain, synthetic, transcriptOf, until } from './talk.ts';
+
+const lacking = whyNoRedis();
+const options = lacking === null ? {} : { skip: lacking };
+const scripts = loadScripts();
+
+/** A process whose way to Redis has faults, and one beside it that has none. */
+async function open(t: Test): Promise<{ lossy: House; sound: House; way: Way; key: string }> {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  const { way, url } = await wayToRedis(t, redis.port);
+  const env = { PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+  const sound = await openHouse(t, { env: { ...env, PARLEY_STORE: redis.url } });
+  const lossy = await openHouse(t, { env: { ...env, PARLEY_STORE: url, PARLEY_OPERATOR_TOKEN: sound.operatorToken } });
+  // The first call of a script sends its source, and only the later ones the digest that a stall looks for.
+  const { id } = await sound.session((await synthetic(sound, 'tokens=3,delay_ms=100')).id);
+  await (await say(lossy, id, 'Hello', { key: sound.key })).rest();
+  return { lossy, sound, way, key: sound.key };
+}
+
+/** Nothing comes back from when a step is sent the next time, though it arrives. */
+const stallAt = (way: Way, step: ScriptName): Promise<void> =>
+  new Promise((resolve) => {
+    way.onThere = (bytes) => {
+      if (!bytes.includes(scripts[step].digest)) return;
+      way.stall(['back']);
+      resolve();
+    };
+  });
+
+/** Resolves once the process has given such a step up. */
+const givenUp = async (house: House, verb: string): Promise<unknown> =>
+  until(async () => new RegExp(`parley_store_errors_total\\{step="${verb}"\\} [1-9]`).test((await house.ask('/metrics', { key: null })).text));
+
+const turnsOf = async (house: House, key: string): Promise<number> => (await house.ask('/usage', { key })).json.totals.turns;
+
+for (const [what, step] of [
+  ['begin', 'begin-turn'],
+  ['first piece', 'append-output'],
+] as const) {
+  t.test(`a chat whose ${what} is answered late is 503 and leaves nothing, and its repeats run anew`, options, async (t) => {
+    const { lossy, sound, way, key } = await open(t);
+    // Pieces that came together with the end would be stored with it, in one step.
+    const assistant = await synthetic(sound, 'tokens=3,delay_ms=100');
+    const sessions = [await sound.session(assistant.id), await sound.session(assistant.id), await sound.session(assistant.id)];
+    for (const [index, { id }] of sessions.entries()) {
+      const ask = { key, headers: { 'idempotency-key': `again ${index}` } };
+      const stalled = stallAt(way, step);
+      const refusal = sayInVain(lossy, id, 'Hello', ask);
+      await stalled;
+      refused(t, await refusal, 503, 'api_error');
+      way.mend();
+      if (index === 2) {
+        const left = async (): Promise<boolean> => (await transcriptOf(sound, id)).length > 0 || (await sound.ask(`/sessions/${id}`, { key })).json.status !== 'open';
+        await until(async () => !(await left()));
+        t.equal(await turnsOf(sound, key), 3, 'it is in no usage');
+      }
+      const again = await until(() => say(index === 1 ? sound : lossy, id, 'Hello', ask).catch(() => null));
+      t.notOk(again.headers.has('idempotent-replayed'), index === 1 ? 'elsewhere as well' : 'it is no replay');
+      const events = await again.rest();
+      t.same([events.at(-1)!.event, textOf(events) !== ''], ['turn.completed', true]);
+      t.match(await transcriptOf(sound, id), [{ content: 'Hello', turn_id: again.turnId }, { content: textOf(events), status: 'completed', turn_id: again.turnId }]);
+    }
+    t.equal(await turnsOf(sound, key), 4);
+  });
+}
+
+t.test('an end that is answered late is told as it is stored, and nothing before', options, async (t) => {
+  const { lossy, sound, way, key } = await open(t);
+  const assistant = await synthetic(sound, 'tokens=5,delay_ms=20');
+  const { id } = await sound.session(assistant.id);
+  const stalled = stallAt(way, 'finish-turn');
+  const stream = await say(lossy, id, 'Hello', { key });
+  await stalled;
+  await givenUp(lossy, 'finishTurn');
+  t.match((await transcriptOf(sound, id))[1], { status: 'completed', turn_id: stream.turnId }, 'it is stored all the while');
+  way.mend();
+  const events = await stream.rest();
+  t.equal(events.at(-1)!.event, 'turn.completed');
+  t.equal(textOf(events), (await transcriptOf(sound, id))[1].content);
+  t.equal(await turnsOf(sound, key), 2);
+});
+
+t.test('a turn waits for a store that is silent for less than its lease', options, async (t) => {
+  const { lossy, sound, way, key } = await open(t);
+  const assistant = await synthetic(sound, 'tokens=60,delay_ms=20');
+  const { id } = await sound.session(assistant.id);
+  const stream = await say(lossy, id, 'Hello', { key });
+  const first = (await stream.next())!;
+  const second = (await stream.next())!;
+  const stalled = stallAt(way, 'append-output');
+  await stalled;
+  await givenUp(lossy, 'appendOutput');
+  way.mend();
+  const events = [first, second, ...(await stream.rest())];
+  t.equal(events.at(-1)!.event, 'turn.completed');
+  t.match((await transcriptOf(sound, id))[1], { status: 'completed', content: textOf(events) });
+});

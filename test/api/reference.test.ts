@@ -1,0 +1,214 @@
+/** The reference: every operation has its words and its example, and the examples are what a server takes and answers. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { createParser } from 'eventsource-parser';
+import t, { type Test } from 'tap';
+import { errors } from '../../src/errors.ts';
+import { openapiDocument } from '../../src/openapi.ts';
+import { areas, introduction, nameOf, referenceOf, type Entry } from '../../src/reference.ts';
+import type { Route } from '../../src/request.ts';
+import { documented, routes } from '../../src/routes.ts';
+import { queryObject } from '../../src/wire.ts';
+import { openHouse, type Answer, type House } from './house.ts';
+import { refused } from './talk.ts';
+
+const entries = new Map<string, Entry>(areas.flatMap(({ entries }) => Object.entries(entries)));
+const entryOf = (route: Route): Entry => referenceOf(route)!.entry;
+
+t.test('every operation has an entry, and every entry an operation', async (t) => {
+  t.same([...entries.keys()].sort(), documented.map(nameOf).sort());
+  t.equal(areas.flatMap(({ entries }) => Object.keys(entries)).length, entries.size, 'each in one area');
+});
+
+t.test('what changes something says what a repeat does', async (t) => {
+  t.same(documented.filter((route) => route.method !== 'GET' && entryOf(route).repeat === undefined).map(nameOf), []);
+});
+
+t.test('texts name no provider of ours, no store and no library', async (t) => {
+  for (const text of [introduction, ...[...entries.values()].map(({ does, repeat, surprises }) => [does, repeat, surprises].join(' '))]) {
+    t.notMatch(text, /undefined|NaN|\[object|redis|lmdb|xstate|scripted/i);
+  }
+});
+
+t.test('an example is shown wherever there is something to show', async (t) => {
+  const audio = 'audio/wav';
+  const lacking = documented.filter((route) => {
+    const { body, answer } = entryOf(route);
+    const { content } = route.success;
+    return (body === undefined) !== (route.body === null) || (answer === undefined) !== (content === null || content.type === audio);
+  });
+  t.same(lacking.map(nameOf), []);
+});
+
+t.test("the route's own validators take the example as it stands", async (t) => {
+  for (const route of documented) {
+    const { query = {}, body, headers = {} } = entryOf(route);
+    t.same(route.query.parse(queryObject(searchOf(query).toString(), route.query.schema)), query, `${nameOf(route)}: query`);
+    if (route.body !== null) t.same(route.body.parse(body), body, `${nameOf(route)}: no field is unknown`);
+    t.same(Object.keys(headers), route.repeatable ? ['Idempotency-Key'] : [], `${nameOf(route)}: headers`);
+  }
+});
+
+function searchOf(query: Entry['query'] & {}): URLSearchParams {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) search.set(name, String(value));
+  return search;
+}
+
+t.test('the errors that surprise are errors of the operation', async (t) => {
+  const { paths } = openapiDocument(documented) as { paths: any };
+  const codes = new Set(Object.values(errors).map(({ code }) => code as string));
+  for (const route of documented) {
+    const { responses } = paths[route.path][route.method.toLowerCase()];
+    const answered = new Set(Object.values<any>(responses).flatMap(({ content }) => Object.values<any>(content?.['application/json']?.examples ?? {})).map(({ value }) => value.error?.code));
+    const said = [...(entryOf(route).surprises ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code!).filter((code) => codes.has(code));
+    t.same(said.filter((code) => !answered.has(code)), [], nameOf(route));
+  }
+});
+
+interface Event {
+  readonly event: string | undefined;
+  readonly id: string | undefined;
+  readonly data: any;
+}
+
+function eventsOf(text: string): Event[] {
+  const events: Event[] = [];
+  createParser({ onEvent: ({ event, id, data }) => events.push({ event, id, data: JSON.parse(data) }) }).feed(text);
+  return events;
+}
+
+t.test('each example of an answer has the shape that its schema states', async (t) => {
+  const { paths, components } = openapiDocument(documented) as { paths: any; components: any };
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const isValid = (schema: object, value: unknown, name: string): void => {
+    const validate = ajv.compile({ ...schema, components });
+    t.ok(validate(value), `${name}: ${ajv.errorsText(validate.errors)}`);
+  };
+  for (const route of documented) {
+    const response = paths[route.path][route.method.toLowerCase()].responses[route.success.status];
+    for (const [type, { schema, examples }] of Object.entries<any>(response.content ?? {})) {
+      if (examples === undefined) continue;
+      const { value } = examples.example;
+      isValid(schema, value, nameOf(route));
+      if (type === 'text/event-stream') isValid({ $ref: '#/components/schemas/TurnEvents' }, eventsOf(value), nameOf(route));
+    }
+  }
+});
+
+t.test('the ids of the events count code points, from the cursor of the example on', async (t) => {
+  for (const name of ['POST /sessions/{id}/chat', 'GET /sessions/{id}/turns/{turn_id}/events']) {
+    const { query, answer } = entries.get(name)!;
+    let count = Number(query?.['after'] ?? 0);
+    for (const { event, id, data } of eventsOf(answer as string)) {
+      if (event === 'message.delta') count += [...data.text].length;
+      t.equal(id, String(count), `${name}: ${event}`);
+    }
+  }
+});
+
+/** What differs from the example's shape, by path. A null says nothing of what else may stand there; the schema does. */
+function differences(example: unknown, real: unknown, path = ''): string[] {
+  if (example === null || real === null) return [];
+  if (Array.isArray(example) && Array.isArray(real)) {
+    if (example.length > 0 && real.length === 0) return [`${path} is empty`];
+    return real.flatMap((item, index) => differences(example[Math.min(index, example.length - 1)], item, `${path}[${index}]`));
+  }
+  if (typeof example !== typeof real || Array.isArray(example) !== Array.isArray(real)) return [`${path} is ${typeof real}, not ${typeof example}`];
+  if (typeof example !== 'object') return [];
+  const names = new Set([...Object.keys(example as object), ...Object.keys(real as object)]);
+  return [...names].flatMap((name) => {
+    const [one, other] = [(example as any)[name], (real as any)[name]];
+    return (one === undefined) === (other === undefined) ? differences(one, other, `${path}.${name}`) : [`${path}.${name} is ${other === undefined ? 'missing' : 'new'}`];
+  });
+}
+
+const inWorkspace = '/console/api/workspaces/{w}';
+/** A workspace from its creation to its end: every operation once, each on what those before it have made. */
+const story = [
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /docs', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['POST /console/api/workspaces', 'GET /console/api/workspaces', `GET ${inWorkspace}`, `PATCH ${inWorkspace}`],
+  ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/credentials`),
+  ...[`PATCH ${inWorkspace}/credentials/{id}`, `POST ${inWorkspace}/credentials/{id}/test`],
+  ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/assistants`),
+  ...['disable', 'enable', 'unpublish', 'publish'].map((verb) => `POST ${inWorkspace}/assistants/{id}/${verb}`),
+  ...['GET', 'PATCH'].map((method) => `${method} ${inWorkspace}/assistants/{id}`),
+  ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/keys`),
+  ...['GET', 'PATCH'].map((method) => `${method} ${inWorkspace}/keys/{id}`),
+  `POST ${inWorkspace}/keys/{id}/rotate`,
+  ...['GET /assistants', 'GET /assistants/{id}', 'POST /sessions', 'GET /sessions', 'GET /sessions/{id}'],
+  ...['POST /sessions/{id}/chat', 'GET /sessions/{id}/turns/{turn_id}/events', 'POST /sessions/{id}/turns/{turn_id}/abort', 'GET /sessions/{id}/transcript'],
+  ...['GET /usage', 'POST /speech', 'POST /transcription-tokens'],
+  ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage'].map((path) => `GET ${inWorkspace}/${path}`),
+  ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
+  ...['assistants/{id}', 'credentials/{id}'].map((path) => `DELETE ${inWorkspace}/${path}`),
+  `DELETE ${inWorkspace}`,
+];
+
+/** What the ids of the examples are called here. */
+class Names {
+  readonly #learned = new Map<string, string>();
+
+  /** Wherever the example has an id and the answer another, the one stands for the other. */
+  learn(example: unknown, real: unknown): void {
+    if (typeof example === 'string' && typeof real === 'string' && /^[a-z]+_[0-9a-z]{26}(?:_|$)/.test(example)) this.#learned.set(example, real);
+    if (typeof example !== 'object' || example === null || typeof real !== 'object' || real === null) return;
+    for (const [name, value] of Object.entries(example)) this.learn(value, (real as any)[name]);
+  }
+
+  /** The example with the ids of here. */
+  in<T>(example: T): T {
+    return JSON.parse([...this.#learned].reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(example)));
+  }
+}
+
+/** The request of the example. */
+function send(house: House, route: Route, key: string | null, names: Names): Promise<Answer> {
+  const { query = {}, headers, body } = entryOf(route);
+  const { parameters } = (openapiDocument([route]) as any).paths[route.path][route.method.toLowerCase()];
+  const examples = new Map<string, string>(parameters.filter((one: any) => one.in === 'path').map((one: any) => [one.name, one.example]));
+  const path = names.in(route.path.replace(/\{(\w+)\}/g, (_, name: string) => examples.get(name)!));
+  const search = searchOf(names.in(query));
+  const whole = search.size > 0 ? `${path}?${search}` : path;
+  return house.ask(whole, { method: route.method, key, ...(headers && { headers }), ...(body === undefined ? {} : { body: names.in(body) }) });
+}
+
+function compare(t: Test, name: string, example: unknown, answer: Answer, names: Names): void {
+  if (example === undefined) return void t.equal(answer.text, '', `${name} has no body`);
+  if (name === 'GET /metrics') return void t.same((example as string).match(/^#.+$|^\w+/gm)!.filter((line) => !answer.text.includes(line)), [], name);
+  // Excerpts.
+  if (name === 'GET /docs') return void t.ok(answer.text.startsWith(example as string), name);
+  if (name === 'GET /openapi.json') return void t.has(answer.json, { openapi: (example as any).openapi, info: (example as any).info });
+  if (typeof example !== 'string') {
+    t.same(differences(example, answer.json), [], `${name} answers in the example's shape`);
+    return names.learn(example, answer.json);
+  }
+  const [shown, got] = [eventsOf(example), eventsOf(answer.text)];
+  t.same([...new Set(got.map(({ event }) => event))], [...new Set(shown.map(({ event }) => event))], `${name} has the example's events`);
+  for (const one of got) t.same(differences(shown.find(({ event }) => event === one.event), one), [], `${name}: ${one.event}`);
+  names.learn(shown[0], got[0]);
+}
+
+t.test('a server takes every example, and answers in the shape of the example', async (t) => {
+  t.same([...story].sort(), routes.map(nameOf).sort(), 'every operation is asked for');
+  const house = await openHouse(t);
+  const names = new Names();
+  const key = ({ caller }: Route): string | null => (caller === 'key' ? names.in(secretOf()) : caller === 'operator' ? house.operatorToken : null);
+  for (const name of story) {
+    const route = routes.find((one) => nameOf(one) === name)!;
+    // No provider is at the example's address: the reply comes from the embedded model.
+    if (name === 'GET /assistants') await answersItself(house, names);
+    const answer = await send(house, route, key(route), names);
+    if (route.errors.includes('voice_unavailable')) refused(t, answer, 503, 'voice_unavailable');
+    else if (t.equal(answer.status, route.success.status, `${name}: ${answer.status < 400 ? '' : answer.text}`)) compare(t, name, entryOf(route).answer, answer, names);
+  }
+});
+
+const secretOf = (): string => (entries.get(`POST ${inWorkspace}/keys`)!.answer as { key: string }).key;
+
+async function answersItself(house: House, names: Names): Promise<void> {
+  const { id } = entries.get('GET /assistants/{id}')!.answer as { id: string };
+  const { id: workspaceId } = entries.get(`GET ${inWorkspace}`)!.answer as { id: string };
+  const path = names.in(`/workspaces/${workspaceId}/assistants/${id}`);
+  const { status, text } = await house.console(path, { method: 'PATCH', body: { model: { provider: 'scripted', name: 'scripted', credential_id: null } } });
+  if (status !== 200) throw new Error(text);
+}

@@ -1,0 +1,121 @@
+/** What needs no key cannot load the store, nor harm those who have one, however much of it is asked. */
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { limits } from '../../src/limits.ts';
+import { RawClient } from '../edge/harness.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { edges, openHouse, type House } from './house.ts';
+import { rawAsk } from './raw.ts';
+import { begin, say, synthetic, transcriptOf } from './talk.ts';
+
+const skip = whyNoRedis() ?? false;
+const secret = 'a-secret-of-the-tests-that-is-long-enough';
+
+async function onRedis(t: Test, env: Record<string, string>): Promise<{ house: House; redis: RedisServer }> {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  return { redis, house: await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, ...env } }) };
+}
+
+/** How often Redis has run each command, within scripts too. */
+async function calls(redis: RedisServer): Promise<Map<string, number>> {
+  const text = await redis.command('INFO', 'commandstats');
+  return new Map([...text.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(([, name, count]) => [name!, Number(count)]));
+}
+
+const callsOf = async (redis: RedisServer, name: string): Promise<number> => (await calls(redis)).get(name) ?? 0;
+
+/** All that was sent on other connections before has reached the server. */
+async function reached(house: House): Promise<void> {
+  for (let round = 0; round < 2; round++) await rawAsk(house.url, '/healthz');
+}
+
+t.test('more of `/readyz` than there are calls to Redis wait for one answer, and a caller waits beside them', { skip }, async (t) => {
+  // This engine takes requests that come behind others on their connection.
+  const { house, redis } = await onRedis(t, { PARLEY_EDGE: 'node' });
+  const assistant = await synthetic(house, 'tokens=2');
+  const pings = await callsOf(redis, 'set');
+  redis.signal('SIGSTOP');
+  const [clients, each] = [100, 105];
+  const crowd = await Promise.all(Array.from({ length: clients }, async () => {
+    const client = new RawClient(Number(new URL(house.url).port));
+    await client.send('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(each));
+    return client;
+  }));
+  await reached(house);
+  const created = house.ask('/sessions', { body: { assistant_id: assistant.id } });
+  await reached(house);
+  redis.signal('SIGCONT');
+  t.equal((await created).status, 201);
+  for (const client of crowd) {
+    while ((client.text.match(/HTTP\/1\.1 (?:200|503) /g) ?? []).length < each) await once(client.socket, 'data');
+    client.destroy();
+  }
+  const asked = (await callsOf(redis, 'set')) - pings;
+  // The first may have been given up on a machine that is slow.
+  t.ok(asked >= 1 && asked <= 5, `${asked} pings for ${clients * each} questions`);
+});
+
+for (const edge of edges) {
+  t.test(`${edge}: a flood costs the store next to nothing, and turns run on in it`, { skip }, async (t) => {
+    const { house, redis } = await onRedis(t, { PARLEY_EDGE: edge });
+    const assistant = await synthetic(house, 'tokens=20,delay_ms=10');
+    await (await begin(house, assistant.id)).stream.rest();
+    const [before, startedAt] = [await calls(redis), performance.now()];
+    const texts = await flood(t, house);
+    const [after, tookMs] = [await calls(redis), performance.now() - startedAt];
+    // So many however long the flood takes: on a slow machine it takes long.
+    const scrapesMax = limits.scrapesFreshMax + 1 + tookMs / limits.scrapeKeptMs;
+    t.ok(texts.size <= scrapesMax, `${texts.size} scrapes for ${times}, ${Math.floor(scrapesMax)} are allowed`);
+    const more = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+    const pingsMax = 1 + tookMs / limits.readyKeptMs;
+    t.ok(more('set') <= pingsMax, `${more('set')} pings for ${times}, ${Math.floor(pingsMax)} are allowed`);
+    // What other processes may have left is looked for at intervals.
+    const stepsMax = 10 + tookMs / limits.orphansMs;
+    t.ok(more('evalsha') <= stepsMax, `${more('evalsha')} steps for ${paths.length * times}, ${Math.floor(stepsMax)} are allowed`);
+
+    const flooding = flood(t, house);
+    for (let turn = 0; turn < 5; turn++) {
+      const { id } = await house.session(assistant.id);
+      const streams = [await say(house, id), ...(await Promise.all([begin(house, assistant.id), begin(house, assistant.id)])).map(({ stream }) => stream)];
+      for (const stream of streams) t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
+      t.equal((await transcriptOf(house, id)).at(-1).status, 'completed');
+    }
+    await flooding;
+  });
+}
+
+/** Of each path so many are asked, so many at a time. */
+const times = 280;
+const abreast = 40;
+
+const json = { 'content-type': 'application/json' };
+/** With what each may be answered: failed authentications are throttled. */
+const paths: readonly (readonly [path: string, statuses: readonly number[], init?: RequestInit])[] = [
+  ['/readyz', [200]],
+  ['/metrics', [200]],
+  ['/healthz', [200]],
+  ['/openapi.json', [200]],
+  ['/nowhere', [404]],
+  ['/assistants', [401, 429]],
+  ['/sessions', [401, 429], { method: 'POST', headers: { ...json, 'x-api-key': 'ak_none' }, body: '{"assistant_id":"asst_none"}' }],
+];
+
+/** Resolves with the different texts that `/metrics` gave. */
+async function flood(t: Test, house: House): Promise<Set<string>> {
+  const texts = new Set<string>();
+  const asks = Array.from({ length: times }, () => paths).flat();
+  const statuses = new Map<string, Set<number>>();
+  const client = async (): Promise<void> => {
+    for (let next = asks.pop(); next !== undefined; next = asks.pop()) {
+      const [path, , init] = next;
+      const answer = await fetch(house.url + path, init);
+      const text = await answer.text();
+      if (path === '/metrics') texts.add(text);
+      statuses.set(path, (statuses.get(path) ?? new Set()).add(answer.status));
+    }
+  };
+  await Promise.all(Array.from({ length: abreast }, client));
+  for (const [path, allowed] of paths) t.ok([...statuses.get(path)!].every((status) => allowed.includes(status)), `${path}: ${[...statuses.get(path)!].join()}`);
+  return texts;
+}

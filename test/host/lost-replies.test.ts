@@ -1,0 +1,366 @@
+/** Steps whose answer is lost, on a store that processes share: each may have been taken, or may still be (contract 12). */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import t from 'tap';
+import { reachTurn } from '../../src/conversation/turns.ts';
+import { limits } from '../../src/limits.ts';
+import { left, nothing, open, remember, unanswered, verbs } from './losses.ts';
+
+for (const loss of ['the answer', 'the step', 'late'] as const) {
+  t.test(`a begin that loses ${loss} leaves nothing behind, and a repeat runs anew`, async (t) => {
+    const { scene, other, losses, pass, arrives, close } = await open();
+    const { id } = await scene.session();
+    losses.set('beginTurn', loss).set('withdrawTurn', 'the step');
+    await t.rejects(scene.begin(id, remember), unanswered);
+    losses.delete('beginTurn');
+    const repeated = t.rejects(scene.begin(id, remember), { message: 'the turn before is not withdrawn yet' }, 'a repeat does not join it');
+    await pass(limits.withdrawalMs + 50);
+    await repeated;
+    losses.clear();
+    await pass(limits.storeRetryMsMax);
+    await arrives();
+    t.same(await left(scene, id), nothing);
+    const talk = await scene.begin(id, remember);
+    talk.model.text('one ');
+    talk.model.end();
+    await talk.runner.over;
+    t.match(await other.transcript(id), [{ content: 'Hello' }, { content: 'one ', status: 'completed' }]);
+    t.equal((await left(scene, id)).memory!.resultId, talk.runner.turnId);
+    close();
+  });
+}
+
+t.test('chats that wait for a turn to be withdrawn wait side by side, and nothing else waits for them', async (t) => {
+  const { scene, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
+  await t.rejects(scene.begin(id), unanswered);
+  losses.delete('beginTurn');
+  const chats = [1, 2, 3].map(() => t.rejects(scene.begin(id), { message: 'the turn before is not withdrawn yet' }));
+  await turnOfTheLoop();
+  await (await scene.actor(id)).mailbox.post(async () => {});
+  await pass(limits.withdrawalMs + 50);
+  await Promise.all(chats);
+  const [first, second] = [scene.begin(id), scene.begin(id)];
+  const refused = t.rejects(second, { code: 'turn_in_progress' });
+  await turnOfTheLoop();
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  const talk = await first;
+  await refused;
+  talk.model.text('one ');
+  talk.model.end();
+  await talk.runner.over;
+  t.match(await scene.transcript(id), [{ content: 'Hello' }, { content: 'one ' }], 'it begins where the withdrawal has left the session');
+  close();
+});
+
+t.test('a begin that was lost is withdrawn where the session has gone on', async (t) => {
+  const { scene, other, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  for (const verb of ['beginTurn', 'withdrawTurn'] as const) losses.set(verb, 'the answer');
+  await t.rejects(scene.begin(id, remember), unanswered);
+  const ending = other.host.sessions.end(await other.actor(id));
+  losses.clear();
+  await pass(limits.leaseMs);
+  await ending;
+  t.match(await left(scene, id), { ...nothing, state: 'ended' });
+  close();
+});
+
+for (const reply of ['answered', 'lost'] as const) {
+  t.test(`a begin that was lost is withdrawn after another process has seized the turn and died, the seizure being ${reply}`, async (t) => {
+    const { scene, other, losses, pass, close } = await open();
+    const { id } = await scene.session();
+    losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
+    await t.rejects(scene.begin(id, remember), unanswered);
+    losses.set('session', 'the step');
+    await pass(limits.leaseMs + 50);
+    const nowMs = scene.clock.now();
+    const [place] = await other.store.orphans(nowMs, 1);
+    t.match(await other.store.takeOverTurn(place!, 'dead', nowMs + limits.leaseMs, nowMs), { epoch: 2 });
+    losses.clear();
+    if (reply === 'lost') losses.set('takeOverTurn', 'the answer');
+    await pass(limits.leaseMs + limits.storeRetryMsMax);
+    losses.clear();
+    await pass(limits.storeRetryMsMax);
+    t.same(await left(scene, id), nothing);
+    t.ok(await scene.begin(id, remember));
+    close();
+  });
+}
+
+t.test('an end of ours finds no turn that is being withdrawn', async (t) => {
+  const { scene, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
+  await t.rejects(scene.begin(id, remember), unanswered);
+  const ending = scene.host.sessions.end(await scene.actor(id));
+  await pass(2 * limits.leaseMs);
+  await ending;
+  t.match(await scene.transcript(id), [{}, { status: 'streaming' }], 'its own process does not seal it, whatever its lease');
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  t.match(await left(scene, id), { ...nothing, state: 'ended' });
+  close();
+});
+
+for (const loss of ['the answer', 'the step', 'late'] as const) {
+  t.test(`a first piece that loses ${loss} leaves nothing behind`, async (t) => {
+    const { scene, losses, pass, arrives, close } = await open();
+    const { id } = await scene.session();
+    const talk = await scene.begin(id, remember);
+    for (const verb of ['appendOutput', 'withdrawTurn'] as const) losses.set(verb, loss);
+    talk.model.text('one ');
+    t.same(await talk.runner.begun, { kind: 'unavailable' });
+    t.equal(talk.cancelled(), true);
+    losses.clear();
+    await pass(limits.storeRetryMsMax);
+    await arrives();
+    t.same(await left(scene, id), nothing);
+    t.match([scene.overs, scene.faults], [['withdrawn'], [{ reason: 'store_away' }]]);
+    t.ok(await scene.streaming(id));
+    close();
+  });
+}
+
+t.test('an owner that has given up its first piece renews its lease no more, and what was shown by another process stands', async (t) => {
+  const { scene, other, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.begin(id, remember);
+  losses.set('appendOutput', 'the answer').set('withdrawTurn', 'the step');
+  talk.model.text('one ');
+  t.same(await talk.runner.begun, { kind: 'unavailable' });
+  const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
+  const log = await other.host.remote.follow(place);
+  const begun = other.host.remote.begun(place, log, null);
+  await turnOfTheLoop();
+  await pass(limits.leaseMs + 50);
+  await other.actor(id);
+  await pass(limits.remoteSealMs);
+  await pass(limits.remoteBegunMs);
+  t.equal(await begun, true);
+  t.match([log.pieces.join(''), log.terminal], ['one ', { type: 'failed', errorCode: 'api_error' }]);
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  t.match(await left(scene, id), { state: 'open', messages: 2, turns: 1, memory: { resultId: talk.runner.turnId } });
+  close();
+});
+
+t.test('a first piece that was stored and its answer lost stands where another process has sealed the turn', async (t) => {
+  const { scene, other, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.begin(id, remember);
+  for (const verb of ['appendOutput', 'withdrawTurn', 'renewTurn'] as const) losses.set(verb, 'the answer');
+  losses.set('withdrawTurn', 'the step');
+  talk.model.text('one ');
+  t.same(await talk.runner.begun, { kind: 'unavailable' });
+  await pass(limits.leaseMs);
+  await other.actor(id);
+  t.match(await left(other, id), { messages: 2, turns: 1 }, 'who sealed it cannot know what its chat was told');
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  t.match(await left(other, id), { state: 'open', messages: 2, memory: { resultId: talk.runner.turnId }, turns: 1 }, 'somebody may have been shown it');
+  t.match(await other.transcript(id), [{ content: 'Hello' }, { content: 'one ', status: 'partial', errorCode: 'api_error' }]);
+  t.ok(await scene.streaming(id), 'nothing waits any more');
+  close();
+});
+
+for (const said of [true, false]) {
+  t.test(`an abort that another process has sealed stands, its owner being cut off before its first output and then ${said ? 'speaking' : 'ending'}`, async (t) => {
+    const { scene, other, losses, pass, close } = await open();
+    const { id } = await scene.session();
+    const talk = await scene.begin(id, remember);
+    losses.set('renewTurn', 'the step');
+    const aborting = other.host.sessions.abort(await other.actor(id), talk.runner.turnId);
+    await pass(limits.stopMs + limits.leaseMs / 6);
+    await aborting;
+    losses.clear();
+    if (said) talk.model.text('one ');
+    else talk.model.end();
+    t.same([await talk.runner.begun, talk.runner.log.stored], [{ kind: 'begun' }, 0]);
+    t.same(talk.runner.log.terminal, { type: 'aborted' });
+    await pass(limits.storeRetryMsMax);
+    t.match(await left(scene, id), { state: 'open', messages: 2, turns: 1, memory: { resultId: talk.runner.turnId } });
+    t.match([await other.transcript(id), scene.overs, scene.faults], [[{}, { content: '', status: 'partial', stopReason: 'aborted' }], ['aborted'], []]);
+    close();
+    t.equal(scene.clock.timers, 0, 'nothing is left running');
+  });
+}
+
+for (const said of [true, false]) {
+  t.test(`an abort that another process has sealed is no fault of an owner that hears of it with its renewal, having ${said ? 'spoken' : 'said nothing'}`, async (t) => {
+    const { scene, other, losses, pass, close } = await open();
+    const { id } = await scene.session();
+    const talk = said ? await scene.streaming(id) : await scene.begin(id);
+    const leave = talk.runner.log.follow(() => {});
+    losses.set('renewTurn', 'the step');
+    const aborting = other.host.sessions.abort(await other.actor(id), talk.runner.turnId);
+    await pass(limits.stopMs + limits.leaseMs / 6);
+    await aborting;
+    losses.clear();
+    await pass(limits.leaseMs / 3);
+    t.same([await talk.runner.begun, talk.runner.log.terminal, talk.cancelled()], [{ kind: 'begun' }, { type: 'aborted' }, true]);
+    t.match([scene.overs, scene.faults], [['aborted'], []]);
+    leave();
+    close();
+  });
+}
+
+t.test('the events of a turn that waits to be withdrawn are not read', async (t) => {
+  const { scene, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.begin(id, remember);
+  losses.set('appendOutput', 'the answer').set('withdrawTurn', 'the step');
+  talk.model.text('one ');
+  t.same(await talk.runner.begun, { kind: 'unavailable' });
+  await talk.runner.over;
+  const { clock, host, store, workspaceId } = scene;
+  const party = { workspaceId, id: 'key_1', channel: 'api', assistantIds: null } as const;
+  await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), { code: 'turn_not_found' });
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  t.same(await left(scene, id), nothing);
+  close();
+});
+
+t.test('a turn is withdrawn though a later version has moved its session meanwhile', async (t) => {
+  const { scene, other, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.begin(id, remember);
+  losses.set('appendOutput', 'the answer').set('withdrawTurn', 'the step');
+  talk.model.text('one ');
+  await talk.runner.over;
+  const move = async (by: number): Promise<void> => {
+    const { record, version } = (await other.store.session(scene.workspaceId, id))!;
+    const machine = { ...record.machine, version: record.machine.version + by };
+    await other.store.saveSession({ ...record, mark: `m${version}`, machine }, { version, mark: record.mark });
+  };
+  await move(1);
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  t.match([await left(other, id), scene.faults], [{ messages: 2 }, [{ reason: 'store_away' }]], 'it is not given up');
+  await move(-1);
+  await pass(limits.storeRetryMsMax);
+  t.same(await left(other, id), nothing);
+  close();
+});
+
+for (const read of [true, false]) {
+  t.test(`a turn that nobody seals is asked for while somebody reads it, and not without end: ${read ? 'read' : 'not read'}`, async (t) => {
+    const { scene, losses, pass, close } = await open();
+    const { id } = await scene.session();
+    const talk = await scene.streaming(id);
+    losses.set('renewTurn', 'the step');
+    const nowMs = scene.clock.now();
+    const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
+    await scene.store.requestStop(place, 'aborted', nowMs, nowMs);
+    t.ok(await scene.store.takeOverTurn(place, 'dead', nowMs + 3_600_000, nowMs));
+    const { log } = talk.runner;
+    const leave = read ? log.follow(() => {}) : () => {};
+    talk.model.text('two ');
+    await pass(limits.leaseMs);
+    t.same([log.terminal, log.cutOff], [null, !read]);
+    await pass(limits.fateReadersMs + limits.remoteSilentMs);
+    t.same([log.terminal, log.cutOff], [null, true]);
+    leave();
+    close();
+    t.equal(scene.clock.timers, 0, 'nothing is left running');
+  });
+}
+
+t.test('the fate of a turn that another process took over is not waited for long before its first output', async (t) => {
+  const { scene, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.begin(id, remember);
+  for (const verb of ['renewTurn', 'withdrawTurn', 'outputAfter'] as const) losses.set(verb, 'the step');
+  const nowMs = scene.clock.now();
+  const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
+  await scene.store.requestStop(place, 'aborted', nowMs, nowMs);
+  t.ok(await scene.store.takeOverTurn(place, 'dead', nowMs + 60_000, nowMs));
+  talk.model.text('one ');
+  await pass(limits.fateMs + 50);
+  t.same(await talk.runner.begun, { kind: 'unavailable' });
+  t.match(scene.faults, [{ reason: 'fence_lost' }]);
+  close();
+});
+
+for (const loss of ['the answer', 'the step', 'late'] as const) {
+  t.test(`an end without output that loses ${loss} leaves nothing behind`, async (t) => {
+    const { scene, losses, pass, arrives, close } = await open();
+    const { id } = await scene.session();
+    const talk = await scene.begin(id, remember);
+    losses.set('finishTurn', loss);
+    talk.model.end();
+    t.same(await talk.runner.begun, { kind: 'unavailable' });
+    losses.clear();
+    await pass(limits.storeRetryMsMax);
+    await arrives();
+    t.same(await left(scene, id), nothing);
+    close();
+  });
+
+  t.test(`an end that loses ${loss} is told once it is stored, and as it is stored`, async (t) => {
+    const { scene, losses, pass, arrives, close } = await open();
+    const { id } = await scene.session();
+    const talk = await scene.begin(id, remember);
+    talk.model.text('one ');
+    await talk.runner.begun;
+    losses.set('finishTurn', loss);
+    talk.model.end();
+    await pass(limits.leaseMs);
+    t.same([talk.runner.log.terminal, await talk.runner.settled], [null, false]);
+    losses.clear();
+    await pass(limits.storeRetryMsMax);
+    t.match(talk.runner.log.terminal, { type: 'completed' });
+    await arrives();
+    t.match(await left(scene, id), { messages: 2, slots: 0, turns: 1, memory: { resultId: talk.runner.turnId } });
+    t.match([await scene.transcript(id), scene.overs, scene.faults], [[{}, { content: 'one ', status: 'completed' }], ['completed'], []]);
+    close();
+  });
+}
+
+t.test('a turn waits for its store as long as its lease allows, and its readers are told nothing', async (t) => {
+  const { scene, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.streaming(id, 'one ');
+  for (const verb of ['appendOutput', 'renewTurn'] as const) losses.set(verb, 'the answer');
+  talk.model.text('two ');
+  await pass(limits.leaseMs * 0.7);
+  talk.model.text('three');
+  t.same([talk.cancelled(), talk.runner.log.stored, talk.runner.log.terminal], [false, 4, null]);
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  talk.model.end();
+  await talk.runner.over;
+  t.match([await scene.transcript(id), scene.faults], [[{}, { content: 'one two three', status: 'completed' }], []], 'each piece once');
+  close();
+});
+
+for (const seized of [false, true]) {
+  t.test(`a turn whose lease runs out unanswered is told as the store has it${seized ? ', sealed by another process' : ''}`, async (t) => {
+    const { scene, other, losses, pass, close } = await open();
+    const { id } = await scene.session();
+    const talk = await scene.streaming(id, 'one ');
+    for (const verb of verbs) losses.set(verb, verb === 'appendOutput' ? 'the answer' : 'the step');
+    talk.model.text('two ');
+    await turnOfTheLoop();
+    losses.set('appendOutput', 'the step');
+    talk.model.text('three');
+    await pass(limits.leaseMs);
+    t.same([talk.cancelled(), talk.runner.log.terminal], [true, null]);
+    if (seized) {
+      await pass(limits.leaseMs);
+      await other.actor(id);
+      t.match(await other.state(id), 'open');
+    }
+    losses.clear();
+    await pass(2 * limits.storeRetryMsMax);
+    const { content } = (await other.transcript(id)).at(-1)!;
+    const { pieces, storedPieces, terminal } = talk.runner.log;
+    t.same([pieces.slice(0, storedPieces).join(''), terminal], [content, { type: 'failed', errorCode: 'api_error' }]);
+    t.equal(content, seized ? 'one two ' : 'one two three');
+    t.match(await other.store.turn(other.workspaceId, id, talk.runner.turnId), { status: 'failed', errorCode: 'api_error' });
+    t.match([scene.overs, scene.faults], [['failed'], [{ reason: 'lease_lost' }]]);
+    close();
+  });
+}

@@ -1,0 +1,35 @@
+/** How often a request looks at its session where processes share the store: once (each look is a round trip). */
+import t from 'tap';
+import { reachActor, reachSession } from '../../src/conversation/reach.ts';
+import { limits } from '../../src/limits.ts';
+import type { Services } from '../../src/services.ts';
+import { Scene, withSteps } from './scene.ts';
+
+t.test('a request looks at its session once, whether or not it is awake', async (t) => {
+  const made = await Scene.open();
+  const { id } = await made.session();
+  let looks = 0;
+  const session: typeof made.store.session = (workspaceId, sessionId) => {
+    looks++;
+    return made.store.session(workspaceId, sessionId);
+  };
+  const { host, store, clock, workspaceId } = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, session }));
+  const services = { host, store, clock } as unknown as Services;
+  const party = { workspaceId, id: 'key_1', channel: 'api', assistantIds: null } as const;
+  for (const when of ['asleep', 'awake', 'awake again']) {
+    looks = 0;
+    await reachActor(party, id, services);
+    t.equal(looks, 1, when);
+  }
+  looks = 0;
+  await reachSession(party, id, services);
+  t.equal(looks, 1, 'to be read');
+
+  const { record } = (await made.store.session(workspaceId, id))!;
+  await made.host.sessions.end((await made.host.sessions.of(workspaceId, id))!);
+  t.equal((await reachActor(party, id, services)).machine.state, 'ended', 'what another process has done since is seen');
+  await t.rejects(reachActor({ ...party, assistantIds: [] }, id, services), { code: 'assistant_not_permitted' });
+  await t.rejects(reachActor({ ...party, workspaceId: 'wks_other' }, id, services), { code: 'session_not_found' });
+  clock.advance((record.lastActivityAt + limits.retentionDaysDefault * 86_400 + 1) * 1000 - clock.now());
+  await t.rejects(reachActor(party, id, services), { code: 'session_not_found' }, 'past retention');
+});

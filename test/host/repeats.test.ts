@@ -1,0 +1,111 @@
+/** A chat that is repeated under its `Idempotency-Key`: what it is refused with, and how often the store is asked (contract 12). */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import t from 'tap';
+import { chat } from '../../src/handlers/chat.ts';
+import { limits } from '../../src/limits.ts';
+import type { KeyCaller, Request } from '../../src/request.ts';
+import type { Store } from '../../src/store.ts';
+import { pass, Scene, withSteps } from './scene.ts';
+
+/** A host whose store notes which of its verbs are called, as one of several on it or alone. */
+async function openNoting(shared: boolean): Promise<{ scene: Scene; asked: string[] }> {
+  const plain = await Scene.open();
+  const asked: string[] = [];
+  const store = withSteps(plain.store, { leaseMs: shared ? limits.leaseMs : null });
+  const noting = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]) => {
+        asked.push(String(name));
+        return value.apply(target, given) as unknown;
+      };
+    },
+  });
+  return { scene: plain.beside(noting as Store), asked };
+}
+
+/** Sends a message as the API does; resolves with the turn's id and whether it was there before. */
+async function send(scene: Scene, sessionId: string, idempotencyKey: string | null, draining = false): Promise<[turnId: string, replayed: boolean]> {
+  const model = {
+    provider: 'scripted',
+    needsCredential: false,
+    start: (_: unknown, sink: { text(piece: string): void; end(): void }) => {
+      sink.text('one');
+      sink.end();
+      return { cancel: () => {} };
+    },
+  };
+  const silent = { inc: () => {}, observe: () => {} };
+  const request = {
+    caller: { kind: 'key', party: { workspaceId: scene.workspaceId, id: 'key_1', channel: 'api', assistantIds: null } },
+    params: { id: sessionId },
+    body: { message: 'Hello' },
+    json: { message: 'Hello' },
+    idempotencyKey,
+    services: { host: scene.host, store: scene.store, clock: scene.clock, models: new Map([['scripted', model]]), metrics: { turns: silent, firstOutput: silent }, draining },
+  };
+  const { headers } = await chat(request as unknown as Request<KeyCaller, unknown, { message: string }>);
+  return [headers!['x-turn-id']!, headers!['idempotent-replayed'] === 'true'];
+}
+
+const count = (asked: readonly string[], verb: string): number => asked.filter((one) => one === verb).length;
+
+for (const shared of [false, true]) {
+  t.test(`the store is asked once for what was made before, and only under a key, ${shared ? 'on a shared store' : 'alone on its store'}`, async (t) => {
+    const { scene, asked } = await openNoting(shared);
+    const { id } = await scene.session();
+    const looks = async (run: () => Promise<unknown>): Promise<number[]> => {
+      asked.length = 0;
+      await run();
+      return [count(asked, 'remembered'), count(asked, 'beginTurn')];
+    };
+    t.same(await looks(() => send(scene, id, null)), [0, 1], 'without the header');
+    t.same(await looks(() => send(scene, id, 'once')), [1, 1], 'the first time');
+    // A turn that another process may have run is joined once that process surely knows how it ended.
+    await pass(scene, 2 * limits.remoteBegunMs);
+    t.same(await looks(() => send(scene, id, 'once')), [1, 0], 'a repeat');
+    t.same(await looks(() => send(scene, id, 'once', true)), [1, 0], 'a repeat during a drain');
+    t.same(await looks(() => t.rejects(send(scene, id, null, true), { code: 'api_error', seconds: 5 })), [0, 0], 'new work during a drain');
+    await scene.store.catalog.remove('assistant', scene.workspaceId, scene.assistantId);
+    scene.host.assistants.population.discard(scene.assistantId);
+    t.same(await looks(() => send(scene, id, 'once')), [1, 0], 'a repeat to an assistant that was deleted');
+    t.same(await looks(() => t.rejects(send(scene, id, null), { code: 'assistant_not_found' })), [0, 0]);
+    scene.host.close();
+  });
+}
+
+t.test('a repeat on a session that has expired', async (t) => {
+  const { scene } = await openNoting(true);
+  const { id } = await scene.session({ maxCallSeconds: 10 });
+  const [turnId] = await send(scene, id, 'once');
+  await pass(scene, 10_000);
+  t.same(await send(scene, id, 'once'), [turnId, true]);
+  await t.rejects(send(scene, id, null), { code: 'session_expired' });
+  t.same(await send(scene, id, 'once'), [turnId, true], 'also once it is stored as expired');
+  scene.host.close();
+});
+
+t.test('a repeat that comes while the first request begins its turn joins that turn, though a drain begins', async (t) => {
+  const plain = await Scene.open();
+  let begin = (): void => {};
+  const held = new Promise<void>((resolve) => (begin = resolve));
+  let begins = (): void => {};
+  const beginning = new Promise<void>((resolve) => (begins = resolve));
+  let looks = 0;
+  const remembered: Store['remembered'] = async (...given) => {
+    begins();
+    if (looks++ === 0) await held;
+    return plain.store.remembered(...given);
+  };
+  const scene = plain.beside(withSteps(plain.store, { remembered }));
+  const { id } = await scene.session();
+  const first = send(scene, id, 'once');
+  await beginning;
+  const repeat = send(scene, id, 'once', true);
+  await turnOfTheLoop();
+  begin();
+  const [turnId] = await first;
+  t.same(await repeat, [turnId, true]);
+  scene.host.close();
+});

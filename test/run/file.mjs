@@ -1,0 +1,108 @@
+/** Runs one test file in a process of its own and reads what it says: TAP on its stdout. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Parser } from 'tap-parser';
+import { root } from '../../src/prepare.mjs';
+import { inSource } from '../bundle.mjs';
+
+const bounds = {
+  /** How long a file may run before tap fails it, naming what did not end. A file may ask for less. */
+  timeoutSeconds: 180,
+  /** When a file is killed that does not end after that: it does not even notice the time, or something of its own keeps it running. */
+  hangSeconds: 195,
+  stderr: 'inherit',
+};
+
+/** Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what failed or was skipped. */
+export async function runFile({ name, bundle, env }, { timeoutSeconds, hangSeconds, stderr } = bounds) {
+  const started = performance.now();
+  const child = spawn(process.execPath, ['--enable-source-maps', bundle], {
+    cwd: root,
+    env: { ...process.env, ...env, TAP_TIMEOUT: String(timeoutSeconds) },
+    stdio: ['ignore', 'pipe', stderr],
+  });
+  const hung = setTimeout(() => child.kill('SIGKILL'), hangSeconds * 1000);
+  const report = new Report(name);
+  const parser = report.parser(stderr === 'inherit' ? (text) => process.stderr.write(text) : () => {});
+  child.stdout.pipe(parser);
+  const complete = new Promise((resolve) => parser.once('complete', resolve));
+  const exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ how: signal ?? code, cpuSeconds: reaped() })));
+  const [results, { how, cpuSeconds }] = await Promise.all([complete, exited]);
+  clearTimeout(hung);
+  report.end(results, how);
+  return { ...report.counts, lines: report.lines, seconds: (performance.now() - started) / 1000, cpuSeconds };
+}
+
+class Report {
+  counts = { passed: 0, failed: 0, skipped: 0 };
+  lines = [];
+  #name;
+
+  constructor(name) {
+    this.#name = name;
+  }
+
+  /** `extra` is given what the file prints beside its report. */
+  parser(extra) {
+    const parser = new Parser();
+    parser.on('result', (result) => this.#result(result));
+    parser.on('extra', extra);
+    return parser;
+  }
+
+  #result({ fullname, ok, skip, todo, diag }) {
+    const name = `${this.#name} > ${fullname}`;
+    if (skip || todo) this.#skipped(name, skip || todo);
+    else if (ok) this.counts.passed++;
+    else this.#fail(name, details(diag ?? {}));
+  }
+
+  /** What belongs to no assertion: an end by a signal, a plan that was not kept, nothing said at all. */
+  end({ plan, failures }, how) {
+    if (this.counts.failed > 0) return;
+    const why = failures.find(({ tapError }) => tapError)?.tapError;
+    if (how !== 0) this.#fail(this.#name, details({ why: `it ended with ${how}` }));
+    else if (why) this.#fail(this.#name, details({ why }));
+    else if (plan.skipAll && plan.comment !== 'no tests found') this.#skipped(this.#name, plan.comment);
+    else if (plan.skipAll) this.#fail(this.#name, details({ why: 'it made no assertion' }));
+  }
+
+  #skipped(name, why) {
+    this.counts.skipped++;
+    this.lines.push(`skipped ${name}: ${why}`);
+  }
+
+  #fail(name, text) {
+    this.counts.failed++;
+    this.lines.push(`not ok ${name}${text}`);
+  }
+}
+
+function details(diagnosis) {
+  const lines = Object.entries(diagnosis).flatMap(([key, value]) => {
+    const text = inSource(typeof value === 'string' ? value.trimEnd() : JSON.stringify(value));
+    return text.includes('\n') ? [`${key}:`, ...text.split('\n').map((line) => `  ${line}`)] : [`${key}: ${text}`];
+  });
+  return lines.map((line) => `\n    ${line}`).join('');
+}
+
+let counted = 0;
+
+/** Seconds of CPU time of the processes that ended since the last look, with all that they waited for; null where the system does not say. */
+function reaped() {
+  const before = counted;
+  counted = cpuOfChildren();
+  return counted === null ? null : counted - before;
+}
+
+/** Linux counts it in hundredths, behind the name of the program, which may hold anything. */
+function cpuOfChildren() {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'latin1').replace(/^.*\) /s, '').split(' ');
+    return (Number(fields[13]) + Number(fields[14])) / 100;
+  } catch {
+    return null;
+  }
+}
+
+reaped();

@@ -1,0 +1,63 @@
+/** One contract, three implementations: random lives of memory, LMDB behind its journal, and Redis are the same, step by step. */
+import t from 'tap';
+import { EmbeddedCatalog } from '../../src/store/embedded/catalog.ts';
+import { RedisStore } from '../../src/store/redis.ts';
+import { brokenScripts, brokenVerbs, scriptsWith } from './differential/broken.ts';
+import { inMemory, onLmdb, onRedis, timedServer, type OpenContender } from './differential/contenders.ts';
+import { Failed, runDifferential } from './differential/run.ts';
+import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
+
+// Twenty-odd stores are each lived through until they differ.
+t.setTimeout(170_000);
+
+const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 16);
+const skip = whyNoRedis() ?? false;
+const verbsOf = (of: { readonly prototype: object }): string[] => Object.getOwnPropertyNames(of.prototype).filter((name) => !['constructor', 'open', 'close', 'watch'].includes(name));
+
+/** Answers that a life must come upon, so that what the stores do then is compared at all. */
+const wanted = [
+  ...['createSession created', 'createSession remembered', 'saveSession 2', 'saveSession null', 'beginTurn begun', 'beginTurn lost', 'beginTurn full'],
+  ...['appendOutput stored', 'appendOutput fenced', 'appendOutput stop', 'appendOutput failed', 'renewTurn renewed', 'renewTurn fenced', 'renewTurn stop'],
+  ...['requestStop true', 'requestStop false', 'finishTurn finished', 'finishTurn lost', 'finishTurn fenced', 'withdrawTurn finished', 'withdrawTurn lost'],
+  ...['withdrawTurn fenced', 'claimTurn true', 'claimTurn false', 'takeOverTurn epoch', 'takeOverTurn null', 'catalog.remove true', 'catalog.replace 2', 'catalog.replace null', 'catalog.create failed', 'takeLimits passed', 'takeLimits refused'],
+];
+
+function wordOf(answer: any): string {
+  if (Array.isArray(answer) && typeof answer[0] === 'object' && 'waitMs' in answer[0]) return answer.every(({ passed }) => passed) ? 'passed' : 'refused';
+  if (answer instanceof Failed) return 'failed';
+  if (typeof answer !== 'object' || answer === null) return String(answer);
+  return answer.outcome ?? ('stop' in answer && !('epoch' in answer) ? 'stop' : 'epoch' in answer ? 'epoch' : '');
+}
+
+t.test('random lives', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  const timed = await timedServer(server.url);
+  t.teardown(() => {
+    timed.close();
+    return server.stop();
+  });
+  const differs = (other: OpenContender, first = inMemory): Promise<string | null> =>
+    runDifferential([first, other], { seed, runs: 60, length: 150, anyLength: true }).then(() => null, (error: Error) => error.message);
+
+  await t.test('are the same on memory, LMDB and Redis', async (t) => {
+    const seen = new Set<string>();
+    const onAnswer = (verb: string, answer: unknown): void => void seen.add(verb).add(`${verb} ${wordOf(answer)}`);
+    await t.resolves(runDifferential([inMemory, onLmdb(), onRedis(timed)], { seed, runs: 25, length: 150, anyLength: true, onAnswer }));
+    const verbs = [...verbsOf(RedisStore), ...verbsOf(EmbeddedCatalog).filter((name) => name !== 'resumeRemovals').map((name) => `catalog.${name}`)];
+    t.same([...verbs, ...wanted].filter((each) => !seen.has(each)), [], 'every verb is taken, with each of its answers');
+  });
+
+  for (const [name, broken] of Object.entries(brokenScripts)) {
+    await t.test(`differ: ${name}`, async (t) => t.match(await differs(onRedis(timed, scriptsWith(broken))), /^The stores differ\.[^]* --seed \d+ --path /));
+  }
+  for (const [name, changed] of Object.entries(brokenVerbs)) {
+    await t.test(`differ: ${name}`, async (t) => t.match(await differs(onLmdb(changed)), /^The stores differ\.[^]* --seed \d+ --path /));
+  }
+
+  await t.test('differ again from the seed and path that were printed', async (t) => {
+    const broken = onRedis(timed, scriptsWith(brokenScripts['a turn begun on any move']!));
+    const found = (await differs(broken)) ?? '';
+    const [, path] = / --path (\S+)$/.exec(found)!;
+    await t.rejects(runDifferential([inMemory, broken], { seed, runs: 60, length: 150, anyLength: true, path }), { message: found });
+  });
+});

@@ -1,0 +1,56 @@
+/** Stores with one thing gone wrong, each of which a random life must tell from a sound one. */
+import type { ScriptName } from '../../../src/store/redis/scripts.ts';
+import { loadScripts, type Scripts } from '../../../src/store/redis/scripts.ts';
+import type { Fence } from '../../../src/store.ts';
+import { tellingTheTime } from '../redis-stores.ts';
+import type { Changed } from './contenders.ts';
+
+/** A place in a script (in what all share, where the name is null), which must be there, and what stands there instead. */
+type Break = readonly [script: ScriptName | null, sound: string, broken: string];
+
+export const brokenScripts: Readonly<Record<string, Break>> = {
+  'a fence that is the epoch alone': [null, 'fence[1] == epoch and fence[2] == owner', 'fence[1] == epoch'],
+  'a lapsed slot that still counts': [null, "redis.call('ZCOUNT', slots, '(' .. int(time), '+inf') >=", "redis.call('ZCARD', slots) >="],
+  'usage counted in the hour after': [null, 'local hour = int(second - second % 3600)', 'local hour = int(second - second % 3600 + 3600)'],
+  'a memory that outlasts its time': [null, 'if not ends or tonumber(ends) <= now() then', 'if not ends then'],
+  'an append that renews no lease': ['append-output', "lease ~= ''", "lease == 'never'"],
+  'a piece sent again that is stored again': ['append-output', 'unstored(text, tonumber(count), stored - position)', 'text, tonumber(count)'],
+  'a turn begun on any move': ['begin-turn', 'if not unmoved(session, version, mark)', 'if false'],
+  'a finish that forgets what it answered': ['finish-turn', 'if earlier then', 'if false then'],
+  'a failed turn that is not counted as one': ['finish-turn', 'ended, 0, 1, failed,', 'ended, 0, 1, 0,'],
+  'a withdrawal that leaves its memory': ['withdraw-turn', 'then forget(memory) end', 'then end'],
+  'a second stop in place of the first': ['request-stop', "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", "redis.call('HSET', flight, 'stop', reason)"],
+  'a turn seized at the last millisecond of its lease': ['take-over-turn', 'if tonumber(stands[3]) > time', 'if tonumber(stands[3]) > time + 1000'],
+  'a refused request that costs nothing': ['take-budgets', 'if not refused or bucket == refused', 'if not refused'],
+  'limits that are taken beside one that refuses': ['take-limits', 'ipairs(refused and {} or taken)', 'ipairs(taken)'],
+  'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', key, '-inf', int(time))", ''],
+  'a history with the message that is being written': ['recent-messages', 'if points >= 0 then', 'if true then'],
+};
+
+/** The scripts with this break, told the time by the tests. */
+export const scriptsWith = ([script, sound, broken]: Break): Scripts =>
+  loadScripts((source, name) => {
+    const told = tellingTheTime(source);
+    if (script !== null && name !== script) return told;
+    if (!told.includes(sound)) throw new Error(`${name} has no such place: ${sound}`);
+    return told.replace(sound, () => broken);
+  });
+
+/** Verbs of an embedded store in a wrong way. */
+export const brokenVerbs: Readonly<Record<string, Changed>> = {
+  'an append that answers before it looks at the fence': (store) => ({
+    appendOutput: (step) => store.appendOutput(step).then((answer) => (answer === 'fenced' ? 'stored' : answer)),
+  }),
+  'a lease prolonged for whoever asks': (store) => ({
+    renewTurn: async (place, fence, leaseUntilMs, nowMs) => {
+      const owner: Fence = { epoch: fence.epoch, owner: fence.owner === 'nobody' ? 'n5' : fence.owner };
+      const answer = await store.renewTurn(place, owner, leaseUntilMs, nowMs);
+      return answer === 'fenced' ? 'renewed' : answer;
+    },
+  }),
+  'a slot more than there are': (store) => ({ beginTurn: (step) => store.beginTurn({ ...step, slot: step.slot && { ...step.slot, ceiling: step.slot.ceiling + 1 } }) }),
+  'a save that goes by the version alone': (store) => ({ saveSession: (session, { version }) => store.saveSession(session, { version, mark: undefined }) }),
+  'a lease that is a millisecond longer': (store) => ({ beginTurn: (step) => store.beginTurn({ ...step, leaseUntilMs: step.leaseUntilMs + 1 }) }),
+  'a transcript without its newest message': (store) => ({ recentMessages: (workspaceId, sessionId, before, ...bounds) => store.recentMessages(workspaceId, sessionId, before - 1, ...bounds) }),
+  'an output read from one code point before': (store) => ({ outputAfter: (place, position) => store.outputAfter(place, Math.max(0, position - 1)) }),
+};

@@ -1,0 +1,60 @@
+/** The calls on a store's catalog. */
+import type { Catalog } from '../../../src/store.ts';
+import type { Drawn } from './drawn.ts';
+import { chosen, Known, publicIdOf, slugs } from './known.ts';
+import type { Call } from './steps.ts';
+
+const call = (verb: keyof Catalog, args: readonly unknown[], learn?: Call['learn']): Call => ({
+  verb: `catalog.${verb}`,
+  args,
+  timed: false,
+  run: ({ catalog }) => (catalog[verb] as (...given: unknown[]) => unknown).apply(catalog, [...args]),
+  ...(learn && { learn }),
+});
+
+type Make = (known: Known, drawn: Drawn) => Promise<Call> | Call;
+
+const create: Make = (known, drawn) => {
+  const kind = known.kind(drawn.which);
+  return call('create', [kind, known.record(kind, known.workspaceId(drawn.lasts), drawn)]);
+};
+
+const replace: Make = async (known, drawn) => {
+  const kind = known.kind(drawn.which);
+  const workspaceId = known.workspaceId(drawn.lasts);
+  const record = known.record(kind, workspaceId, drawn);
+  const version = (await known.isThere(kind, workspaceId, record.id)) ?? 1;
+  return call('replace', [kind, record, chosen([version, version + 1, version - 1], drawn.near)]);
+};
+
+const remove: Make = (known, { which, lasts, pick, near }) => {
+  const workspaceId = known.workspaceId(lasts);
+  // A whole workspace seldom: nothing else would last.
+  const kind = near === 3 ? 'workspace' : known.kind(1 + (which % 3));
+  const id = kind === 'workspace' ? workspaceId : known.catalogId(kind, pick);
+  return call('remove', [kind, workspaceId, id], (removed: boolean) => void (removed && known.removed(id)));
+};
+
+export const catalogSteps = {
+  create,
+  replace,
+  remove,
+  read: (known, { which, lasts, pick }) => {
+    const kind = known.kind(which);
+    const workspaceId = known.workspaceId(lasts);
+    return call('read', [kind, workspaceId, kind === 'workspace' ? workspaceId : known.catalogId(kind, pick)]);
+  },
+  list: (known, { which, lasts, pick, near, flag }) => {
+    const kind = known.kind(which);
+    return call('list', [kind, known.workspaceId(lasts), { limit: chosen([100, 1, 2], pick), after: near === 0 ? null : known.catalogId(kind, pick), order: flag ? 'asc' : 'desc' }]);
+  },
+  keyByPublicId: (known, { lasts, pick, which }) => call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]),
+  assistantBySlug: (_, { which }) => call('assistantBySlug', [chosen(slugs, which) ?? 'none']),
+} as const satisfies Record<keyof Catalog, Make>;
+
+/** What every life begins with: two workspaces with a key and an assistant each. */
+export const furnished = (known: Known): Call[] =>
+  [0, 1].flatMap((which) => {
+    const workspaceId = known.workspaceId(which);
+    return (['workspace', 'key', 'assistant'] as const).map((kind) => call('create', [kind, known.record(kind, workspaceId, { pick: 0, which: which + 1, text: '' })]));
+  });

@@ -1,0 +1,221 @@
+/** The stores that must answer alike. Each is told the time, tells its notices, can end and be opened again as by a later process, and tells in the end what it holds. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from 'redis';
+import { atTurnEnd } from '../../../src/clock.ts';
+import { limits } from '../../../src/limits.ts';
+import type { DumpRow, DumpSource } from '../../../src/store/dump.ts';
+import { EmbeddedSource } from '../../../src/store/embedded/dump.ts';
+import { EmbeddedStore } from '../../../src/store/embedded.ts';
+import type { Write } from '../../../src/store/engine.ts';
+import { JournaledEngine, type Base } from '../../../src/store/journal.ts';
+import { LmdbSnapshot } from '../../../src/store/lmdb/snapshot.ts';
+import { LmdbEngine } from '../../../src/store/lmdb.ts';
+import { MemoryEngine } from '../../../src/store/memory.ts';
+import { RedisSource } from '../../../src/store/redis/dump.ts';
+import type { Scripts } from '../../../src/store/redis/scripts.ts';
+import { redisStore } from '../../../src/store/redis.ts';
+import type { Notice, Store } from '../../../src/store.ts';
+import { ManualClock } from '../../model/provider.ts';
+import { ids } from '../fixtures.ts';
+import { toldTheTime } from '../redis-stores.ts';
+
+export interface Contender {
+  readonly name: string;
+  readonly store: Store;
+  open(nowMs: number): Promise<void>;
+  /** It is so late now, whatever it was before. */
+  at(nowMs: number): Promise<void>;
+  /** The notices heard since the last call, once all of the steps that were answered have been heard. */
+  heard(): Promise<Notice[]>;
+  /** Its process ends and a later one opens it. With `transactions` the database takes no more than so many of what waits in the journal. */
+  reopen(nowMs: number, transactions: number): Promise<void>;
+  /** Closes the store and tells all that it holds. */
+  dump(nowMs: number): Promise<DumpRow[]>;
+  /** Removes what it left; closes it where `dump` was not called. */
+  dispose(): Promise<void>;
+}
+
+export type OpenContender = () => Promise<Contender>;
+
+async function rowsOf(source: DumpSource, nowMs: number): Promise<DumpRow[]> {
+  await source.open();
+  const rows: DumpRow[] = [];
+  try {
+    for await (const row of source.rows(nowMs, null)) rows.push(row);
+  } finally {
+    await source.close();
+  }
+  return rows;
+}
+
+/** An embedded store, as `make` opens it each time, and what reads it when it is closed. */
+class Embedded implements Contender {
+  readonly name: string;
+  readonly #make: () => Store;
+  readonly #source: () => DumpSource;
+  readonly #ending: (transactions: number) => void;
+  #store: Store;
+  #heard: Notice[] = [];
+
+  constructor(name: string, make: () => Store, source: () => DumpSource, ending: (transactions: number) => void = () => {}) {
+    this.name = name;
+    this.#make = make;
+    this.#source = source;
+    this.#ending = ending;
+    this.#store = make();
+  }
+
+  get store(): Store {
+    return this.#store;
+  }
+
+  async open(nowMs: number): Promise<void> {
+    await this.#store.open(nowMs);
+    await this.#store.watch((notice) => this.#heard.push(notice));
+  }
+
+  /** It goes by the newest time that a step has told. */
+  async at(nowMs: number): Promise<void> {
+    await this.#store.orphans(nowMs, 1);
+  }
+
+  async heard(): Promise<Notice[]> {
+    return this.#heard.splice(0);
+  }
+
+  async reopen(nowMs: number, transactions: number): Promise<void> {
+    this.#ending(transactions);
+    await this.#store.close();
+    this.#store = this.#make();
+    await this.open(nowMs);
+  }
+
+  async dump(nowMs: number): Promise<DumpRow[]> {
+    await this.#store.close();
+    return rowsOf(this.#source(), nowMs);
+  }
+
+  async dispose(): Promise<void> {
+    await this.#store.close();
+  }
+}
+
+/** A store with some of its verbs in another way. */
+export type Changed = (store: Store) => Partial<Store>;
+
+const changedBy = (store: Store, changed: Changed): Store => {
+  const verbs = changed(store);
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(verbs, name) ?? Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+};
+
+export const inMemory: OpenContender = async () => {
+  const engine = new MemoryEngine();
+  return new Embedded('memory', () => new EmbeddedStore(engine), () => new EmbeddedSource(engine));
+};
+
+/** A database that takes no more than so many transactions, as one whose process is killed. */
+class Database extends LmdbEngine implements Base {
+  transactionsLeft = Infinity;
+
+  override async write(rows: Iterable<Write>): Promise<void> {
+    if (this.transactionsLeft-- <= 0) throw new Error('The database takes nothing more.');
+    await super.write(rows);
+  }
+}
+
+/** So small that the database takes what waits again and again within a life. */
+const bounds = { journalRowsMax: 24, journalBytesMax: 1 << 20, journalChunkRows: 5 };
+
+export const onLmdb = (changed: Changed = () => ({})): OpenContender => async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-store-'));
+  let database!: Database;
+  const make = (): Store => {
+    database = new Database(folder);
+    return changedBy(new EmbeddedStore(new JournaledEngine(database, folder, { flushes: false, newName: () => ids.secret(), bounds })), changed);
+  };
+  const contender = new Embedded('lmdb', make, () => new EmbeddedSource(new LmdbSnapshot(folder)), (transactions) => (database.transactionsLeft = transactions));
+  const dispose = contender.dispose.bind(contender);
+  contender.dispose = async () => {
+    await dispose();
+    await rm(folder, { recursive: true });
+  };
+  return contender;
+};
+
+/** A clock that is set, but for the pauses before a piece of output that came too early is sent again: nobody would end them. */
+class StepClock extends ManualClock {
+  override after(delayMs: number, callback: () => void) {
+    if (delayMs > 80) return super.after(delayMs, callback);
+    atTurnEnd(callback);
+    return { cancel: () => undefined };
+  }
+}
+
+const barrier = 'barrier';
+
+/** A server that tells every store on it the same time, and the connection that sets it. */
+export interface TimedServer {
+  readonly url: string;
+  send(...words: string[]): Promise<unknown>;
+  close(): void;
+}
+
+export async function timedServer(url: string): Promise<TimedServer> {
+  const client = createClient({ url });
+  await client.connect();
+  return { url, send: (...words) => client.sendCommand(words), close: () => client.destroy() };
+}
+
+/** The Redis store with keys of its own. */
+export const onRedis = (server: TimedServer, scripts: Scripts = toldTheTime): OpenContender => async () => {
+  const clock = new StepClock();
+  const prefix = `${ids.secret()}:`;
+  const store = redisStore(server.url, { clock, ids, prefix, scripts });
+  let heard: Notice[] = [];
+  let reached = (): void => {};
+  let nowMs = 0;
+  const listener = (notice: Notice): void => {
+    if (notice.type === 'changed' && notice.id === barrier) reached();
+    else heard.push(notice);
+  };
+  const at = async (laterMs: number): Promise<void> => {
+    await server.send('SET', 'now', String(laterMs));
+    const passed = nowMs === 0 ? 0 : laterMs - nowMs;
+    nowMs = laterMs;
+    // What falls due is with Redis before its time has run out as well; a script that Redis does not know goes twice.
+    const due = Math.min(passed, limits.redisDebtMs);
+    clock.advance(due);
+    for (let trip = 0; trip < 2 && due > 0; trip++) await store.ping();
+    clock.advance(passed - due);
+  };
+  return {
+    name: 'redis',
+    store,
+    at,
+    async open(openedMs) {
+      await at(openedMs);
+      await store.open(openedMs);
+      await store.watch(listener);
+    },
+    async heard() {
+      const all = new Promise<void>((resolve) => (reached = resolve));
+      await server.send('PUBLISH', `${prefix}notices`, JSON.stringify({ type: 'changed', kind: 'workspace', workspaceId: barrier, id: barrier } satisfies Notice));
+      await all;
+      return heard.splice(0);
+    },
+    // Its state lies with no process of ours.
+    reopen: async () => {},
+    async dump(endMs) {
+      await store.close();
+      return rowsOf(new RedisSource(server.url, { clock, prefix }), endMs);
+    },
+    dispose: () => store.close(),
+  };
+};

@@ -1,0 +1,120 @@
+/** What a random life of a store knows of what it has made: the guesses of its further steps are near the truth. */
+import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store.ts';
+import { codePoints } from '../../../src/text.ts';
+import { assistant, credential, key, snapshot, workspace } from '../fixtures.ts';
+import type { Drawn } from './drawn.ts';
+
+/** A turn that a store has begun. */
+export interface KnownTurn {
+  readonly place: TurnPlace;
+  readonly begun: BeginTurn;
+  /** Of its owners, the newest last. */
+  readonly fences: Fence[];
+  /** Its newest owner died with an earlier process of the embedded store. */
+  orphaned: boolean;
+  /** It is finished or withdrawn. */
+  over: boolean;
+}
+
+/** The one counted from the newest; undefined where there is none. */
+export const picked = <T>(known: readonly T[], pick: number): T | undefined => (known.length === 0 ? undefined : known[known.length - 1 - (pick % known.length)]);
+
+export const chosen = <T>(list: readonly T[], which: number): T => list[which % list.length]!;
+
+const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly CatalogKind[];
+const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd' } as const;
+
+/** A key has one of two public ids; no two keys have the same. */
+export const publicIdOf = (workspaceId: string, id: string, which: number): string => `${workspaceId}-${id}-${which % 2}`;
+
+/** Few enough that assistants want the same one. */
+export const slugs = [null, 'ada', 'bob'] as const;
+
+export class Known {
+  /** The time that all stores are told. */
+  nowMs = 1_790_000_000_123;
+  /** Until when the newest lease lasts that was asked for. */
+  leaseUntilMs = 0;
+  readonly sessions: Session[] = [];
+  readonly turns: KnownTurn[] = [];
+  readonly #truth: Store;
+  #made = 0;
+  /** Of each kind, how many ids of this place were given up: what is removed never comes back under its id. */
+  readonly #removed = new Map<string, number>();
+
+  /** `truth` is asked what there is now. */
+  constructor(truth: Store) {
+    this.#truth = truth;
+  }
+
+  get now(): number {
+    return Math.floor(this.nowMs / 1000);
+  }
+
+  /** An id that no other has. Ids of one kind are not made in their order. */
+  id(prefix: string, order = 0): string {
+    return `${prefix}_${'mhzaqk'[order % 6]}${++this.#made}`;
+  }
+
+  /** A random name, as marks and owners are. */
+  name(): string {
+    return `n${++this.#made}`;
+  }
+
+  workspaceId(which: number): string {
+    return this.catalogId('workspace', which % 2);
+  }
+
+  catalogId(kind: CatalogKind, which: number): string {
+    const place = `${prefixes[kind]}_${which % 2}`;
+    return `${place}_${this.#removed.get(place) ?? 0}`;
+  }
+
+  removed(id: string): void {
+    const place = id.slice(0, id.lastIndexOf('_'));
+    this.#removed.set(place, (this.#removed.get(place) ?? 0) + 1);
+  }
+
+  kind(which: number): CatalogKind {
+    return chosen(kinds, which);
+  }
+
+  record<K extends CatalogKind>(kind: K, workspaceId: string, { pick, which, text }: Pick<Drawn, 'pick' | 'which' | 'text'>): CatalogRecords[K] {
+    const id = kind === 'workspace' ? workspaceId : this.catalogId(kind, pick);
+    const make = {
+      workspace: () => workspace({ id, name: text, retentionDays: 1 + (which % 3) * 15 }),
+      assistant: () => assistant(workspaceId, { id, name: text, link: { slug: chosen(slugs, which + text.length), limits: {}, origins: [] }, machine: snapshot('draft', { text }) }),
+      key: () => key(workspaceId, { id, name: text, publicId: publicIdOf(workspaceId, id, which) }),
+      credential: () => credential(workspaceId, { id, provider: text }),
+    };
+    return make[kind]() as CatalogRecords[K];
+  }
+
+  /** A session as it stands, or, where it is gone, as it was made. */
+  async session({ workspaceId, id }: Pick<Session, 'workspaceId' | 'id'>): Promise<Versioned<Session>> {
+    const made = this.sessions.find((each) => each.id === id)!;
+    return (await this.#truth.session(workspaceId, id)) ?? { record: made, version: 1 };
+  }
+
+  turn({ workspaceId, sessionId, turnId }: TurnPlace): Promise<Turn | null> {
+    return this.#truth.turn(workspaceId, sessionId, turnId);
+  }
+
+  async isThere(kind: CatalogKind, workspaceId: string, id: string): Promise<number | null> {
+    return (await this.#truth.catalog.read(kind, workspaceId, id))?.version ?? null;
+  }
+
+  /** Whether a turn of the session is in flight: a machine begins no second one (contract 3). */
+  async isStreaming(sessionId: string): Promise<boolean> {
+    for (const { place } of this.turns) {
+      if (place.sessionId === sessionId && (await this.turn(place))?.status === 'streaming') return true;
+    }
+    return false;
+  }
+
+  /** A position in a turn's output: its end, within it, its beginning, or one beyond. */
+  async position(place: TurnPlace, near: number): Promise<number> {
+    const end = codePoints(await this.#truth.output(place));
+    return chosen([end, Math.max(0, end - 1), 0, end + 1], near);
+  }
+}

@@ -1,0 +1,274 @@
+/** From what was drawn to a call on a store: one for each verb, with arguments that are the same for every store. */
+import type {
+  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
+} from '../../../src/store.ts';
+import { api, message, snapshot } from '../fixtures.ts';
+import type { Drawn, DrawnVerb } from './drawn.ts';
+import { chosen, Known, picked, type KnownTurn } from './known.ts';
+
+/** A call of one of the store's verbs. */
+export interface Call {
+  readonly verb: string;
+  readonly args: readonly unknown[];
+  readonly run: (store: Store) => unknown;
+  /** Its arguments hold good at this time alone: sent later it would be another step. */
+  readonly timed: boolean;
+  /** A step that was sent before it and has not come yet: sent again, it is taken after. */
+  readonly late?: Call;
+  /** Notes what the answer makes known. */
+  readonly learn?: (answer: any) => void;
+}
+
+export type StoreVerb = Exclude<keyof Store, 'name' | 'leaseMs' | 'catalog' | 'open' | 'close' | 'watch'>;
+
+const call = <V extends StoreVerb>(verb: V, timed: boolean, args: Parameters<Store[V]>, learn?: Call['learn']): Call => ({
+  verb,
+  args,
+  timed,
+  run: (store) => (store[verb] as (...given: unknown[]) => unknown).apply(store, args),
+  ...(learn && { learn }),
+});
+
+const leases = [5_000, 60_000, 800, 0, 60_000, 600_000] as const;
+const memories = [86_400_000, 60_000, 86_400_000, 1, 30 * 86_400_000] as const;
+const daySeconds = 86_400;
+
+/** Makes the call, or null where there is nothing yet to make it on. */
+type Make = (known: Known, drawn: Drawn) => Promise<Call | null> | Call | null;
+
+const basisOf = (known: Known, { near }: Drawn, version: number, mark: string | undefined): Basis =>
+  chosen([{ version, mark }, { version: version + 1, mark }, { version: version - 1, mark }, { version, mark: known.name() }], near);
+
+function fenceOf({ fences }: Pick<KnownTurn, 'fences'>, { near }: Drawn): Fence {
+  const newest = fences.at(-1)!;
+  return chosen([newest, fences.at(-2) ?? { ...newest, epoch: newest.epoch + 1 }, { ...newest, owner: 'nobody' }, { ...newest, epoch: newest.epoch + 1 }], near);
+}
+
+const rememberedOf = (known: Known, { which, lasts, text }: Drawn, resultId: string): IdempotencyRecord => ({
+  scope: `key_${which % 2} /sessions`, key: `again ${which % 2}`, bodyDigest: text, resultId, untilMs: known.nowMs + chosen(memories, lasts),
+});
+
+/** A move of a session that the host would save with it. A session without a mark is one of an earlier version. */
+const moved = (known: Known, record: Session, over: Partial<Session>): Session => ({ ...record, ...over, ...(record.mark !== undefined && { mark: known.name() }) });
+
+const createSession: Make = (known, drawn) => {
+  const { which, pick, flag, lasts, text } = drawn;
+  const session: Session = {
+    id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'widget'] as const, which),
+    visitor: { name: text }, metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'), maxCallSeconds: 60, createdAt: known.now,
+    expiresAt: known.now + chosen([60, 600], lasts), lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds, messageCount: flag ? 1 : 0,
+    machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }),
+  };
+  const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
+  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, nowMs: known.nowMs };
+  return call('createSession', true, [step], ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)));
+};
+
+const saveSession: Make = async (known, drawn) => {
+  const session = picked(known.sessions, drawn.pick);
+  if (session === undefined) return null;
+  const { record, version } = await known.session(session);
+  const machine = snapshot(chosen(['open', 'ended', 'expired'], drawn.which), { text: drawn.text });
+  const lastActivityAt = drawn.flag ? known.now : record.lastActivityAt;
+  return call('saveSession', false, [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark)]);
+};
+
+const beginTurn: Make = async (known, drawn) => {
+  const session = picked(known.sessions, drawn.pick);
+  if (session === undefined) return null;
+  const { record, version } = await known.session(session);
+  if (drawn.near === 0 && (await known.isStreaming(session.id))) return null;
+  const [turnId, messageId] = [known.id('turn', drawn.which), known.id('msg')];
+  const turn: Turn = {
+    id: turnId, sessionId: session.id, messageId, messageIndex: record.messageCount + 1, status: 'streaming', stopReason: null, errorCode: null,
+    inputTokens: 0, outputTokens: 0, createdAt: known.now, endedAt: null,
+  };
+  const leaseUntilMs = known.nowMs + chosen(leases, drawn.lasts);
+  const step: BeginTurn = {
+    session: moved(known, record, { messageCount: record.messageCount + 2, lastActivityAt: known.now, machine: snapshot('streaming', { turnId }) }),
+    ...basisOf(known, drawn, version, record.mark),
+    turn, owner: known.name(), leaseUntilMs, slot: chosen([api(1), { name: 'visitor/vis_1', ceiling: 1 }, api(1), null, api(1), api(2), api(Infinity), api(1)], drawn.which), nowMs: known.nowMs,
+    userMessage: message({ id: known.id('msg'), turnId, role: 'user', content: drawn.text, stopReason: null }),
+    assistantMessage: message({ id: messageId, turnId, content: '', status: 'streaming', stopReason: null }),
+    remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
+  };
+  const place = { workspaceId: session.workspaceId, sessionId: session.id, turnId };
+  return call('beginTurn', true, [step], ({ outcome, fence }) => {
+    if (outcome !== 'begun' || known.turns.some((each) => each.place.turnId === turnId)) return;
+    known.leaseUntilMs = Math.max(known.leaseUntilMs, leaseUntilMs);
+    known.turns.push({ place, begun: step, fences: [fence], orphaned: false, over: false });
+  });
+};
+
+/** Until when a lease is asked for. A process that has died asks for none. */
+function leaseOf(known: Known, { orphaned }: KnownTurn, { lasts }: Drawn): number | null {
+  if (orphaned) return null;
+  const untilMs = known.nowMs + chosen(leases, lasts);
+  known.leaseUntilMs = Math.max(known.leaseUntilMs, untilMs);
+  return untilMs;
+}
+
+/** The verbs that are about a turn. */
+const ofTurn = (make: (known: Known, drawn: Drawn, turn: KnownTurn) => Promise<Call | null> | Call | null): Make => (known, drawn) => {
+  const alive = drawn.alive ? known.turns.filter(({ over }) => !over) : [];
+  const turn = picked(alive.length > 0 ? alive : known.turns, drawn.pick);
+  return turn === undefined ? null : make(known, drawn, turn);
+};
+
+const appendOutput = ofTurn(async (known, drawn, turn) => {
+  const lease = drawn.flag ? leaseOf(known, turn, drawn) : null;
+  // Fence and position are not wrong together: the first of the two would hide the other.
+  const position = await known.position(turn.place, drawn.which > 4 ? drawn.near : 0);
+  const fence = fenceOf(turn, drawn.which > 4 ? { ...drawn, near: 0 } : drawn);
+  const step: AppendOutput = { ...turn.place, fence, position, text: drawn.text, ...(lease !== null && { leaseUntilMs: lease, nowMs: known.nowMs }) };
+  return call('appendOutput', lease !== null, [step]);
+});
+
+const renewTurn = ofTurn((known, drawn, turn) => {
+  const lease = leaseOf(known, turn, drawn);
+  return lease === null ? null : call('renewTurn', true, [turn.place, fenceOf(turn, drawn), lease, known.nowMs]);
+});
+
+const requestStop = ofTurn((known, { which, lasts }, { place }) => {
+  const reason = chosen<StopRequest>(['aborted', 'expired'], which);
+  return call('requestStop', true, [place, reason, known.nowMs + chosen([1_000, 0, 100, 600_000], lasts), known.nowMs]);
+});
+
+const takeOverTurn = ofTurn((known, drawn, turn) => {
+  const leaseUntilMs = known.nowMs + chosen(leases, drawn.lasts);
+  return call('takeOverTurn', true, [turn.place, known.name(), leaseUntilMs, known.nowMs], (seized: Fence | null) => {
+    if (seized === null || turn.fences.some(({ owner }) => owner === seized.owner)) return;
+    known.leaseUntilMs = Math.max(known.leaseUntilMs, leaseUntilMs);
+    turn.fences.push({ epoch: seized.epoch, owner: seized.owner });
+    turn.orphaned = false;
+  });
+});
+
+const over = (turn: KnownTurn) => ({ outcome }: { outcome: string }): void => void (outcome === 'finished' && (turn.over = true));
+
+const finishTurn = ofTurn(async (known, drawn, turn) => {
+  const { which, text, flag } = drawn;
+  const { record, version } = await known.session({ workspaceId: turn.place.workspaceId, id: turn.place.sessionId });
+  const [status, stopReason] = chosen([['completed', 'end'], ['aborted', 'aborted'], ['failed', 'error']] as const, which);
+  // Of version, fence and position one is wrong at most.
+  const exact = { ...drawn, near: 0 };
+  const wrong = which % 3;
+  const step: FinishTurn = {
+    session: moved(known, record, { machine: snapshot('open'), lastActivityAt: known.now }),
+    ...basisOf(known, wrong === 0 ? drawn : exact, version, record.mark),
+    turn: { ...turn.begun.turn, status, stopReason, inputTokens: which, outputTokens: text.length, endedAt: flag ? known.now : null },
+    message: { ...turn.begun.assistantMessage, status: status === 'completed' ? 'completed' : 'partial', stopReason },
+    tail: { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text },
+    fence: fenceOf(turn, wrong === 1 ? drawn : exact),
+    nowMs: known.nowMs,
+  };
+  return call('finishTurn', true, [step], over(turn));
+});
+
+const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: KnownTurn): Promise<WithdrawTurn> => {
+  const { record, version } = await known.session({ workspaceId: place.workspaceId, id: place.sessionId });
+  const exact = { ...drawn, near: 0 };
+  const turn = (await known.turn(place)) ?? begun.turn;
+  // Its messages were the last ones, or the transcript has a gap from now on.
+  const messageCount = record.messageCount - (record.messageCount === turn.messageIndex + 1 ? 2 : 0);
+  // Of a turn that is finished it is who began it that withdraws it.
+  const owner = { fences: turn.endedAt === null ? fences : fences.slice(0, 1) };
+  return {
+    session: moved(known, record, { messageCount, machine: snapshot('open') }),
+    ...basisOf(known, drawn.flag ? drawn : exact, version, record.mark),
+    turn,
+    fence: fenceOf(owner, drawn.flag ? exact : drawn),
+    remember: begun.remember,
+  };
+};
+
+const withdrawKnown = ofTurn(async (known, drawn, turn) => call('withdrawTurn', true, [await withdrawal(known, drawn, turn)], over(turn)));
+
+/** A turn whose beginning is still under way, and comes too late. */
+const withdrawUnbegun: Make = async (known, drawn) => {
+  const late = await beginTurn(known, drawn);
+  if (late === null) return null;
+  const begun = late.args[0] as BeginTurn;
+  const place = { workspaceId: begun.session.workspaceId, sessionId: begun.session.id, turnId: begun.turn.id };
+  const step = await withdrawal(known, drawn, { place, begun, fences: [{ epoch: 1, owner: begun.owner }], orphaned: false, over: false });
+  return { ...call('withdrawTurn', true, [{ ...step, session: { ...step.session, messageCount: begun.session.messageCount - 2 } }]), late };
+};
+
+const withdrawTurn: Make = (known, drawn) => (drawn.which === 7 ? withdrawUnbegun(known, drawn) : withdrawKnown(known, drawn));
+
+const pageOf = ({ which, lasts, flag }: Drawn, after: string | null) =>
+  ({ limit: chosen([100, 1, 2, 3], which), after: lasts > 2 ? after : null, order: flag ? 'asc' : 'desc' }) as const;
+
+const sessions: Make = (known, drawn) => {
+  const { pick, which, lasts, near } = drawn;
+  const filter = {
+    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], ['asst_2_0', 'asst_2_0'], []], which),
+    status: chosen([null, 'open', 'ended', 'expired'] as const, near), activeSince: chosen([0, known.now - 30 * daySeconds], lasts), now: known.now + chosen([0, 60], lasts),
+  };
+  return call('sessions', false, [known.workspaceId(pick), filter, pageOf(drawn, picked(known.sessions, pick)?.id ?? 'a cursor: {*}')]);
+};
+
+const ofSession = (make: (known: Known, drawn: Drawn, place: [workspaceId: string, sessionId: string]) => Call): Make => (known, drawn) => {
+  const session = picked(known.sessions, drawn.pick);
+  const place = session === undefined ? ([known.workspaceId(0), 'no session: {*}'] as const) : ([session.workspaceId, session.id] as const);
+  return make(known, drawn, [...place]);
+};
+
+const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
+  const workspaceId = known.workspaceId(pick);
+  const keyId = known.catalogId('key', which);
+  if ((await known.isThere('key', workspaceId, keyId)) === null) return null;
+  const ceiling = chosen([1, 2, 3, 60], near);
+  // The request's own budget always comes first (contract 3).
+  const others = chosen([[], ['speech'], ['transcriptionTokens'], ['speech', 'transcriptionTokens']] as const, lasts);
+  return call('takeBudgets', true, [workspaceId, keyId, [{ budget: 'requests', ceiling }, ...others.map((budget) => ({ budget, ceiling: 2 }))], known.nowMs]);
+};
+
+const takeLimits: Make = (known, { pick, which, lasts, near }) => {
+  const workspaceId = known.workspaceId(pick);
+  const until = known.nowMs + chosen(leases, lasts);
+  const asked: AskedLimit[] = [
+    { kind: 'place', name: 'places', ceiling: chosen([1, 2, 1, 0], near), holder: `vis_${which % 3}`, untilMs: until },
+    { kind: 'counter', name: 'asst_1/day', ceiling: chosen([2, 3, 0, 60], near), periodMs: chosen([1000, daySeconds * 1000], which), cost: 1 + lasts },
+    { kind: 'bucket', name: 'asst_1/address/{*}', ceiling: chosen([2, 7, 1, 0], near), periodMs: chosen([3_600_000, 60_000], which), cost: 1 + (lasts % 2) },
+  ];
+  const first = which % 3;
+  return call('takeLimits', true, [{ workspaceId, asked: asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3), nowMs: known.nowMs }]);
+};
+
+const usage: Make = (known, { pick, which, lasts, near }) => {
+  const end = known.now + chosen([1, 0, 3_600, 17], near);
+  const query: UsageQuery = {
+    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], []], which), start: end - chosen([3_600, 10, 2 * daySeconds, 0], lasts), end,
+    bucketSeconds: chosen([3600, 86_400] as const, which),
+  };
+  return call('usage', false, [known.workspaceId(pick), query]);
+};
+
+/** Until nothing is left: which sessions of several workspaces go first is not said. */
+const sweep: Make = (known, { which }) => {
+  const limit = chosen([100, 1, 2], which);
+  const run = async (store: Store): Promise<number[]> => {
+    const swept: number[] = [];
+    do swept.push(await store.sweep(known.nowMs, limit));
+    while (swept.at(-1) === limit);
+    return swept;
+  };
+  return { verb: 'sweep', args: [known.nowMs, limit], timed: true, run };
+};
+
+export const storeSteps = {
+  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, takeLimits, usage, sweep,
+  session: ofSession((_, __, place) => call('session', false, place)),
+  orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
+  claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),
+  turn: ofTurn((_, __, { place }) => call('turn', false, [place.workspaceId, place.sessionId, place.turnId])),
+  output: ofTurn((_, __, { place }) => call('output', false, [place])),
+  outputAfter: ofTurn(async (known, { near }, { place }) => call('outputAfter', false, [place, await known.position(place, near)])),
+  confirm: (known, { pick }) => call('confirm', false, [known.workspaceId(pick)]),
+  turnsInFlight: (known, { pick }) => call('turnsInFlight', false, [known.workspaceId(pick)]),
+  messages: ofSession((_, drawn, place) => call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))])),
+  recentMessages: ofSession((_, { which, lasts, near }, place) => call('recentMessages', false, [...place, chosen([3, 2, 1, 0, 9], which), chosen([100, 5, 0], lasts), chosen([10, 1, 2], near)])),
+  remembered: (known, { which, pick }) => call('remembered', true, [known.workspaceId(pick), `key_${which % 2} /sessions`, `again ${which % 2}`, known.nowMs]),
+  ping: () => call('ping', false, []),
+} as const satisfies Record<StoreVerb, Make> & Partial<Record<DrawnVerb, Make>>;

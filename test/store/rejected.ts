@@ -1,0 +1,89 @@
+/** Which case of the contract must reject which broken store, and that it does. */
+import type { Test } from 'tap';
+import { cases, verdict, type Case, type Factory } from './contract.ts';
+
+/** By the name of the case, the broken stores that it must reject; other cases may as well. */
+const rejects: Readonly<Record<string, readonly string[]>> = {
+  'a turn is seized only when its lease has run out, and then its old owner is out': [
+    'a write without the check of its owner',
+    'a fence that is the epoch alone',
+    'a turn seized from its living owner',
+    'a write after the fence',
+  ],
+  "a lease that lapsed is not renewed when the turn was seized or its slot is somebody else's": ["a slot taken again that is somebody else's"],
+  'a slot comes free when its turn ends, is withdrawn or loses its lease': [
+    'a slot that is a counter',
+    'a slot that is kept when its turn ends',
+    'a slot that is never free again',
+  ],
+  'slots of one name leave those of another free, and a turn may take none': ['one number of slots whatever their name'],
+  'of several saves on one version one wins, and none is lost unnoticed': ['a lost update: a save that does not compare'],
+  'of two moves that made the same version, a step that was decided on the one does not follow the other': [
+    'a session known by its version alone',
+    'a session known by the beginning of its mark',
+  ],
+  'never more turns in flight than slots, and a refused turn changes nothing': [
+    'half a commit: a refused turn has moved the session',
+    'a forgotten slot: no ceiling',
+  ],
+  'a begun turn stands whole: session, turn, both messages, slot and memory': ['half a commit: the request is not remembered with the turn'],
+  'a piece that is stored already changes nothing, and of one that is stored in part the rest is stored': [
+    'an append applied twice',
+    'text cut within a code point',
+  ],
+  'output is read from any position on, while it streams and after, and the turn with it': [
+    'text read from a position, a byte for each code point',
+    'text read from a position, one piece late',
+    'text read from a position counted in UTF-16 units',
+    'text that ends before the position, told as if it ended there',
+    'a turn read as it was, with the text as it is',
+  ],
+  'whoever has read all there is of a turn is told once when there is more, and when it is over': [
+    'a reader who is not told that there is more',
+    'a reader who is told of every piece',
+    'a reader who is not told of the end',
+  ],
+  'beginning a turn again answers as before and applies once, even when it is over': ['a turn begun twice when it is sent twice'],
+  'finishing a turn again answers as before and applies once': ['a turn finished twice when it is sent twice'],
+  'creating a session again answers as before and applies once': ['a session counted twice when it is sent twice'],
+  'a finished turn is withdrawn under the fence that it was finished under, and no other': ['a finished turn that is withdrawn and stays counted'],
+  'a claimed turn is not withdrawn': ['a claim that keeps nothing'],
+  'a turn that has not begun is withdrawn as well: the step that would begin it comes too late': ['a turn that is withdrawn first and begins then'],
+  'a withdrawn turn leaves nothing behind': ['a withdrawn turn that leaves its messages'],
+  'the budget that refuses goes into debt and the others stay as they were': ['a request charged to the budgets that would have passed it'],
+  'sessions past retention go with all they hold, and no others': ['a sweep that does not look again', 'a sweep that takes too much'],
+  'a stop is kept with the turn and told to its owner, who still owns it': ['a stop that is not kept'],
+  'who asks a turn to stop leaves its owner only so long, and whoever seizes it then is told of it': [
+    'a stop that cuts no lease',
+    'a stop that prolongs a lease',
+  ],
+  'limits are taken all or none, and a refusal costs nothing': ['limits taken one by one'],
+  'a place is held until its lease ends, and who has one needs no other': ['a place for each who asks'],
+  'a counter refuses once it has reached its ceiling, a bucket where it holds less than is asked': ['a counter that is never counted'],
+  'of many who want one slug at once one has it': ['a slug claimed by all who want it'],
+  'a slug is free once its assistant has another or none, or is removed, alone or with its workspace': ['a slug that is kept'],
+  'sessions are filtered by assistant, by status and by last activity': ['a listing without the filter of status'],
+  'sessions are listed newest first, in pages, past a cursor that never was': ['sessions in the wrong order'],
+  'a transcript is read in pages, either way': ['a transcript in the wrong order'],
+  'a piece that would leave a hole is refused': ['positions counted in UTF-16 units'],
+  'what was acknowledged is what is read next': ['a stale read'],
+  'usage counts sessions, turns, failed turns and tokens, each once and in its second': [
+    'usage that forgets failed turns',
+    'a usage window with its end included',
+  ],
+};
+
+/** The case that must reject a broken store; null where none is named. */
+const judgeOf = (broken: string): string | null => Object.keys(rejects).find((name) => rejects[name]!.includes(broken)) ?? null;
+
+/** Runs the case that must reject the store, and `sound` on why it did; all others only where it does not, to say which of them do. */
+export async function rejected(t: Test, broken: string, factory: Factory, sound: (error: Error) => boolean, chosen: (each: Case) => boolean = () => true): Promise<void> {
+  const judge = judgeOf(broken);
+  const [failure] = await verdict(factory, (each) => each.name === judge && chosen(each));
+  if (failure !== undefined) return void t.ok(sound(failure.error), `for what it does, and not for a fault of its own: ${failure.error.message}`);
+  const others = await verdict(factory, chosen);
+  t.fail(`${judge === null ? 'no case is named' : `"${judge}" lets it pass`}; it is rejected by: ${others.map(({ name }) => name).join('; ') || 'none'}`);
+}
+
+/** What the table names and there is not. */
+export const unknownCases = (): string[] => Object.keys(rejects).filter((name) => !cases.some((each) => each.name === name));
