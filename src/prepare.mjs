@@ -46,7 +46,7 @@ export function install({ development }) {
   // One of them is enough: those that a new lockfile has added cannot be there yet.
   const all = development || Object.keys(devDependencies).some((name) => installed({ [name]: '' }));
   process.stderr.write('parley: installing packages (npm ci)\n');
-  const args = ['ci', all ? '--include=dev' : '--omit=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
+  const args = ['ci', all ? '--include=dev' : '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
   const npm = spawnSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' });
   if (npm.status !== 0) throw new PrepareError(`npm ci failed: ${npm.error?.message ?? reasonOf(npm.stderr)}`);
 }
