@@ -96,14 +96,14 @@ export async function several<T>(count: number, open: () => Promise<T>): Promise
   return all;
 }
 
-/** A start that a busy machine has cut short says nothing of a promise. */
+/** A server that starts on a busy machine, or is asked for its first key there, may find Redis too slow: that says nothing about a promise. */
 async function patiently<T>(start: () => Promise<T>): Promise<T> {
   for (let left = startsMax; ; left--) {
     try {
       return await start();
     } catch (error) {
       const told = `${(error as Error).message} ${((error as Error).cause as Error | undefined)?.message}`;
-      if (left === 1 || !/Redis did not answer in time|other side closed/.test(told)) throw error;
+      if (left === 1 || !/Redis did not answer in time|other side closed|expected 201, got 503/.test(told)) throw error;
     }
   }
 }
