@@ -52,7 +52,7 @@ async function turn(scene: Scene, times: Times): Promise<void> {
   const session = await scene.created();
   const begun = await timed(times.begin, () => scene.begun(session, 1, { slot: api(100_000) }));
   for (let count = 0; count < pieces; count++) await timed(times.piece, () => begun.append(count * piece.length, piece));
-  await timed(times.finish, () => scene.store.finishTurn(begun.finishStep({ tail: { position: pieces * piece.length, text: '' } })));
+  await timed(times.finish, () => scene.store.turns.finish(begun.finishStep({ tail: { position: pieces * piece.length, text: '' } })));
 }
 
 async function round(store: Store, servers: readonly RedisServer[], abreast: number, turns: number): Promise<Round> {

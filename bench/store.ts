@@ -32,7 +32,7 @@ async function turns(count: number): Promise<void> {
     while (left-- > 0) {
       const turn = await scene.streaming({ slot: api(abreast) });
       for (let piece = 0; piece < pieces; piece++) await turn.append(piece * 6, 'answer');
-      await store.finishTurn(turn.finishStep({ tail: { position: pieces * 6, text: '' } }));
+      await store.turns.finish(turn.finishStep({ tail: { position: pieces * 6, text: '' } }));
     }
   };
   await Promise.all(Array.from({ length: abreast }, run));

@@ -191,7 +191,7 @@ export class Host {
   }
 
   async #sealOrphans(): Promise<void> {
-    const orphans = await this.#store.orphans(this.#clock.now(), limits.sweepSessionsMax);
+    const orphans = await this.#store.turns.orphans(this.#clock.now(), limits.sweepSessionsMax);
     for (const { workspaceId, sessionId } of orphans) {
       // Activating the session seals its turn.
       await Promise.resolve(this.sessions.of(workspaceId, sessionId)).catch((error) => this.#leaveToLater(error));

@@ -54,7 +54,7 @@ for (const version of versions) {
 }
 
 const transcript = async (store: Store, { workspaceId }: About, id: string) =>
-  JSON.parse(JSON.stringify((await store.messages(workspaceId, id, page())).items.map(messageView)));
+  JSON.parse(JSON.stringify((await store.sessions.messages(workspaceId, id, page())).items.map(messageView)));
 
 async function records(t: Test, { about, store, clock }: Golden): Promise<void> {
   const { workspaceId, sessions } = about;
@@ -64,14 +64,14 @@ async function records(t: Test, { about, store, clock }: Golden): Promise<void> 
   t.match(assistants.find(({ greeting }) => greeting === 'Hello 👋'), { visitorFields: [{ name: 'email', type: 'email' }], machine: { state: 'published' } });
   await credentials(t, { about, store, clock });
   for (const [id, said] of Object.entries(about.transcripts)) t.same(await transcript(store, about, id), said);
-  for (const state of ['open', 'ended', 'expired'] as const) t.equal((await store.session(workspaceId, sessions[state]))?.record.machine.state, state);
+  for (const state of ['open', 'ended', 'expired'] as const) t.equal((await store.sessions.read(workspaceId, sessions[state]))?.record.machine.state, state);
   const at = Math.floor(clock.now() / 1000);
-  const buckets = await store.usage(workspaceId, { assistantIds: null, start: at - 86_400, end: at + 1, bucketSeconds: 86_400 });
+  const buckets = await store.usage.read(workspaceId, { assistantIds: null, start: at - 86_400, end: at + 1, bucketSeconds: 86_400 });
   const sum = (name: string) => buckets.reduce((all, bucket) => all + (usageCountsView(bucket) as Record<string, number>)[name]!, 0);
   t.same(Object.fromEntries(Object.keys(about.usage).map((name) => [name, sum(name)])), about.usage);
   const key = (await store.catalog.keyByPublicId(about.key.split('_')[1]!))!.record;
   const [turnId] = about.transcripts[sessions.open].slice(1).map((message: { turn_id: string }) => message.turn_id);
-  t.match(await store.remembered(workspaceId, `${key.id} /sessions/${sessions.open}/chat`, 'golden', clock.now()), { resultId: turnId });
+  t.match(await store.requests.find(workspaceId, `${key.id} /sessions/${sessions.open}/chat`, 'golden', clock.now()), { resultId: turnId });
 }
 
 /** Before and after a start has sealed them as this version does. */
@@ -126,7 +126,7 @@ async function conversations(t: Test, { about, store }: Golden, host: Host): Pro
   await cut.over;
   t.equal(cut.told[1], about.cutText);
   t.match((await transcript(store, about, sessions.cut))[1], { content: about.cutText, status: 'partial', stop_reason: 'error', error_code: 'api_error' });
-  t.equal(await store.turnsInFlight(workspaceId), 0);
+  t.equal(await store.turns.inFlight(workspaceId), 0);
 }
 
 /** By a server of its own, in today's time: sessions are over by then, and all that they hold is there. */

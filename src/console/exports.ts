@@ -23,7 +23,7 @@ async function* sectionsOf(session: Session, services: Services): AsyncGenerator
   let after: string | null = null;
   do {
     const wanted: PageRequest = { limit: limits.listDefault, after, order: 'asc' };
-    const { items, next }: WrittenPage<Message> = await writtenPage(wanted, (page) => services.store.messages(workspaceId, id, page), messageView);
+    const { items, next }: WrittenPage<Message> = await writtenPage(wanted, (page) => services.store.sessions.messages(workspaceId, id, page), messageView);
     for (const message of items) {
       yield* piecesOf(`${before}${sectionOf(message)}`);
       before = '';
@@ -85,7 +85,7 @@ async function* rowsOf(
   const bucketSeconds = secondsIn(bucket);
   let before = rowOf(['start', ...Object.keys(usageCountsView(none))]);
   for (const [from, to] of partsOf(start, end, bucketSeconds)) {
-    const buckets = await store.usage(workspaceId, { assistantIds, start: from, end: to, bucketSeconds });
+    const buckets = await store.usage.read(workspaceId, { assistantIds, start: from, end: to, bucketSeconds });
     // Numbers and names alone: nothing needs quotes.
     yield before + buckets.map((counts) => rowOf([counts.start, ...Object.values(usageCountsView(counts))])).join('');
     before = '';

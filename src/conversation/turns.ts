@@ -128,7 +128,7 @@ export async function abortTurn(party: Party, sessionId: string, turnId: string,
   const { store, host } = services;
   const actor = await reachActor(party, sessionId, services);
   const read = async (): Promise<Turn> => {
-    const turn = await store.turn(party.workspaceId, sessionId, turnId);
+    const turn = await store.turns.read(party.workspaceId, sessionId, turnId);
     if (turn === null) throw new Failure('turn_not_found');
     return turn;
   };
@@ -142,13 +142,13 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   const { runner } = actor;
   if (runner?.turnId === turnId) return running(runner);
   const { id: sessionId, workspaceId } = actor.record;
-  const turn = await store.turn(workspaceId, sessionId, turnId);
+  const turn = await store.turns.read(workspaceId, sessionId, turnId);
   if (turn === null) return null;
   const place = { workspaceId, sessionId, turnId };
   const followed = async (): Promise<FoundTurn> => ({ runner: null, turnId, messageId: turn.messageId, log: await host.remote.follow(place), endedAt: null });
   if (turn.status === 'streaming') return followed();
   // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the text of another.
-  const stored = await store.outputAfter(place, 0);
+  const stored = await store.turns.outputAfter(place, 0);
   if (stored === null) return null;
   const terminal = terminalOf(stored.turn);
   if (terminal === null) return followed();

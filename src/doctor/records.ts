@@ -1,7 +1,7 @@
 /** Checks a store's records without changing them: whether this version can read them, and whether its credentials open. */
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { Catalog, CatalogKind, CatalogRecords, Credential, Page, Store, Workspace } from '../store.ts';
+import type { Catalog, CatalogKind, CatalogRecords, Credential, Page, SessionStore, Workspace } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
 import { openVault } from '../vault.ts';
 import { check, fail, ok, warn } from './check.ts';
@@ -10,7 +10,7 @@ import type { Check } from './check.ts';
 /** The readers of a store that are needed for it. */
 export interface Records {
   readonly catalog: Pick<Catalog, 'list'>;
-  readonly sessions: Store['sessions'];
+  readonly sessions: Pick<SessionStore, 'list'>;
 }
 
 /** The secrets that may open credentials. */
@@ -28,7 +28,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
       for (const kind of ['assistant', 'key'] as const) await records.catalog.list(kind, id, { limit: limits.listMax, after: null, order: 'desc' });
-      await records.sessions(id, { assistantIds: null, status: null, activeSince: 0, now: 0 }, { limit: 1, after: null, order: 'desc' });
+      await records.sessions.list(id, { assistantIds: null, status: null, activeSince: 0, now: 0 }, { limit: 1, after: null, order: 'desc' });
       credentials.push(...(await firstOf(records, 'credential', id)));
     }
   } catch (error) {

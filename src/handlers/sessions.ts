@@ -42,7 +42,7 @@ export async function listedSessions(
     activeSince: await retainedSince(workspaceId, services),
     now: Math.floor(now / 1000),
   };
-  return list(pageRequest(query, 'desc'), (page) => services.store.sessions(workspaceId, filter, page), (session) => sessionView(session, now));
+  return list(pageRequest(query, 'desc'), (page) => services.store.sessions.list(workspaceId, filter, page), (session) => sessionView(session, now));
 }
 
 export async function getSession({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {

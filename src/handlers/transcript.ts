@@ -15,7 +15,7 @@ export async function transcript({ caller: { party }, params, query, services }:
 }
 
 export async function transcriptPage(workspaceId: string, sessionId: string, query: PageFields, { store }: Services): Promise<Reply> {
-  const page = await writtenPage(pageRequest(query, 'asc'), (wanted) => store.messages(workspaceId, sessionId, wanted), messageView);
+  const page = await writtenPage(pageRequest(query, 'asc'), (wanted) => store.sessions.messages(workspaceId, sessionId, wanted), messageView);
   const [message] = page.items;
   const isLong = page.texts.length === 1 && Buffer.byteLength(page.texts[0]!) > limits.answerBytesMax;
   if (!isLong || message?.turnId == null) return listReply(page);
@@ -37,7 +37,7 @@ async function* longMessage(store: Store, place: TurnPlace, emptied: Message, le
 
 /** `count` code points of a turn's text from a position, escaped as in a JSON string. */
 async function slice(store: Store, place: TurnPlace, position: number, count: number): Promise<string> {
-  const found = await store.outputAfter(place, position);
+  const found = await store.turns.outputAfter(place, position);
   const text = found?.text ?? '';
   const behind = textBehind(text, count);
   // The message was deleted meanwhile, or a failover lost it.

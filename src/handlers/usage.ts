@@ -55,7 +55,7 @@ export async function usageReply(
   const bucketSeconds = secondsIn(bucket);
   const head = JSON.stringify({ object: 'usage', start, end, bucket }).slice(0, -1);
   const parts = partsOf(start, end, bucketSeconds);
-  const pieces = piecesOf(head, parts, (from, to) => services.store.usage(workspaceId, { assistantIds, start: from, end: to, bucketSeconds }));
+  const pieces = piecesOf(head, parts, (from, to) => services.store.usage.read(workspaceId, { assistantIds, start: from, end: to, bucketSeconds }));
   if (parts.length > 1) return flowing(pieces);
   let text = '';
   for await (const piece of pieces) text += piece;

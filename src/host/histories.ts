@@ -37,7 +37,7 @@ export class Histories {
     if (session.messageCount === 0) return [];
     const entry = this.#entries.get(session.id);
     if (entry?.version === version && entry.mark === session.mark) return entry.messages;
-    return this.#store.recentMessages(session.workspaceId, session.id, session.messageCount, charactersMax, limits.historyMessagesMax);
+    return this.#store.sessions.recentMessages(session.workspaceId, session.id, session.messageCount, charactersMax, limits.historyMessagesMax);
   }
 
   /** Caches a session's history at a version: `before` as `of` returned it, followed by the messages since. */

@@ -78,7 +78,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
     const asked = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
-    return promptly(this.#store.takeBudgets(workspaceId, id, asked, at), (taken) => this.#taken(actor, taken, at));
+    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) => this.#taken(actor, taken, at));
   }
 
   #taken(actor: KeyActor, taken: Taken[], at: number): Taken[] {

@@ -57,7 +57,7 @@ export class Lease {
     const step = { ...this.#place, fence: this.#fence, position, text, leaseUntilMs: this.#until(nowMs), nowMs };
     this.#appending++;
     try {
-      return this.#heard(await this.#store.appendOutput(step), askedAt) ? 'stored' : 'fenced';
+      return this.#heard(await this.#store.turns.append(step), askedAt) ? 'stored' : 'fenced';
     } finally {
       this.#appending--;
     }
@@ -83,7 +83,7 @@ export class Lease {
     const askedAt = this.#clock.monotonic();
     const nowMs = this.#clock.now();
     try {
-      const answer = await this.#store.renewTurn(this.#place, this.#fence, this.#until(nowMs), nowMs);
+      const answer = await this.#store.turns.renew(this.#place, this.#fence, this.#until(nowMs), nowMs);
       if (!this.#heard(answer, askedAt) && this.#timer !== null) this.#events.fenced();
     } catch {
       // The store is away: the lease's age decides when to give up.

@@ -55,19 +55,19 @@ async function seizeAndSeal(
   const { store, owner } = options;
   const { id: sessionId, workspaceId } = found.record;
   const place = { workspaceId, sessionId, turnId };
-  const seized = await store.takeOverTurn(place, owner, untilMs, nowMs);
-  const turn = seized && (await store.turn(workspaceId, sessionId, turnId));
+  const seized = await store.turns.takeOver(place, owner, untilMs, nowMs);
+  const turn = seized && (await store.turns.read(workspaceId, sessionId, turnId));
   if (!seized || !turn) return { session: found, done: true };
 
-  const output = await store.output(place);
+  const output = await store.turns.output(place);
   // The provider's token count died with the process, so the tokens are estimated (see `estimateTokens`).
-  const said = await store.recentMessages(workspaceId, sessionId, turn.messageIndex, limits.historyTokensMax * 4, limits.historyMessagesMax);
+  const said = await store.sessions.recentMessages(workspaceId, sessionId, turn.messageIndex, limits.historyTokensMax * 4, limits.historyMessagesMax);
   const orphan = { seized, turn: { ...turn, inputTokens: estimateInputTokens(said), outputTokens: estimateTokens(codePoints(output)) }, output };
   let session: Versioned<Session> | null = found;
   for (let attempt = 0; session !== null && attempt < limits.decisionAttemptsMax; attempt++) {
     const { record, finished } = await seal(options, session, orphan);
     if (finished.outcome === 'finished') return { session: { record, version: finished.version }, done: true };
-    session = await store.session(workspaceId, sessionId);
+    session = await store.sessions.read(workspaceId, sessionId);
     if (finished.outcome === 'fenced') return { session: session ?? found, done: true };
   }
   return { session: session ?? found, done: session === null };
@@ -98,7 +98,7 @@ async function seal(
   const basis = { version: found.version, mark: found.record.mark };
   if (ending === endings.died && output === '') {
     const record = { ...session, messageCount: turn.messageIndex - 1 };
-    return { record, finished: await store.withdrawTurn({ session: record, ...basis, turn, fence }) };
+    return { record, finished: await store.turns.withdraw({ session: record, ...basis, turn, fence }) };
   }
   const message: Message = {
     id: turn.messageId,
@@ -119,5 +119,5 @@ async function seal(
     fence,
     nowMs,
   };
-  return { record: session, finished: await store.finishTurn(step) };
+  return { record: session, finished: await store.turns.finish(step) };
 }

@@ -79,7 +79,7 @@ export class RemoteTurns {
     if (log.withdrawn || log.stored > first || log.terminal === null) return !log.withdrawn;
     const sinceMs = endedAt === null ? 0 : this.#clock.now() - (endedAt + 1) * 1000;
     if (sinceMs < limits.remoteBegunMs) await new Promise<void>((resolve) => void this.#clock.after(limits.remoteBegunMs - Math.max(0, sinceMs), resolve));
-    return this.#store.claimTurn(place);
+    return this.#store.turns.claim(place);
   }
 
   /** Resolves once `isThere` is true, the log is final, or `withinMs` has passed. Rejects once polls have failed for `redisCallMs`. */
@@ -111,7 +111,7 @@ export class RemoteTurns {
   async stopped({ workspaceId, sessionId, turnId }: TurnPlace, withinMs: number): Promise<void> {
     const until = this.#clock.monotonic() + withinMs;
     while (this.#clock.monotonic() < until) {
-      const turn = await this.#store.turn(workspaceId, sessionId, turnId);
+      const turn = await this.#store.turns.read(workspaceId, sessionId, turnId);
       if (turn === null || turn.status !== 'streaming') return;
       await new Promise<void>((resolve) => void this.#clock.after(limits.remotePollMs, resolve));
     }
@@ -161,7 +161,7 @@ export class RemoteTurns {
   /** Appends new text and the turn's end to the log; resolves with whether there was new text. Concurrent polls append each piece once. */
   async #look(place: TurnPlace, log: TurnLog): Promise<boolean> {
     const from = log.length;
-    const found = await this.#store.outputAfter(place, from);
+    const found = await this.#store.turns.outputAfter(place, from);
     // The text beyond what other polls appended while this one was under way; null if this one read less than that.
     const fresh = textBehind(found?.text ?? '', log.length - from);
     if (fresh) {

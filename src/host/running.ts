@@ -87,7 +87,7 @@ export class RunningTurn implements TurnEffects {
 
   append(position: number, text: string): Promise<'stored' | 'fenced'> {
     if (this.#lease !== null) return this.#lease.append(position, text);
-    return this.#parts.sessions.options.store.appendOutput({ ...this.#place, fence: this.begun.fence, position, text }).then(this.#heard);
+    return this.#parts.sessions.options.store.turns.append({ ...this.#place, fence: this.begun.fence, position, text }).then(this.#heard);
   }
 
   readonly #heard = (answer: Appended): 'stored' | 'fenced' => {
@@ -105,7 +105,7 @@ export class RunningTurn implements TurnEffects {
     const { stopReason, errorCode } = turn;
     const status = turn.status === 'completed' ? 'completed' : 'partial';
     const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status, stopReason, errorCode };
-    const finished = await this.#close((session, move) => store.finishTurn({ session, ...move, turn, message, tail: tail ?? noTail, fence, nowMs }));
+    const finished = await this.#close((session, move) => store.turns.finish({ session, ...move, turn, message, tail: tail ?? noTail, fence, nowMs }));
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
@@ -122,7 +122,7 @@ export class RunningTurn implements TurnEffects {
     try {
       // If another process has ended the turn, the session may have gone on, and must not be put back to what it was before the turn.
       const isActive = (): boolean => actor.context.activeTurnId === turn.id;
-      const withdrawn = await this.#close((session, basis) => store.withdrawTurn({ session, ...basis, turn, fence }), changes, isActive);
+      const withdrawn = await this.#close((session, basis) => store.turns.withdraw({ session, ...basis, turn, fence }), changes, isActive);
       if (withdrawn === 'fenced') this.#withdrawLater();
       return true;
     } catch (error) {
@@ -145,7 +145,7 @@ export class RunningTurn implements TurnEffects {
     for (let tries = 0; ; ) {
       let pauseMs: number = limits.remoteSilentMs;
       try {
-        const found = await store.outputAfter(this.#place, position);
+        const found = await store.turns.outputAfter(this.#place, position);
         if (found === null || found.text === null) return null;
         const terminal = terminalOf(found.turn);
         if (terminal !== null) return { terminal, text: found.text };

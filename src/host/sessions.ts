@@ -114,7 +114,7 @@ export class Sessions {
       mark: this.options.mark(),
       machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
     };
-    const created = await store.createSession({
+    const created = await store.sessions.create({
       session,
       greeting: greeting === null ? null : greetingMessage(ids.make('msg'), greeting, createdAt),
       remember: remember && { ...remember, resultId: id, untilMs: nowMs + limits.idempotencyMsMax },
@@ -126,7 +126,7 @@ export class Sessions {
 
   /** The record of an earlier request under this `Idempotency-Key`; null if there was none. Throws `idempotency_mismatch` if that request had another body. */
   async earlier(workspaceId: string, remember: Asked): Promise<IdempotencyRecord | null> {
-    const found = await this.options.store.remembered(workspaceId, remember.scope, remember.key, this.options.clock.now());
+    const found = await this.options.store.requests.find(workspaceId, remember.scope, remember.key, this.options.clock.now());
     return found && sameBody(found, remember);
   }
 
@@ -153,7 +153,7 @@ export class Sessions {
   }
 
   async #stored(workspaceId: string, sessionId: string): Promise<Session | null> {
-    const record = (await this.options.store.session(workspaceId, sessionId))?.record ?? null;
+    const record = (await this.options.store.sessions.read(workspaceId, sessionId))?.record ?? null;
     const turnId = record && activeTurnOf(record);
     if (record === null || turnId === null || this.population.peek(sessionId)?.runner?.turnId === turnId) return record;
     return (await this.of(workspaceId, sessionId))?.record ?? null;
@@ -255,7 +255,7 @@ export class Sessions {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const committed = this.commit(actor, session, async () => this.options.store.saveSession(session, actor.basis));
+      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis));
       if (!(await committed.catch((error) => this.#unanswered(actor, error)))) return false;
     }
     for (const outcome of outcomes) {
@@ -290,7 +290,7 @@ export class Sessions {
     // With a single owner of the store no lease runs out while that process lives.
     const leaseUntilMs = this.#shared ? nowMs + limits.stopMs : Number.MAX_SAFE_INTEGER;
     try {
-      await this.options.store.requestStop({ workspaceId, sessionId, turnId }, reason, leaseUntilMs, nowMs);
+      await this.options.store.turns.requestStop({ workspaceId, sessionId, turnId }, reason, leaseUntilMs, nowMs);
     } catch (error) {
       actor.machine.restore(actor.record.machine);
       throw error;
@@ -320,7 +320,7 @@ export class Sessions {
   /** Drops the decision and adopts the stored session. */
   async reload(actor: SessionActor): Promise<void> {
     try {
-      const found = await this.options.store.session(actor.record.workspaceId, actor.record.id);
+      const found = await this.options.store.sessions.read(actor.record.workspaceId, actor.record.id);
       if (found !== null) return adopt(actor, found);
     } catch (error) {
       actor.machine.restore(actor.record.machine);
@@ -332,7 +332,7 @@ export class Sessions {
 
   /** The stored session; the open turn of a dead process is sealed first. */
   async #settled(workspaceId: string, sessionId: string, runningTurnId?: string): Promise<Versioned<Session> | null> {
-    const found = await this.options.store.session(workspaceId, sessionId);
+    const found = await this.options.store.sessions.read(workspaceId, sessionId);
     if (found === null) return null;
     const activeTurnId = activeTurnOf(found.record);
     return activeTurnId === null || activeTurnId === runningTurnId ? found : sealOrphan(this.options, found, activeTurnId);

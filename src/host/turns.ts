@@ -183,7 +183,7 @@ export class Turns {
     let held = false;
     try {
       held = await this.#sessions.commit(actor, session, async () => {
-        answer = await store.beginTurn({
+        answer = await store.turns.begin({
           session,
           ...basis,
           turn,

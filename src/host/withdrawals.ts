@@ -138,14 +138,14 @@ export class Withdrawals {
     const { store } = this.#options;
     const { workspaceId, turn: draft, basis, remember } = pending.withdrawal;
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-      const found = await store.session(workspaceId, draft.sessionId);
+      const found = await store.sessions.read(workspaceId, draft.sessionId);
       if (found === null) return true;
-      const turn = await store.turn(workspaceId, draft.sessionId, draft.id);
+      const turn = await store.turns.read(workspaceId, draft.sessionId, draft.id);
       // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
       const session = turn === null ? { ...found.record, mark: this.#options.mark() } : this.#without(found, turn);
       const step = { session, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember };
-      const answer: Finished = await store.withdrawTurn(step);
+      const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') return true;
       if (answer.outcome === 'lost' || turn === null) continue;
       if (turn.status !== 'streaming') return true;
@@ -160,7 +160,7 @@ export class Withdrawals {
     const nowMs = clock.now();
     if (pending.seizedUntilMs <= nowMs) pending.seizedUntilMs = nowMs + limits.leaseMs;
     const place = { workspaceId: pending.withdrawal.workspaceId, sessionId, turnId };
-    const seized = await store.takeOverTurn(place, owner, pending.seizedUntilMs, nowMs);
+    const seized = await store.turns.takeOver(place, owner, pending.seizedUntilMs, nowMs);
     if (seized === null) return false;
     pending.fence = { epoch: seized.epoch, owner: seized.owner };
     return true;

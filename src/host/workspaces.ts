@@ -22,7 +22,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       inspector,
       // The machine is not opened from a stored snapshot: the store's slots decide its state.
       open: async (record, identity) => {
-        const input = { inFlight: await store.turnsInFlight(record.id), max: record.turnsInFlightMax };
+        const input = { inFlight: await store.turns.inFlight(record.id), max: record.turnsInFlightMax };
         const machine = openActor<WorkspaceEvent, WorkspaceOutcome>(workspaceKind, { input }, identity, inspector);
         machine.send({ type: 'sync', inFlight: input.inFlight });
         return machine;
@@ -64,7 +64,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
 
   /** Takes over the store's count, after the store refused what this process expected to be possible. */
   async sync(id: string): Promise<void> {
-    const inFlight = await this.#store.turnsInFlight(id);
+    const inFlight = await this.#store.turns.inFlight(id);
     const machine = this.population.peek(id)?.machine;
     if (machine === undefined) return;
     machine.send({ type: 'sync', inFlight });

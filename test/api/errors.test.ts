@@ -51,7 +51,7 @@ async function store(folder: string): Promise<Stored> {
     const machine = { version: 1, state, context: { expiresAt, endedAt: null, activeTurnId: null } };
     const fields = { visitor: {}, metadata: {}, channel: 'api', messageCount: 0, lastActivityAt: createdAt } as const;
     const record: Session = { id, workspaceId, assistantId, createdAt, expiresAt, maxCallSeconds, machine, ...fields };
-    await opened.createSession({ session: record, greeting: null, remember: null, nowMs: now * 1000 });
+    await opened.sessions.create({ session: record, greeting: null, remember: null, nowMs: now * 1000 });
     return id;
   };
   const stored = {

@@ -45,8 +45,8 @@ t.test('who may come in and do too little is told the rule that lets the store w
     const scene = new Scene(store, Date.now());
     const turn = await scene.streaming();
     await turn.append(0, 'abc');
-    t.equal((await store.finishTurn(turn.finishStep())).outcome, 'finished');
-    await store.takeBudgets(scene.workspaceId, 'key', [{ budget: 'requests', ceiling: 3 }], scene.nowMs);
+    t.equal((await store.turns.finish(turn.finishStep())).outcome, 'finished');
+    await store.limits.takeBudgets(scene.workspaceId, 'key', [{ budget: 'requests', ceiling: 3 }], scene.nowMs);
     await store.sweep(scene.nowMs, 10);
     await unwatch();
   });

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { SessionActor } from '../../src/host/sessions.ts';
 import type { WantedTurn } from '../../src/host/turns.ts';
 import { limits } from '../../src/limits.ts';
-import type { Store } from '../../src/store.ts';
+import type { Steps } from '../../src/store/steps.ts';
 import { Scene, withSteps } from './scene.ts';
 
 /** Processes on a store that several share. */
@@ -12,8 +12,8 @@ async function open(options: { turnsInFlightMax?: number } = {}): Promise<{ one:
   const made = await Scene.open(options);
   const store = withSteps(made.store, { leaseMs: limits.leaseMs });
   let dead = false;
-  const renewTurn: Store['renewTurn'] = (...given) => (dead ? new Promise(() => {}) : store.renewTurn(...given));
-  const finishTurn: Store['finishTurn'] = (step) => (dead ? new Promise(() => {}) : store.finishTurn(step));
+  const renewTurn: Steps['renewTurn'] = (...given) => (dead ? new Promise(() => {}) : store.turns.renew(...given));
+  const finishTurn: Steps['finishTurn'] = (step) => (dead ? new Promise(() => {}) : store.turns.finish(step));
   const one = made.beside(withSteps(store, { renewTurn, finishTurn }));
   return { one, two: made.beside(store), three: made.beside(store), die: () => (dead = true) };
 }
@@ -36,7 +36,7 @@ for (const owner of ['alive', 'dead'] as const) {
     const answers: string[] = [];
     const first = two.host.sessions.end(ending).then(() => answers.push('first end'));
     while ((await two.state(id)) !== 'ended') await turnOfTheLoop();
-    t.equal((await one.store.turn(one.workspaceId, id, runner.turnId))!.status, 'streaming');
+    t.equal((await one.store.turns.read(one.workspaceId, id, runner.turnId))!.status, 'streaming');
     const second = three.host.sessions.end(aborting).then(() => {
       answers.push('second end');
       t.equal(aborting.context.activeTurnId, null, 'nothing is in flight any more');
@@ -44,7 +44,7 @@ for (const owner of ['alive', 'dead'] as const) {
     const abort = three.host.sessions.abort(aborting, runner.turnId).then(() => answers.push('abort'));
     await until(one, () => answers.length === 3);
     await Promise.all([first, second, abort]);
-    t.match(await one.store.turn(one.workspaceId, id, runner.turnId), { status: 'aborted' });
+    t.match(await one.store.turns.read(one.workspaceId, id, runner.turnId), { status: 'aborted' });
   });
 }
 

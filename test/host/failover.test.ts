@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
-import type { Store } from '../../src/store.ts';
+import { storeOf, takeStep } from '../../src/store/steps.ts';
 import { SharedRows } from '../simulate/rows.ts';
 import { Scene, type Talk } from './scene.ts';
 
@@ -14,7 +14,7 @@ async function open() {
   await rows.write([...scene.engine.range('', '\uffff', false)]);
   let current = new EmbeddedStore(rows);
   await current.open(0);
-  const store = whichever<Store>(() => current, { leaseMs: limits.leaseMs, catalog: whichever(() => current.catalog) });
+  const store = storeOf({ name: current.name, leaseMs: limits.leaseMs }, (step) => (...given) => takeStep(current, step, given));
   const failover = async (to: SharedRows): Promise<void> => {
     rows = await to.copy();
     rows.deaf = true;
@@ -24,16 +24,6 @@ async function open() {
   };
   return { one: scene.beside(store), two: scene.beside(store), snapshot: () => rows.copy(), failover };
 }
-
-/** Whatever stands there now, with some parts replaced. */
-const whichever = <T extends object>(now: () => T, parts: Partial<T> = {}): T =>
-  new Proxy({} as T, {
-    get(_, name) {
-      if (name in parts) return Reflect.get(parts, name);
-      const value: unknown = Reflect.get(now(), name);
-      return typeof value === 'function' ? value.bind(now()) : value;
-    },
-  });
 
 async function says(talk: Talk, text: string): Promise<void> {
   const { length } = talk.runner.log.pieces;
@@ -49,11 +39,11 @@ t.test('a version that came to be twice is not taken for the one that was known'
   await says(talk, 'two');
   talk.model.end();
   await talk.runner.over;
-  const known = await one.store.session(one.workspaceId, id);
+  const known = await one.store.sessions.read(one.workspaceId, id);
   await failover(before);
   one.clock.advance(limits.leaseMs + 1000);
   await two.actor(id);
-  const found = await two.store.session(two.workspaceId, id);
+  const found = await two.store.sessions.read(two.workspaceId, id);
   t.equal(found!.version, known!.version, 'somebody else has sealed the turn');
   const { history, runner } = await one.begin(id);
   t.same(history.map(({ content }) => content), ['Hello', 'one ', 'Hello'], 'the model is told what is stored');
@@ -70,7 +60,7 @@ t.test('a session does not go on from a move that was forgotten, also where anot
   const actor = await one.actor(id);
   await failover(before);
   const { runner } = await two.streaming(id, 'two ');
-  t.equal((await two.store.session(workspaceId, id))!.version, actor.version);
+  t.equal((await two.store.sessions.read(workspaceId, id))!.version, actor.version);
   let ended = false;
   void one.host.sessions.end(actor).then(() => (ended = true));
   for (let ms = 0; ms < 2 * limits.leaseMs && !ended; ms += 50) {
@@ -78,8 +68,8 @@ t.test('a session does not go on from a move that was forgotten, also where anot
     await turnOfTheLoop();
   }
   t.match(forgotten.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
-  t.match(await one.store.session(workspaceId, id), { record: { machine: { state: 'ended', context: { activeTurnId: null } } } });
-  t.match(await one.store.turn(workspaceId, id, runner.turnId), { status: 'aborted' }, 'the turn that is stored is the one that ends with it');
+  t.match(await one.store.sessions.read(workspaceId, id), { record: { machine: { state: 'ended', context: { activeTurnId: null } } } });
+  t.match(await one.store.turns.read(workspaceId, id, runner.turnId), { status: 'aborted' }, 'the turn that is stored is the one that ends with it');
   t.match((await one.transcript(id)).at(-1), { content: 'two ', status: 'partial', stopReason: 'aborted' });
 });
 

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { limits } from '../../src/limits.ts';
-import type { Message, Store } from '../../src/store.ts';
+import type { Steps } from '../../src/store/steps.ts';
+import type { Message } from '../../src/store.ts';
 import { Histories } from '../../src/host/histories.ts';
 import { Scene, withSteps } from './scene.ts';
 
@@ -10,9 +11,9 @@ async function watched(): Promise<{ scene: Scene; asked: () => number }> {
   const plain = await Scene.open();
   let asked = 0;
   const { store } = plain;
-  const recentMessages: Store['recentMessages'] = (...given) => {
+  const recentMessages: Steps['recentMessages'] = (...given) => {
     asked++;
-    return store.recentMessages(...given);
+    return store.sessions.recentMessages(...given);
   };
   return { scene: plain.beside(withSteps(store, { recentMessages })), asked: () => asked };
 }
@@ -42,8 +43,8 @@ t.test('it is what the store would say, whatever became of the turns before', as
       const other = scene.beside();
       const { id } = await scene.session({ greeting: 'Hi' });
       for (const { ending, words, times, elsewhere } of steps) {
-        const { messageCount } = (await scene.store.session(scene.workspaceId, id))!.record;
-        const stored = await scene.store.recentMessages(scene.workspaceId, id, messageCount, limits.historyTokensMax * 4, limits.historyMessagesMax);
+        const { messageCount } = (await scene.store.sessions.read(scene.workspaceId, id))!.record;
+        const stored = await scene.store.sessions.recentMessages(scene.workspaceId, id, messageCount, limits.historyTokensMax * 4, limits.historyMessagesMax);
         const told = await turn(elsewhere ? other : scene, id, words.repeat(times), ending);
         t.strictSame(told.slice(0, -1), stored);
         t.equal(told.at(-1)!.content, 'Hello');

@@ -13,18 +13,19 @@ function open() {
   const told: string[] = [];
   const asked: string[] = [];
   const answers: { append: Appended; renew: Renewed | null; held?: Promise<void> } = { append: 'stored', renew: 'renewed' };
-  const store = {
-    appendOutput: async ({ leaseUntilMs, nowMs }: { leaseUntilMs: number; nowMs: number }) => {
+  const turns = {
+    append: async ({ leaseUntilMs, nowMs }: { leaseUntilMs: number; nowMs: number }) => {
       asked.push(`append ${leaseUntilMs - nowMs}`);
       await answers.held;
       return answers.append;
     },
-    renewTurn: async (_place: unknown, _fence: unknown, leaseUntilMs: number, nowMs: number) => {
+    renew: async (_place: unknown, _fence: unknown, leaseUntilMs: number, nowMs: number) => {
       asked.push(`renew ${leaseUntilMs - nowMs}`);
       if (answers.renew === null) throw new StoreUnavailable('away');
       return answers.renew;
     },
-  } as unknown as Store;
+  };
+  const store = { turns } as unknown as Store;
   const place = { workspaceId: 'w', sessionId: 's', turnId: 't' };
   const parts = { store, clock, place, fence: { epoch: 1, owner: 'me' }, leaseMs, expiresAt: 1e10, begunAt: clock.monotonic() };
   const lease: Lease = new Lease(parts, {

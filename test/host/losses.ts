@@ -2,7 +2,8 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { secondsOf } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
-import { StoreUnavailable, type Store } from '../../src/store.ts';
+import { takeStep } from '../../src/store/steps.ts';
+import { StoreUnavailable } from '../../src/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
 export type Verb = 'beginTurn' | 'appendOutput' | 'finishTurn' | 'withdrawTurn' | 'renewTurn' | 'session' | 'outputAfter' | 'takeOverTurn';
@@ -20,7 +21,7 @@ export async function open() {
   const losses = new Map<Verb, Loss>();
   const late: (() => Promise<unknown>)[] = [];
   const lossy = (verb: Verb) => async (...given: unknown[]) => {
-    const take = (): Promise<unknown> => (made.store[verb] as (...given: unknown[]) => Promise<unknown>)(...given);
+    const take = (): Promise<unknown> => takeStep(made.store, verb, given);
     const loss = losses.get(verb);
     if (loss === undefined) return take();
     if (loss === 'the answer') await take();
@@ -28,7 +29,7 @@ export async function open() {
     throw new StoreUnavailable('no answer');
   };
   const shared = { leaseMs: limits.leaseMs };
-  const scene = made.beside(withSteps(made.store, { ...shared, ...(Object.fromEntries(verbs.map((verb) => [verb, lossy(verb)])) as Partial<Store>) }));
+  const scene = made.beside(withSteps(made.store, { ...shared, ...Object.fromEntries(verbs.map((verb) => [verb, lossy(verb)])) }));
   const other = made.beside(withSteps(made.store, shared));
   const pass = (ms: number): Promise<void> => passing(made, ms);
   const arrives = async (): Promise<void> => {
@@ -49,14 +50,14 @@ export async function passing({ clock }: Scene, ms: number): Promise<void> {
 /** All that a turn could have left in a session of its own. */
 export async function left({ store, workspaceId, clock }: Scene, sessionId: string) {
   const now = secondsOf(clock.now());
-  const [usage] = await store.usage(workspaceId, { assistantIds: null, start: now - 600, end: now + 60, bucketSeconds: 86400 });
-  const session = await store.session(workspaceId, sessionId);
+  const [usage] = await store.usage.read(workspaceId, { assistantIds: null, start: now - 600, end: now + 60, bucketSeconds: 86400 });
+  const session = await store.sessions.read(workspaceId, sessionId);
   return {
     state: session!.record.machine.state,
     messageCount: session!.record.messageCount,
-    messages: (await store.messages(workspaceId, sessionId, { limit: 100, after: null, order: 'asc' })).items.length,
-    memory: await store.remembered(workspaceId, remember.scope, remember.key, clock.now()),
-    slots: await store.turnsInFlight(workspaceId),
+    messages: (await store.sessions.messages(workspaceId, sessionId, { limit: 100, after: null, order: 'asc' })).items.length,
+    memory: await store.requests.find(workspaceId, remember.scope, remember.key, clock.now()),
+    slots: await store.turns.inFlight(workspaceId),
     turns: usage!.turns,
   };
 }

@@ -2,6 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/limits.ts';
+import type { Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable, type Store } from '../../src/store.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
@@ -20,20 +21,20 @@ async function openFaulty(shared = true, plain?: Scene): Promise<Faulty> {
   plain ??= await Scene.open();
   const { store } = plain;
   const fate: Faulty['fate'] = { save: 'done', stop: 'done', look: 'done' };
-  const steps: Partial<Store> = {
+  const steps: Partial<Steps & Pick<Store, 'leaseMs'>> = {
     leaseMs: shared ? limits.leaseMs : null,
     saveSession: async (...given) => {
       if (fate.save === 'refused') return away();
-      const answer = await store.saveSession(...given);
+      const answer = await store.sessions.save(...given);
       return fate.save === 'lost' ? away() : answer;
     },
     requestStop: async (...given) => {
-      const answer = await store.requestStop(...given);
+      const answer = await store.turns.requestStop(...given);
       return fate.stop === 'lost' ? away() : answer;
     },
     session: (...given) => {
       faulty.looks++;
-      return fate.look === 'refused' ? away() : store.session(...given);
+      return fate.look === 'refused' ? away() : store.sessions.read(...given);
     },
   };
   const faulty: Faulty = { scene: plain.beside(withSteps(store, steps)), fate, looks: 0 };
@@ -58,7 +59,7 @@ for (const shared of [true, false]) {
     await talk.runner.over;
     t.same([talk.cancelled(), talk.runner.log.terminal], [true, { type: 'aborted' }]);
     t.match((await scene.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'aborted', errorCode: null });
-    t.match((await scene.store.session(scene.workspaceId, id))!.record.machine, { state: 'ended', context: { activeTurnId: null } });
+    t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, { state: 'ended', context: { activeTurnId: null } });
     await t.rejects(scene.begin(id), { code: 'session_ended' });
     scene.host.close();
     t.equal(scene.clock.timers, 0, 'nothing is left running');
@@ -136,7 +137,7 @@ t.test('an end that arrives after the process has looked is found as well', asyn
   // The step was on its way all the time.
   const ended = { ...record, mark: 'late', machine: { ...record.machine, state: 'ended', context: { ...(record.machine.context as object), endedAt: 1 } } };
   fate.save = 'done';
-  t.not(await scene.store.saveSession(ended, basis), null);
+  t.not(await scene.store.sessions.save(ended, basis), null);
   await pass(scene, limits.unsettledLookMsMax);
   await talk.runner.over;
   t.same([talk.runner.log.terminal, await scene.state(id)], [{ type: 'aborted' }, 'ended']);
@@ -147,8 +148,8 @@ t.test('a session that another process has ended stops the turn that runs here, 
   const { scene } = await openFaulty();
   const { id } = await scene.session();
   const talk = await scene.streaming(id);
-  const { record, version } = (await scene.store.session(scene.workspaceId, id))!;
-  await scene.store.saveSession({ ...record, mark: 'elsewhere', machine: { ...record.machine, state: 'expired' } }, { version, mark: record.mark });
+  const { record, version } = (await scene.store.sessions.read(scene.workspaceId, id))!;
+  await scene.store.sessions.save({ ...record, mark: 'elsewhere', machine: { ...record.machine, state: 'expired' } }, { version, mark: record.mark });
   await scene.actor(id);
   await talk.runner.over;
   t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
@@ -173,7 +174,7 @@ for (const how of ['its own deadline', 'a chat', 'an end', 'an abort'] as const)
     await pass(scene, limits.unsettledLookMsMax);
     await talk.runner.over;
     t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
-    t.match((await scene.store.session(scene.workspaceId, id))!.record.machine, { state: 'expired', context: { endedAt: expiresAt, activeTurnId: null } });
+    t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, { state: 'expired', context: { endedAt: expiresAt, activeTurnId: null } });
     t.match((await scene.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
     scene.host.close();
   });

@@ -76,8 +76,8 @@ for (const reply of ['answered', 'lost'] as const) {
     losses.set('session', 'the step');
     await pass(limits.leaseMs + 50);
     const nowMs = scene.clock.now();
-    const [place] = await other.store.orphans(nowMs, 1);
-    t.match(await other.store.takeOverTurn(place!, 'dead', nowMs + limits.leaseMs, nowMs), { epoch: 2 });
+    const [place] = await other.store.turns.orphans(nowMs, 1);
+    t.match(await other.store.turns.takeOver(place!, 'dead', nowMs + limits.leaseMs, nowMs), { epoch: 2 });
     losses.clear();
     if (reply === 'lost') losses.set('takeOverTurn', 'the answer');
     await pass(limits.leaseMs + limits.storeRetryMsMax);
@@ -231,9 +231,9 @@ t.test('a turn is withdrawn though a later version has moved its session meanwhi
   talk.model.text('one ');
   await talk.runner.over;
   const move = async (by: number): Promise<void> => {
-    const { record, version } = (await other.store.session(scene.workspaceId, id))!;
+    const { record, version } = (await other.store.sessions.read(scene.workspaceId, id))!;
     const machine = { ...record.machine, version: record.machine.version + by };
-    await other.store.saveSession({ ...record, mark: `m${version}`, machine }, { version, mark: record.mark });
+    await other.store.sessions.save({ ...record, mark: `m${version}`, machine }, { version, mark: record.mark });
   };
   await move(1);
   losses.clear();
@@ -253,8 +253,8 @@ for (const read of [true, false]) {
     losses.set('renewTurn', 'the step');
     const nowMs = scene.clock.now();
     const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
-    await scene.store.requestStop(place, 'aborted', nowMs, nowMs);
-    t.ok(await scene.store.takeOverTurn(place, 'dead', nowMs + 3_600_000, nowMs));
+    await scene.store.turns.requestStop(place, 'aborted', nowMs, nowMs);
+    t.ok(await scene.store.turns.takeOver(place, 'dead', nowMs + 3_600_000, nowMs));
     const { log } = talk.runner;
     const leave = read ? log.follow(() => {}) : () => {};
     talk.model.text('two ');
@@ -275,8 +275,8 @@ t.test('the fate of a turn that another process took over is not waited for long
   for (const verb of ['renewTurn', 'withdrawTurn', 'outputAfter'] as const) losses.set(verb, 'the step');
   const nowMs = scene.clock.now();
   const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
-  await scene.store.requestStop(place, 'aborted', nowMs, nowMs);
-  t.ok(await scene.store.takeOverTurn(place, 'dead', nowMs + 60_000, nowMs));
+  await scene.store.turns.requestStop(place, 'aborted', nowMs, nowMs);
+  t.ok(await scene.store.turns.takeOver(place, 'dead', nowMs + 60_000, nowMs));
   talk.model.text('one ');
   await pass(limits.fateMs + 50);
   t.same(await talk.runner.begun, { kind: 'unavailable' });
@@ -359,7 +359,7 @@ for (const seized of [false, true]) {
     const { pieces, storedPieces, terminal } = talk.runner.log;
     t.same([pieces.slice(0, storedPieces).join(''), terminal], [content, { type: 'failed', errorCode: 'api_error' }]);
     t.equal(content, seized ? 'one two ' : 'one two three');
-    t.match(await other.store.turn(other.workspaceId, id, talk.runner.turnId), { status: 'failed', errorCode: 'api_error' });
+    t.match(await other.store.turns.read(other.workspaceId, id, talk.runner.turnId), { status: 'failed', errorCode: 'api_error' });
     t.match([scene.overs, scene.faults], [['failed'], [{ reason: 'lease_lost' }]]);
     close();
   });

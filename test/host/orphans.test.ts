@@ -3,7 +3,8 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { secondsOf } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
-import { StoreUnavailable, type Store } from '../../src/store.ts';
+import { takeStep, type Steps } from '../../src/store/steps.ts';
+import { StoreUnavailable } from '../../src/store.ts';
 import { findTurn } from '../../src/conversation/turns.ts';
 import type { Terminal } from '../../src/turn.ts';
 import { TurnReader } from '../../src/turn/reader.ts';
@@ -16,13 +17,13 @@ t.test('the next start seals what a dead process left', async (t) => {
   await first.begin(waiting.id);
   const second = await first.afterDeath();
   t.equal(await second.state(ending.id), 'open');
-  t.equal(await second.store.turnsInFlight(second.workspaceId), 0, 'the slots are free at once');
+  t.equal(await second.store.turns.inFlight(second.workspaceId), 0, 'the slots are free at once');
   await second.host.start();
   t.match(await second.transcript(talking.id), [{ content: 'Hello' }, { content: 'one 😀', status: 'partial', stopReason: 'error', errorCode: 'api_error' }]);
   t.same(await second.transcript(waiting.id), [], 'one that said nothing leaves nothing');
   t.same([await second.state(talking.id), await second.state(waiting.id)], ['open', 'open']);
   const at = secondsOf(second.clock.now());
-  const [bucket] = await second.store.usage(second.workspaceId, { assistantIds: null, start: at - 60, end: at + 60, bucketSeconds: 3600 });
+  const [bucket] = await second.store.usage.read(second.workspaceId, { assistantIds: null, start: at - 60, end: at + 60, bucketSeconds: 3600 });
   t.match(bucket, { turns: 1, failedTurns: 1, inputTokens: 2, outputTokens: 2 }, 'its tokens are estimated');
   t.ok(await second.streaming(talking.id));
   second.host.close();
@@ -45,17 +46,17 @@ t.test('a session that somebody moves while its turn is sealed costs no second l
   await first.streaming(id);
   const { store } = await first.afterDeath();
   let moves = 1;
-  const finishTurn: Store['finishTurn'] = async (step) => {
-    if (moves-- <= 0) return store.finishTurn(step);
+  const finishTurn: Steps['finishTurn'] = async (step) => {
+    if (moves-- <= 0) return store.turns.finish(step);
     // A seizure of the same moment would be taken for the same one.
     first.clock.advance(1);
-    const { record, version } = (await store.session(step.session.workspaceId, id))!;
-    await store.saveSession({ ...record, mark: 'moved', metadata: { moved: 'yes' } }, { version, mark: record.mark });
+    const { record, version } = (await store.sessions.read(step.session.workspaceId, id))!;
+    await store.sessions.save({ ...record, mark: 'moved', metadata: { moved: 'yes' } }, { version, mark: record.mark });
     return { outcome: 'lost' };
   };
   const second = first.beside(withSteps(store, { finishTurn }));
   t.equal((await second.actor(id)).machine.state, 'open');
-  t.match(await store.session(second.workspaceId, id), { record: { machine: { state: 'open' }, metadata: { moved: 'yes' } } });
+  t.match(await store.sessions.read(second.workspaceId, id), { record: { machine: { state: 'open' }, metadata: { moved: 'yes' } } });
   t.match((await second.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
   t.ok(await second.streaming(id));
   second.host.close();
@@ -77,7 +78,7 @@ t.test('it is told by what became of its session meanwhile', async (t) => {
   second.clock.advance(2000);
   await second.host.sessions.read(second.workspaceId, brief.id);
   t.match((await second.transcript(brief.id)).at(-1), { status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
-  t.match((await second.store.session(second.workspaceId, brief.id))!.record.machine, { state: 'expired', context: { endedAt: brief.expiresAt } });
+  t.match((await second.store.sessions.read(second.workspaceId, brief.id))!.record.machine, { state: 'expired', context: { endedAt: brief.expiresAt } });
 });
 
 /** A process that starts with a dead one's turn, which the disk has no room to seal. */
@@ -87,7 +88,7 @@ async function onFullDisk(): Promise<{ scene: Scene; sessionId: string; turnId: 
   const { turnId } = (await first.streaming(sessionId)).runner;
   const after = await first.afterDeath();
   let full = true;
-  const finishTurn: Store['finishTurn'] = (step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : after.store.finishTurn(step));
+  const finishTurn: Steps['finishTurn'] = (step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : after.store.turns.finish(step));
   const scene = after.beside(withSteps(after.store, { finishTurn }));
   await scene.host.start();
   scene.clock.advance(1);
@@ -112,7 +113,7 @@ t.test('a turn that could not be sealed is sealed by the next look, under the fe
     const { store } = await first.afterDeath();
     let fails = 1;
     const step = async (...given: unknown[]) => {
-      const take = (): unknown => (store[failing] as (...given: unknown[]) => unknown)(...given);
+      const take = (): unknown => takeStep(store, failing, given);
       if (fails-- <= 0) return take();
       if (failing === 'takeOverTurn') await take();
       throw new StoreUnavailable('no answer');
@@ -145,7 +146,7 @@ t.test('a session that is asked for while it begins a turn keeps it', async (t) 
   const made = await Scene.open();
   let begin = (): void => {};
   const held = new Promise<void>((resolve) => (begin = resolve));
-  const scene = made.beside(withSteps(made.store, { beginTurn: (step) => held.then(() => made.store.beginTurn(step)) }));
+  const scene = made.beside(withSteps(made.store, { beginTurn: (step) => held.then(() => made.store.turns.begin(step)) }));
   const { id } = await scene.session();
   const beginning = scene.streaming(id);
   const actor = await scene.actor(id);
@@ -164,7 +165,7 @@ t.test('a turn and its text are looked at as one: a failover between two looks w
   const { model, runner } = await scene.streaming(id);
   model.end();
   await runner.over;
-  const stored = await scene.store.turn(scene.workspaceId, id, runner.turnId);
+  const stored = await scene.store.turns.read(scene.workspaceId, id, runner.turnId);
   const earlier = async () => ({ ...stored!, status: 'aborted' as const });
   const never = (): Promise<never> => Promise.reject(new Error('half a look'));
   const found = await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: withSteps(scene.store, { turn: earlier, output: never }) });
@@ -190,7 +191,7 @@ async function two(): Promise<{ one: Scene; other: Scene; die(): void }> {
   const steps = ['appendOutput', 'renewTurn', 'finishTurn', 'session', 'requestStop', 'orphans', 'ping', 'sweep'] as const;
   const away = (name: (typeof steps)[number]) => (...given: unknown[]) => {
     if (dead) return Promise.reject(new StoreUnavailable('dead'));
-    return (made.store[name] as (...given: unknown[]) => unknown)(...given);
+    return takeStep(made.store, name, given) as unknown;
   };
   const shared = { leaseMs: limits.leaseMs };
   const one = made.beside(withSteps(made.store, { ...shared, ...Object.fromEntries(steps.map((name) => [name, away(name)])) }));
@@ -226,7 +227,7 @@ t.test('an abort of a turn whose process has died is an abort, and waits for no 
   t.equal(aborted, true);
   await aborting;
   t.match((await other.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'aborted', errorCode: null });
-  t.match(await other.store.turn(other.workspaceId, id, runner.turnId), { status: 'aborted', stopReason: 'aborted', errorCode: null });
+  t.match(await other.store.turns.read(other.workspaceId, id, runner.turnId), { status: 'aborted', stopReason: 'aborted', errorCode: null });
   t.equal(await other.state(id), 'open');
   await pass(other, limits.leaseMs);
   other.host.close();
@@ -244,7 +245,7 @@ t.test('a turn whose process has died does not outlive its session by its lease'
     t.equal(await other.state(id), 'streaming');
     await pass(other, limits.stopMs + limits.orphansMs + 100);
     t.match((await other.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
-    t.match((await other.store.session(other.workspaceId, id))!.record.machine, { state: 'expired', context: { endedAt: expiresAt } });
+    t.match((await other.store.sessions.read(other.workspaceId, id))!.record.machine, { state: 'expired', context: { endedAt: expiresAt } });
     await pass(other, limits.leaseMs);
     other.host.close();
   }
@@ -265,7 +266,7 @@ t.test('another process\' living turn is left alone until its lease has run out'
   const other = await one.session();
   const stuck = await one.streaming(other.id);
   two.clock.advance(0);
-  await two.store.takeOverTurn({ workspaceId: one.workspaceId, sessionId: other.id, turnId: stuck.runner.turnId }, 'x', 0, Number.MAX_SAFE_INTEGER);
+  await two.store.turns.takeOver({ workspaceId: one.workspaceId, sessionId: other.id, turnId: stuck.runner.turnId }, 'x', 0, Number.MAX_SAFE_INTEGER);
   two.host.sessions.population.discard(other.id);
   await two.host.start();
   t.match((await two.transcript(other.id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });

@@ -26,7 +26,7 @@ t.test('it is told of once when it goes and once when it is back', async (t) => 
     ping: () => answer(() => sound.ping()),
     sweep: (nowMs, limit) => answer(() => sound.sweep(nowMs, limit)),
     // A look that has nothing to ask is answered whether the store is there or not.
-    orphans: (nowMs, limit) => (idle ? Promise.resolve([]) : answer(() => sound.orphans(nowMs, limit))),
+    orphans: (nowMs, limit) => (idle ? Promise.resolve([]) : answer(() => sound.turns.orphans(nowMs, limit))),
   });
   const lines: { level: string; msg: string; away_seconds?: number }[] = [];
   const log = pino({ formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -9,9 +9,9 @@ t.test('a request looks at its session once, whether or not it is awake', async 
   const made = await Scene.open();
   const { id } = await made.session();
   let looks = 0;
-  const session: typeof made.store.session = (workspaceId, sessionId) => {
+  const session: typeof made.store.sessions.read = (workspaceId, sessionId) => {
     looks++;
-    return made.store.session(workspaceId, sessionId);
+    return made.store.sessions.read(workspaceId, sessionId);
   };
   const { host, store, clock, workspaceId } = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, session }));
   const services = { host, store, clock } as unknown as Services;
@@ -25,7 +25,7 @@ t.test('a request looks at its session once, whether or not it is awake', async 
   await reachSession(party, id, services);
   t.equal(looks, 1, 'to be read');
 
-  const { record } = (await made.store.session(workspaceId, id))!;
+  const { record } = (await made.store.sessions.read(workspaceId, id))!;
   await made.host.sessions.end((await made.host.sessions.of(workspaceId, id))!);
   t.equal((await reachActor(party, id, services)).machine.state, 'ended', 'what another process has done since is seen');
   await t.rejects(reachActor({ ...party, assistantIds: [] }, id, services), { code: 'assistant_not_permitted' });

@@ -23,7 +23,7 @@ async function open(t: Test, shared: { leaseMs?: number } = {}) {
       looks.push(position);
       if (state.away) throw new StoreUnavailable('away');
       // What a store says that has forgotten so much is what one says that is asked for so much more.
-      const answer = store.outputAfter(place, position + state.forgotten);
+      const answer = store.turns.outputAfter(place, position + state.forgotten);
       state.onLook();
       return answer;
     },
@@ -67,7 +67,7 @@ t.test('one that is silent is looked at rarely, and at once when it moves', asyn
   await turnOfTheLoop();
   t.equal(log.pieces.join(''), 'one', 'no time has passed');
   await pass(limits.remotePollMs);
-  await turn.scene.store.finishTurn(turn.finishStep({ tail: { position: 3, text: '!' } }));
+  await turn.scene.store.turns.finish(turn.finishStep({ tail: { position: 3, text: '!' } }));
   await turnOfTheLoop();
   t.same([log.pieces.join(''), log.terminal?.type], ['one!', 'completed']);
 });
@@ -81,7 +81,7 @@ t.test('without notices it is read all the same', async (t) => {
   await turn.append(0, 'one');
   await pass(limits.remoteSilentMs);
   t.equal(log.pieces.join(''), 'one');
-  await turn.scene.store.withdrawTurn(turn.withdrawStep());
+  await turn.scene.store.turns.withdraw(turn.withdrawStep());
   await pass(limits.remoteSilentMs);
   t.same([log.withdrawn, log.terminal?.type, clock.timers], [true, 'failed', 0]);
 });
@@ -121,7 +121,7 @@ t.test('readers of more than a failover has left hear that it was us, however th
     await turn.append(0, '👋one');
     const log = await remote.follow(turn.place);
     log.follow(() => {});
-    if (ends) await turn.scene.store.finishTurn(turn.finishStep());
+    if (ends) await turn.scene.store.turns.finish(turn.finishStep());
     state.forgotten = 1;
     await pass(limits.remoteSilentMs);
     t.same([log.pieces.join(''), log.terminal], ['👋one', { type: 'failed', errorCode: 'api_error' }]);
@@ -173,7 +173,7 @@ t.test('readers are told nothing while the store is away, and what it has once i
   await pass(10 * limits.remoteSilentMs);
   t.same([log.terminal, log.cutOff], [null, false]);
   await turn.append(0, 'one');
-  await turn.scene.store.finishTurn(turn.finishStep());
+  await turn.scene.store.turns.finish(turn.finishStep());
   state.away = false;
   await pass(limits.remoteSilentMs);
   t.match([log.pieces.join(''), log.terminal], ['one', { type: 'completed' }]);
@@ -224,7 +224,7 @@ t.test('who joins a turn waits until its owner knows that it has begun', async (
   await slow.pass(limits.remoteSilentMs);
   t.same(slow.joined, [true], 'its model is slow');
   const { terminal } = slow.log;
-  await slow.turn.scene.store.finishTurn(slow.turn.finishStep());
+  await slow.turn.scene.store.turns.finish(slow.turn.finishStep());
   await slow.pass(limits.remoteSilentMs);
   t.match([terminal, slow.log.terminal], [null, { type: 'completed' }], 'it is followed on');
 
@@ -232,7 +232,7 @@ t.test('who joins a turn waits until its owner knows that it has begun', async (
   refused.join();
   await refused.turn.append(0, 'one');
   await refused.pass(limits.remotePollMs);
-  await refused.turn.scene.store.withdrawTurn(refused.turn.withdrawStep());
+  await refused.turn.scene.store.turns.withdraw(refused.turn.withdrawStep());
   await refused.pass(limits.remoteSilentMs);
   t.same(refused.joined, [false], 'its chat was 503');
 });
@@ -266,21 +266,21 @@ t.test('who joins a turn that has just ended leaves its owner time to withdraw i
   for (const stands of [true, false]) {
     const { turn, clock, remote } = await open(t, { leaseMs: limits.leaseMs });
     const seal = turn.finishStep({ tail: { position: 0, text: 'one' } });
-    await turn.scene.store.finishTurn(seal);
+    await turn.scene.store.turns.finish(seal);
     const withdraw = turn.withdrawStep({ version: 3, turn: seal.turn });
     const log = TurnLog.replay('one', { type: 'aborted' });
     const joined: boolean[] = [];
     const endedAt = Math.floor(clock.now() / 1000);
     void remote.begun(turn.place, log, endedAt).then((begun) => joined.push(begun));
     await turnOfTheLoop();
-    if (!stands) t.equal((await turn.scene.store.withdrawTurn(withdraw)).outcome, 'finished');
+    if (!stands) t.equal((await turn.scene.store.turns.withdraw(withdraw)).outcome, 'finished');
     clock.advance(limits.remoteBegunMs - 1);
     await turnOfTheLoop();
     t.same(joined, []);
     clock.advance(1);
     for (let turns = 0; turns < 3; turns++) await turnOfTheLoop();
     t.same(joined, [stands]);
-    t.equal((await turn.scene.store.withdrawTurn(withdraw)).outcome, stands ? 'fenced' : 'finished', 'its owner, cut off until now');
+    t.equal((await turn.scene.store.turns.withdraw(withdraw)).outcome, stands ? 'fenced' : 'finished', 'its owner, cut off until now');
     clock.advance(5000);
     t.equal(await remote.begun(turn.place, log, endedAt), stands, 'one that ended long ago is joined at once');
   }

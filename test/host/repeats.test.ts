@@ -4,25 +4,16 @@ import t from 'tap';
 import { chat } from '../../src/handlers/chat.ts';
 import { limits } from '../../src/limits.ts';
 import type { KeyCaller, Request } from '../../src/request.ts';
-import type { Store } from '../../src/store.ts';
+import { wrapped, type Step, type Steps } from '../../src/store/steps.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
-/** A host whose store notes which of its verbs are called, as one of several on it or alone. */
+/** A host whose store notes which of its steps are called, as one of several on it or alone. */
 async function openNoting(shared: boolean): Promise<{ scene: Scene; asked: string[] }> {
   const plain = await Scene.open();
   const asked: string[] = [];
   const store = withSteps(plain.store, { leaseMs: shared ? limits.leaseMs : null });
-  const noting = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== 'function') return value;
-      return (...given: unknown[]) => {
-        asked.push(String(name));
-        return value.apply(target, given) as unknown;
-      };
-    },
-  });
-  return { scene: plain.beside(noting as Store), asked };
+  const noting = (name: string, plainly: Step): Step => (...given) => (asked.push(name), plainly(...given));
+  return { scene: plain.beside(wrapped(store, noting)), asked };
 }
 
 /** Sends a message as the API does; resolves with the turn's id and whether it was there before. */
@@ -93,10 +84,10 @@ t.test('a repeat that comes while the first request begins its turn joins that t
   let begins = (): void => {};
   const beginning = new Promise<void>((resolve) => (begins = resolve));
   let looks = 0;
-  const remembered: Store['remembered'] = async (...given) => {
+  const remembered: Steps['remembered'] = async (...given) => {
     begins();
     if (looks++ === 0) await held;
-    return plain.store.remembered(...given);
+    return plain.store.requests.find(...given);
   };
   const scene = plain.beside(withSteps(plain.store, { remembered }));
   const { id } = await scene.session();

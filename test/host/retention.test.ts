@@ -26,7 +26,7 @@ t.test('the sweep deletes what nobody touched for too long', async (t) => {
   await settle();
   t.equal(await scene.state(old.id), undefined);
   t.equal((await scene.transcript(old.id)).length, 0, 'with all that it held');
-  t.equal(await scene.store.turn(scene.workspaceId, old.id, talk.runner.turnId), null);
+  t.equal(await scene.store.turns.read(scene.workspaceId, old.id, talk.runner.turnId), null);
   t.same([await scene.state(touched.id), await scene.state(running.id)], ['ended', 'streaming'], 'the last activity counts');
   t.equal(await scene.host.sessions.of(scene.workspaceId, old.id), null);
   scene.host.close();

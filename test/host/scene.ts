@@ -10,6 +10,7 @@ import type { TurnFault } from '../../src/metrics.ts';
 import type { ModelSink } from '../../src/model.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
+import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
 import type { Message, IdempotencyRecord, Session, Store } from '../../src/store.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../model/provider.ts';
@@ -116,22 +117,17 @@ export class Scene {
   }
 
   async transcript(sessionId: string): Promise<Message[]> {
-    return (await this.store.messages(this.workspaceId, sessionId, records.page())).items;
+    return (await this.store.sessions.messages(this.workspaceId, sessionId, records.page())).items;
   }
 
   async state(sessionId: string): Promise<string | undefined> {
-    return (await this.store.session(this.workspaceId, sessionId))?.record.machine.state;
+    return (await this.store.sessions.read(this.workspaceId, sessionId))?.record.machine.state;
   }
 }
 
-/** The store with some of its steps replaced. */
-export function withSteps(store: Store, steps: Partial<Store>): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = name in steps ? steps[name as keyof Store] : Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(name in steps ? steps : target) : value;
-    },
-  });
+/** The store with some of its steps replaced, or with another lease. */
+export function withSteps(store: Store, { leaseMs = store.leaseMs, ...steps }: Partial<Steps & Pick<Store, 'leaseMs'>>): Store {
+  return storeOf({ name: store.name, leaseMs }, (name) => steps[name] ?? stepOf(store, name));
 }
 
 /** Time passes in steps that let what fell due happen. */

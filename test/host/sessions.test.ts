@@ -3,7 +3,8 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import type { WorkspaceContext } from '../../machines/workspace.ts';
 import { limits } from '../../src/limits.ts';
-import { StoreUnavailable, type Store } from '../../src/store.ts';
+import { takeStep, type Steps } from '../../src/store/steps.ts';
+import { StoreUnavailable } from '../../src/store.ts';
 import { Scene, turnMsMax, withSteps } from './scene.ts';
 
 const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
@@ -19,7 +20,7 @@ t.test('a turn from its beginning to its end', async (t) => {
   talk.model.end();
   await talk.runner.over;
   t.match(await scene.transcript(id), [{ content: 'Hi' }, { content: 'Hello' }, { content: 'one two', status: 'completed', stopReason: 'end' }]);
-  t.same([await scene.state(id), scene.overs, scene.host.turns.inFlight, await scene.store.turnsInFlight(scene.workspaceId)], ['open', ['completed'], 0, 0]);
+  t.same([await scene.state(id), scene.overs, scene.host.turns.inFlight, await scene.store.turns.inFlight(scene.workspaceId)], ['open', ['completed'], 0, 0]);
 });
 
 t.test('whoever moved first decides: the other loads and decides again', async (t) => {
@@ -35,7 +36,7 @@ t.test('whoever moved first decides: the other loads and decides again', async (
   await one.actor(other.id);
   await two.streaming(other.id);
   await t.rejects(one.begin(other.id), { code: 'turn_in_progress' });
-  t.equal(await one.store.turnsInFlight(one.workspaceId), 1, 'no slot is lost on the way');
+  t.equal(await one.store.turns.inFlight(one.workspaceId), 1, 'no slot is lost on the way');
 });
 
 t.test('a lost comparison is no failure', async (t) => {
@@ -45,10 +46,10 @@ t.test('a lost comparison is no failure', async (t) => {
   const lost = <Answer>(answer: Answer, real: () => Promise<Answer>): Promise<Answer> => (lose-- > 0 ? Promise.resolve(answer) : real());
   const unlucky = scene.beside(
     withSteps(store, {
-      beginTurn: (step) => lost<Awaited<ReturnType<Store['beginTurn']>>>({ outcome: 'lost' }, () => store.beginTurn(step)),
-      finishTurn: (step) => lost<Awaited<ReturnType<Store['finishTurn']>>>({ outcome: 'lost' }, () => store.finishTurn(step)),
-      withdrawTurn: (step) => lost<Awaited<ReturnType<Store['withdrawTurn']>>>({ outcome: 'lost' }, () => store.withdrawTurn(step)),
-      saveSession: (...given) => lost<number | null>(null, () => store.saveSession(...given)),
+      beginTurn: (step) => lost<Awaited<ReturnType<Steps['beginTurn']>>>({ outcome: 'lost' }, () => store.turns.begin(step)),
+      finishTurn: (step) => lost<Awaited<ReturnType<Steps['finishTurn']>>>({ outcome: 'lost' }, () => store.turns.finish(step)),
+      withdrawTurn: (step) => lost<Awaited<ReturnType<Steps['withdrawTurn']>>>({ outcome: 'lost' }, () => store.turns.withdraw(step)),
+      saveSession: (...given) => lost<number | null>(null, () => store.sessions.save(...given)),
     }),
   );
   const { id } = await unlucky.session();
@@ -72,7 +73,7 @@ t.test('a lost comparison is no failure', async (t) => {
   await t.rejects(unlucky.begin(other.id), { message: 'a session would not hold still' }, 'but not for ever');
   lose = 0;
   t.ok(await unlucky.streaming(other.id));
-  t.equal(await store.turnsInFlight(scene.workspaceId), 1);
+  t.equal(await store.turns.inFlight(scene.workspaceId), 1);
   await unlucky.host.sessions.end(await unlucky.actor(other.id));
   const census = [...unlucky.host.workspaces.population.residents()].map(({ machine }) => machine.context);
   t.match(census, [{ inFlight: 0 }], 'nor is a slot');
@@ -83,8 +84,7 @@ t.test('a store that is away changes nothing', async (t) => {
   const { id } = await scene.session({ greeting: 'Hi' });
   for (const step of ['recentMessages', 'beginTurn'] as const) {
     let broken = true;
-    const real = scene.store[step].bind(scene.store) as (...given: unknown[]) => Promise<never>;
-    const host = scene.beside(withSteps(scene.store, { [step]: (...given: unknown[]) => (broken ? away() : real(...given)) }));
+    const host = scene.beside(withSteps(scene.store, { [step]: (...given: unknown[]) => (broken ? away() : takeStep(scene.store, step, given)) }));
     await t.rejects(host.begin(id), unavailable, step);
     t.equal((await host.actor(id)).machine.state, 'open', 'what was decided is undone');
     broken = false;
@@ -95,7 +95,7 @@ t.test('a store that is away changes nothing', async (t) => {
   t.equal((await scene.transcript(id)).length, 5);
 
   let broken = true;
-  const host = scene.beside(withSteps(scene.store, { saveSession: (...given) => (broken ? away() : scene.store.saveSession(...given)) }));
+  const host = scene.beside(withSteps(scene.store, { saveSession: (...given) => (broken ? away() : scene.store.sessions.save(...given)) }));
   const talk = await host.streaming(id);
   await t.rejects(host.host.sessions.end(await host.actor(id)), unavailable);
   t.same([await host.state(id), talk.cancelled(), talk.runner.log.terminal], ['streaming', false, null], 'the turn runs on');
@@ -108,7 +108,7 @@ t.test('a workspace that cannot be read refuses no later turn', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
   let broken = true;
-  const host = scene.beside(withSteps(scene.store, { turnsInFlight: (workspaceId) => (broken ? away() : scene.store.turnsInFlight(workspaceId)) }));
+  const host = scene.beside(withSteps(scene.store, { turnsInFlight: (workspaceId) => (broken ? away() : scene.store.turns.inFlight(workspaceId)) }));
   await t.rejects(host.begin(id), unavailable);
   t.equal((await host.actor(id)).machine.state, 'open');
   broken = false;
@@ -118,7 +118,7 @@ t.test('a workspace that cannot be read refuses no later turn', async (t) => {
 t.test('an abort or an end is answered while the store will not seal', async (t) => {
   const scene = await Scene.open();
   let broken = false;
-  const host = scene.beside(withSteps(scene.store, { finishTurn: (step) => (broken ? away() : scene.store.finishTurn(step)) }));
+  const host = scene.beside(withSteps(scene.store, { finishTurn: (step) => (broken ? away() : scene.store.turns.finish(step)) }));
   const { id } = await host.session();
   const talk = await host.streaming(id);
   broken = true;
@@ -137,7 +137,7 @@ t.test('a wall clock that jumps frees no slot of a turn that lives', async (t) =
   const [one, two] = [await scene.session({ maxCallSeconds: 86_400 }), await scene.session({ maxCallSeconds: 86_400 })];
   const talk = await scene.streaming(one.id);
   scene.clock.jump(3_600_000);
-  t.same(await scene.store.orphans(scene.clock.now(), 1), [], 'nor is it an orphan');
+  t.same(await scene.store.turns.orphans(scene.clock.now(), 1), [], 'nor is it an orphan');
   await t.rejects(scene.begin(two.id), { code: 'rate_limited' });
   talk.model.end();
   await talk.runner.over;
@@ -162,7 +162,7 @@ t.test('a turn takes one of the workspace\'s slots if its caller says so, whatev
   const scene = await Scene.open({ turnsInFlightMax: 1 });
   const { machine } = (await scene.host.workspaces.of(scene.workspaceId))!;
   const leave = scene.host.inspector.watch(() => {});
-  const standing = async () => [machine.state, (machine.context as WorkspaceContext).inFlight, await scene.store.turnsInFlight(scene.workspaceId)];
+  const standing = async () => [machine.state, (machine.context as WorkspaceContext).inFlight, await scene.store.turns.inFlight(scene.workspaceId)];
   const visitors = [];
   for (const channel of ['link', 'widget'] as const) visitors.push(await scene.streaming((await scene.session({ channel })).id, 'one ', false));
   t.same(await standing(), ['available', 0, 0]);
@@ -189,7 +189,7 @@ t.test('a session expires to the second while its turn runs', async (t) => {
   scene.clock.advance(1);
   await talk.runner.over;
   t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
-  t.match((await scene.store.session(scene.workspaceId, session.id))!.record.machine, { state: 'expired', context: { endedAt: session.expiresAt, activeTurnId: null } });
+  t.match((await scene.store.sessions.read(scene.workspaceId, session.id))!.record.machine, { state: 'expired', context: { endedAt: session.expiresAt, activeTurnId: null } });
   scene.host.close();
   t.equal(scene.clock.timers, 0, 'nothing is left running');
 });

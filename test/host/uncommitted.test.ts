@@ -25,10 +25,7 @@ class Hesitant {
       }
       return store.catalog.replace(kind, record, version);
     };
-    const catalog = new Proxy(store.catalog, {
-      get: (target, name) => (name === 'replace' ? replace : (Reflect.get(target, name) as () => unknown).bind(target)),
-    });
-    this.store = withSteps(store, { catalog });
+    this.store = withSteps(store, { 'catalog.replace': replace });
   }
 
   /** Resolves when the next replacement hangs. */

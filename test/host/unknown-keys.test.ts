@@ -5,6 +5,7 @@ import type { Ids } from '../../src/ids.ts';
 import { makeKey } from '../../src/keys.ts';
 import { limits } from '../../src/limits.ts';
 import type { Services } from '../../src/services.ts';
+import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store.ts';
 import { ids } from '../store/fixtures.ts';
 import { Scene, withSteps } from './scene.ts';
@@ -14,14 +15,8 @@ async function counting(): Promise<{ scene: Scene; asked: () => number; store: S
   const scene = await Scene.open();
   const { store } = scene;
   let count = 0;
-  const catalog = new Proxy(store.catalog, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (name === 'keyByPublicId') count++;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  return { scene: scene.beside(withSteps(store, { catalog })), asked: () => count, store };
+  const keyByPublicId: Steps['catalog.keyByPublicId'] = (publicId) => (count++, store.catalog.keyByPublicId(publicId));
+  return { scene: scene.beside(withSteps(store, { 'catalog.keyByPublicId': keyByPublicId })), asked: () => count, store };
 }
 
 const isUnknown = (t: Test, { host }: Scene, text: string) => t.rejects(async () => host.keys.authenticate(text), { code: 'invalid_api_key' });

@@ -9,7 +9,8 @@ import { activeSnapshot } from '../../src/host/keys.ts';
 import { Inspector } from '../../src/host/inspector.ts';
 import { Host } from '../../src/host.ts';
 import { limits } from '../../src/limits.ts';
-import type { Snapshot, Store } from '../../src/store.ts';
+import { takeStep, type Step } from '../../src/store/steps.ts';
+import type { Snapshot } from '../../src/store.ts';
 import { assistantView, sessionView } from '../../src/views.ts';
 import * as records from '../store/fixtures.ts';
 import { pass, Scene, withSteps } from './scene.ts';
@@ -19,14 +20,15 @@ const writing = ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'r
 /** A second process on the scene's store, shared by both, and which steps it has written with. */
 function besideNoting(scene: Scene): { other: Scene; written: string[] } {
   const written: string[] = [];
-  const noting = writing.map((verb) => [verb, (...given: unknown[]) => (written.push(verb), (scene.store[verb] as (...given: unknown[]) => unknown)(...given))]);
-  return { other: scene.beside(withSteps(scene.store, { leaseMs: limits.leaseMs, ...Object.fromEntries(noting) } as Partial<Store>)), written };
+  const noting = (step: (typeof writing)[number]): Step => (...given) => (written.push(step), takeStep(scene.store, step, given));
+  const steps = Object.fromEntries(writing.map((step) => [step, noting(step)]));
+  return { other: scene.beside(withSteps(scene.store, { leaseMs: limits.leaseMs, ...steps })), written };
 }
 
 /** Stores the session as a process of another version would. */
 async function store(scene: Scene, sessionId: string, change: (machine: Snapshot) => Partial<Snapshot>): Promise<void> {
-  const { record, version } = (await scene.store.session(scene.workspaceId, sessionId))!;
-  const saved = await scene.store.saveSession({ ...record, mark: `m${version}`, machine: { ...record.machine, ...change(record.machine) } }, { version, mark: record.mark });
+  const { record, version } = (await scene.store.sessions.read(scene.workspaceId, sessionId))!;
+  const saved = await scene.store.sessions.save({ ...record, mark: `m${version}`, machine: { ...record.machine, ...change(record.machine) } }, { version, mark: record.mark });
   if (saved === null) throw new Error('The session was moved.');
 }
 
@@ -54,12 +56,12 @@ for (const [what, change, message] of [
     for (const { id } of [asleep, awake]) {
       await store(scene, id, change);
       await refusesAll(t, other, id, message);
-      const { record } = (await scene.store.session(scene.workspaceId, id))!;
+      const { record } = (await scene.store.sessions.read(scene.workspaceId, id))!;
       t.throws(() => sessionView(record, scene.clock.now()), { ...unreadable, message });
     }
     await t.rejects(other.host.sessions.end(actor), { ...unreadable, message }, 'decided on what it was before, and lost');
     t.same([actor.machine.state, written], ['open', ['saveSession']], 'the one write was refused, as the session had moved');
-    t.match((await scene.store.session(scene.workspaceId, awake.id))!.record.machine, { ...change(), context: { endedAt: null } });
+    t.match((await scene.store.sessions.read(scene.workspaceId, awake.id))!.record.machine, { ...change(), context: { endedAt: null } });
     other.host.close();
     scene.host.close();
   });
@@ -78,8 +80,8 @@ t.test('the turn of a session of a later version is left to a process of that ve
   await host.start();
   await pass(other, 3 * limits.orphansMs);
   t.same(written, ['takeOverTurn', 'finishTurn'], 'the one that can be read');
-  t.match((await dead.store.session(workspaceId, ids[2]!))!.record.machine, { version: 1, state: 'open' });
-  for (const id of ids.slice(0, 2)) t.match((await dead.store.session(workspaceId, id))!.record.machine, { version: 2, state: 'streaming' });
+  t.match((await dead.store.sessions.read(workspaceId, ids[2]!))!.record.machine, { version: 1, state: 'open' });
+  for (const id of ids.slice(0, 2)) t.match((await dead.store.sessions.read(workspaceId, id))!.record.machine, { version: 2, state: 'streaming' });
   t.match(lines, [{ level: 40, msg: 'turns are left to a process of another version', err: { message: /version 2/ } }]);
   t.equal(lines.length, 1, 'said once, and the store is not called away');
   t.equal(host.outage.count, 0);
@@ -97,11 +99,11 @@ t.test('a turn whose session a later version has moved is given up by its proces
   await talk.runner.over;
   // How the turn ends is for the store to say: a process of the later version seals it.
   t.same([other.host.turns.inFlight, talk.runner.log.terminal], [0, null]);
-  t.match((await scene.store.session(scene.workspaceId, id))!.record.machine, { version: 2, state: 'streaming' });
+  t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, { version: 2, state: 'streaming' });
   const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
-  t.match(await scene.store.output(place), /^one /);
+  t.match(await scene.store.turns.output(place), /^one /);
   await pass(other, 2 * limits.leaseMs);
-  t.not(await scene.store.takeOverTurn(place, 'later', scene.clock.now() + limits.leaseMs, scene.clock.now()), null, 'its lease runs out');
+  t.not(await scene.store.turns.takeOver(place, 'later', scene.clock.now() + limits.leaseMs, scene.clock.now()), null, 'its lease runs out');
   other.host.close();
 });
 

@@ -63,14 +63,14 @@ t.test('where one process owns the store a rejection is certain, and there is no
   let full = true;
   const refused = <Step extends object, Answer>(take: (step: Step) => Promise<Answer>) => (step: Step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : take(step));
   const { store } = made;
-  const scene = made.beside(withSteps(store, { beginTurn: refused(store.beginTurn.bind(store)) }));
+  const scene = made.beside(withSteps(store, { beginTurn: refused(store.turns.begin.bind(store.turns)) }));
   const { id } = await scene.session();
   await t.rejects(scene.begin(id), { message: 'The disk is full.' });
   full = false;
   t.ok(await scene.begin(id), 'at once');
 
   full = true;
-  const other = made.beside(withSteps(store, { appendOutput: refused(store.appendOutput.bind(store)), withdrawTurn: refused(store.withdrawTurn.bind(store)) }));
+  const other = made.beside(withSteps(store, { appendOutput: refused(store.turns.append.bind(store.turns)), withdrawTurn: refused(store.turns.withdraw.bind(store.turns)) }));
   const session = await other.session();
   const talk = await other.begin(session.id, remember);
   talk.model.text('one');

@@ -25,11 +25,11 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
 
   const quiet = await scene.created({ metadata: { 2: 'b', 1: 'a', Ünï: '👋\u0000"\n' } });
   const greeted = scene.session({ messageCount: 1, channel: 'link' });
-  await store.createSession(scene.createStep({ session: greeted, greeting: message(), remember: remembered(greeted.id, nowMs + 3_600_000) }));
+  await store.sessions.create(scene.createStep({ session: greeted, greeting: message(), remember: remembered(greeted.id, nowMs + 3_600_000) }));
   const ended = await scene.created({ createdAt: now - 7200, machine: snapshot('ended', { endedAt: now }) });
   const odd = await scene.created({ metadata: JSON.parse('{"__proto__":"p","constructor":"c"}') });
   const expired = await scene.created({ expiresAt: now - 1, machine: snapshot('expired') });
-  await store.saveSession({ ...expired, lastActivityAt: now - 5 }, at(1));
+  await store.sessions.save({ ...expired, lastActivityAt: now - 5 }, at(1));
 
   const endings = [['completed', 'end', null], ['aborted', 'aborted', null], ['failed', 'error', 'api_error'], ['failed', 'expired', 'session_expired']] as const;
   for (const [index, [status, stopReason, errorCode]] of endings.entries()) {
@@ -38,11 +38,11 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
     const partial = status === 'completed' ? 'completed' : 'partial';
     const step = turn.finishStep({ tail: { position: 7, text: ' und mehr' } }, { status, stopReason, errorCode, endedAt: now - index * 1800 });
     finishing.push({ ...step, message: { ...step.message, status: partial, stopReason, errorCode } });
-    await store.finishTurn(finishing.at(-1)!);
+    await store.turns.finish(finishing.at(-1)!);
   }
   const withdrawn = await scene.streaming({ remember: remembered('y', nowMs + 60_000, { key: 'withdrawn' }) });
   withdrawing.push(withdrawn.withdrawStep());
-  await store.withdrawTurn(withdrawing[0]!);
+  await store.turns.withdraw(withdrawing[0]!);
 
   const long = await longTalk(scene);
   const flying = await inFlight(scene);
@@ -56,7 +56,7 @@ async function longTalk(scene: Scene): Promise<Session> {
   for (let count = 0; count < longTurns; count++) {
     const turn = await scene.begun(session, version);
     const step = turn.finishStep({ tail: { position: 0, text: `Answer ${count}` } });
-    await scene.store.finishTurn(step);
+    await scene.store.turns.finish(step);
     ({ session } = step);
     version = turn.version + 1;
   }
@@ -87,8 +87,8 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   ];
   for (const each of keys) await catalog.create('key', each);
   await catalog.replace('key', { ...keys[0]!, name: 'turned', publicId: 'another' }, 1);
-  await store.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
-  for (let count = 0; count < 9; count++) await store.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs);
+  await store.limits.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
+  for (let count = 0; count < 9; count++) await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs);
   return [{ ...keys[0]!, name: 'turned', publicId: 'another' }, ...keys.slice(1)];
 }
 
@@ -100,10 +100,10 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await speaking.append(0, 'So far 👋');
   await speaking.append(8, ', so good');
   const stopped = await scene.streaming({}, { channel: 'link' });
-  await store.requestStop(stopped.place, 'expired', nowMs + 600_000, nowMs);
+  await store.turns.requestStop(stopped.place, 'expired', nowMs + 600_000, nowMs);
   const orphan = await scene.streaming({ leaseUntilMs: nowMs });
   await orphan.append(0, 'cut');
-  await store.takeOverTurn(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
+  await store.turns.takeOver(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
   return [silent, speaking, stopped, orphan].map(({ place }) => place);
 }
 
@@ -111,7 +111,7 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
 export async function answers(store: Store, { scene, keys, sessionIds, flying, finishing }: Life): Promise<unknown> {
   const { workspaceId, assistantId, nowMs, now } = scene;
   const listed = async (kind: 'workspace' | 'assistant' | 'key' | 'credential') => (await store.catalog.list(kind, workspaceId, page())).items;
-  const sessions = sessionIds.map(async (id) => [await store.session(workspaceId, id), (await store.messages(workspaceId, id, page())).items]);
+  const sessions = sessionIds.map(async (id) => [await store.sessions.read(workspaceId, id), (await store.sessions.messages(workspaceId, id, page())).items]);
   const turns = [...flying, ...finishing.map(({ session, turn }) => ({ workspaceId, sessionId: session.id, turnId: turn.id }))];
   const day = Math.floor(now / 86_400) * 86_400;
   const { items: assistants } = await store.catalog.list('assistant', workspaceId, page());
@@ -121,20 +121,20 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
     keys: await Promise.all(keys.map(({ publicId }) => store.catalog.keyByPublicId(publicId))),
     slugs: await Promise.all(assistants.map(async ({ link }) => link?.slug && (await store.catalog.assistantBySlug(link.slug)))),
     sessions: await Promise.all(sessions),
-    recent: await Promise.all(sessionIds.map((id) => store.recentMessages(workspaceId, id, 1000, 200, 100))),
-    listed: (await store.sessions(workspaceId, scene.filter(), page())).items,
-    open: (await store.sessions(workspaceId, scene.filter({ assistantIds: [assistantId], status: 'open' }), page({ order: 'desc' }))).items,
-    turns: await Promise.all(turns.map(async (place) => [await store.turn(workspaceId, place.sessionId, place.turnId), await store.output(place)])),
+    recent: await Promise.all(sessionIds.map((id) => store.sessions.recentMessages(workspaceId, id, 1000, 200, 100))),
+    listed: (await store.sessions.list(workspaceId, scene.filter(), page())).items,
+    open: (await store.sessions.list(workspaceId, scene.filter({ assistantIds: [assistantId], status: 'open' }), page({ order: 'desc' }))).items,
+    turns: await Promise.all(turns.map(async (place) => [await store.turns.read(workspaceId, place.sessionId, place.turnId), await store.turns.output(place)])),
     remembered: await Promise.all(['again', 'k0', 'k3', 'flying', 'withdrawn'].map((name) => untilAbout(store, workspaceId, name, nowMs))),
-    usage: await store.usage(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400)),
+    usage: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400)),
   };
 }
 
 /** When a memory ends is for the store's own clock to say, and is another number by a little. */
 async function untilAbout(store: Store, workspaceId: string, name: string, nowMs: number): Promise<unknown> {
-  const found = await store.remembered(workspaceId, 'key_1 /sessions', name, nowMs);
+  const found = await store.requests.find(workspaceId, 'key_1 /sessions', name, nowMs);
   return found && { ...found, untilMs: 0 };
 }
 
 /** A fence of whoever takes over. */
-export const takeOver = (store: Store, place: TurnPlace, nowMs: number): Promise<Fence | null> => store.takeOverTurn(place, ids.secret(), nowMs + 60_000, nowMs);
+export const takeOver = (store: Store, place: TurnPlace, nowMs: number): Promise<Fence | null> => store.turns.takeOver(place, ids.secret(), nowMs + 60_000, nowMs);

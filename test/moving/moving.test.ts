@@ -50,35 +50,35 @@ async function move(t: Test, from: MakePlace, to: MakePlace): Promise<string> {
 async function goesOn(t: Test, store: Parameters<typeof live>[0], { scene, keys, flying, finishing, withdrawing }: Life): Promise<void> {
   const { workspaceId } = scene;
   const nowMs = Date.now();
-  for (const step of finishing) t.same(await store.finishTurn(step), { outcome: 'finished', version: step.version + 1 });
-  for (const step of withdrawing) t.same(await store.withdrawTurn(step), { outcome: 'finished', version: step.version + 1 });
-  const debt = (await store.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs))[0]!;
+  for (const step of finishing) t.same(await store.turns.finish(step), { outcome: 'finished', version: step.version + 1 });
+  for (const step of withdrawing) t.same(await store.turns.withdraw(step), { outcome: 'finished', version: step.version + 1 });
+  const debt = (await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs))[0]!;
   t.same([debt.passed, debt.remaining], [false, 0]);
   t.ok(debt.retryAfterSeconds > 20, 'a debt is still to be paid off');
-  const [requests, speech] = await store.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
+  const [requests, speech] = await store.limits.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
   t.ok(requests!.remaining < 60 && speech!.remaining < 30);
 
   if (store.leaseMs === null) {
     // Only an embedded store takes the caller's word for the time.
     await store.sweep(nowMs + 3 * 86_400_000, 0);
-    t.equal(await store.remembered(workspaceId, 'key_1 /sessions', 'k0', nowMs), null, 'memories go when their time is over');
+    t.equal(await store.requests.find(workspaceId, 'key_1 /sessions', 'k0', nowMs), null, 'memories go when their time is over');
   }
 
-  t.equal(await store.turnsInFlight(workspaceId), 0, 'turns that nobody runs take no slots');
-  const orphans = (await store.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId);
+  t.equal(await store.turns.inFlight(workspaceId), 0, 'turns that nobody runs take no slots');
+  const orphans = (await store.turns.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId);
   t.same(orphans.map(({ turnId }) => turnId).sort(), flying.map(({ turnId }) => turnId).sort());
   for (const place of flying) {
     const fence = (await takeOver(store, place, nowMs))!;
-    const [session, turn, output] = [(await store.session(workspaceId, place.sessionId))!, (await store.turn(workspaceId, place.sessionId, place.turnId))!, await store.output(place)];
+    const [session, turn, output] = [(await store.sessions.read(workspaceId, place.sessionId))!, (await store.turns.read(workspaceId, place.sessionId, place.turnId))!, await store.turns.output(place)];
     const message = { id: turn.messageId, turnId: turn.id, role: 'assistant', content: '', status: 'partial', stopReason: 'error', errorCode: 'api_error', createdAt: 1 } as const;
     const tail = { position: [...output].length, text: '!' };
     const sealed = { ...turn, status: 'failed', stopReason: 'error', errorCode: 'api_error', endedAt: scene.now } as const;
-    t.match(await store.finishTurn({ session: session.record, version: session.version, mark: session.record.mark, turn: sealed, message, tail, fence, nowMs }), { outcome: 'finished' });
+    t.match(await store.turns.finish({ session: session.record, version: session.version, mark: session.record.mark, turn: sealed, message, tail, fence, nowMs }), { outcome: 'finished' });
     t.equal((await scene.transcript.call({ ...scene, store, workspaceId }, place.sessionId)).at(-1)!.content, `${output}!`);
   }
-  t.same((await store.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId), []);
+  t.same((await store.turns.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId), []);
   t.equal(await store.catalog.remove('workspace', workspaceId, workspaceId), true);
-  t.equal(await store.session(workspaceId, flying[0]!.sessionId), null, 'and goes whole when its workspace goes');
+  t.equal(await store.sessions.read(workspaceId, flying[0]!.sessionId), null, 'and goes whole when its workspace goes');
 }
 
 const skip = whyNoRedis() ?? false;

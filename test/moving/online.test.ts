@@ -31,15 +31,15 @@ async function told(place: Place): Promise<DumpRow[]> {
 /** Turns begun, spoken in, finished and withdrawn, until told to stop. */
 async function converse(scene: Scene, stopped: () => boolean): Promise<void> {
   let session = scene.session({ messageCount: 1 });
-  await scene.store.createSession(scene.createStep({ session, greeting: message() }));
+  await scene.store.sessions.create(scene.createStep({ session, greeting: message() }));
   for (let version = 1, count = 0; session.messageCount < messagesMax || !stopped(); count++) {
     const turn = await scene.begun(session, version);
     await turn.append(0, `Answer ${count}`);
     if (count % 3 === 2 || session.messageCount >= messagesMax) {
-      await scene.store.withdrawTurn(turn.withdrawStep());
+      await scene.store.turns.withdraw(turn.withdrawStep());
     } else {
       const step = turn.finishStep({ tail: { position: 0, text: '' } });
-      await scene.store.finishTurn(step);
+      await scene.store.turns.finish(step);
       ({ session } = step);
     }
     version = turn.version + 1;
@@ -106,9 +106,9 @@ t.test('a folder in use is told as it was when the export began', async (t) => {
 /** Ends every session and makes another workspace. */
 async function change({ store, workspaceId, ...scene }: Scene): Promise<void> {
   const filter = { assistantIds: null, status: null, activeSince: 0, now: scene.now };
-  for (const { id } of (await store.sessions(workspaceId, filter, { limit: 300, after: null, order: 'asc' })).items) {
-    const { record, version } = (await store.session(workspaceId, id))!;
-    await store.saveSession({ ...record, machine: snapshot('ended') }, at(version));
+  for (const { id } of (await store.sessions.list(workspaceId, filter, { limit: 300, after: null, order: 'asc' })).items) {
+    const { record, version } = (await store.sessions.read(workspaceId, id))!;
+    await store.sessions.save({ ...record, machine: snapshot('ended') }, at(version));
   }
   await store.catalog.create('workspace', workspace());
 }

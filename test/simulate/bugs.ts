@@ -1,5 +1,6 @@
 /** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
 import { limits } from '../../src/limits.ts';
+import type { StepName } from '../../src/store/steps.ts';
 import type { Fence, FinishTurn, WithdrawTurn } from '../../src/store.ts';
 import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
@@ -12,7 +13,7 @@ export interface Bug {
   /** Stands before the store; `given` are the step's arguments before the server's clock was put in. */
   readonly steps?: (next: Perform, call: { readonly host: string; readonly given: readonly any[] }) => Perform;
   /** A step whose answer the shared store does not remember: sent again it is taken again. */
-  readonly forgets?: string;
+  readonly forgets?: StepName;
   /** An append is answered before it is stored. */
   readonly answersEarly?: boolean;
   /** Changes the query that a process sees. */
@@ -23,7 +24,7 @@ export interface Bug {
 
 /** A bug in some steps; the others go their way. */
 const inSteps =
-  (changed: Readonly<Record<string, (next: Perform, args: readonly any[], call: { host: string; given: readonly any[] }) => any>>): Bug['steps'] =>
+  (changed: Readonly<Partial<Record<StepName, (next: Perform, args: readonly any[], call: { host: string; given: readonly any[] }) => any>>>): Bug['steps'] =>
   (next, call) =>
   (verb, args) =>
     changed[verb] === undefined ? next(verb, args) : changed[verb](next, args, call);
@@ -115,7 +116,7 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   },
   'no comparison: a session is stored over whatever moved it': () => {
     const versions = new Map<string, number>();
-    const moved = async (next: Perform, verb: string, [first, ...rest]: readonly any[], id: string): Promise<any> => {
+    const moved = async (next: Perform, verb: StepName, [first, ...rest]: readonly any[], id: string): Promise<any> => {
       const version = versions.get(id);
       const over = verb === 'saveSession' ? [first, { version: version ?? rest[0].version }] : [{ ...first, version: version ?? first.version, mark: undefined }];
       const answer = await next(verb, over);
@@ -123,11 +124,11 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       if (now !== undefined) versions.set(id, now);
       return answer;
     };
-    const ofSession = (verb: string) => (next: Perform, args: readonly any[]) => moved(next, verb, args, (args[0].session ?? args[0]).id);
+    const ofSession = (verb: StepName) => (next: Perform, args: readonly any[]) => moved(next, verb, args, (args[0].session ?? args[0]).id);
     return {
       mode: 'shared',
       breaks: ['one order', 'one writer', 'states'],
-      steps: inSteps(Object.fromEntries(['saveSession', 'beginTurn', 'finishTurn', 'withdrawTurn'].map((verb) => [verb, ofSession(verb)]))),
+      steps: inSteps(Object.fromEntries((['saveSession', 'beginTurn', 'finishTurn', 'withdrawTurn'] as const).map((verb) => [verb, ofSession(verb)]))),
     };
   },
   'an Idempotency-Key is forgotten': () => ({

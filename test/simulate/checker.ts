@@ -20,17 +20,17 @@ export async function check({ history, mode, seeds }: World, store: Store): Prom
 /** The store holds what it said it took, and nothing is in flight. */
 async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): Promise<string[]> {
   const wrong: string[] = [];
-  const slots = await store.turnsInFlight(workspaceId);
+  const slots = await store.turns.inFlight(workspaceId);
   if (slots !== 0) wrong.push(`slots: ${slots} are taken when all is over`);
   for (const [id, known] of state.sessions) {
-    const found = await store.session(workspaceId, id);
+    const found = await store.sessions.read(workspaceId, id);
     if (found === null || found.version !== known.version || found.record.machine.state !== known.session.machine.state) {
       wrong.push(`presence: ${id} is ${found?.record.machine.state} in version ${found?.version}, not ${known.session.machine.state} in ${known.version}`);
       continue;
     }
     const said: string[] = [];
     for (let after: string | null = null, more = true; more; more = after !== null) {
-      const page = await store.messages(workspaceId, id, { limit: 100, after, order: 'asc' });
+      const page = await store.sessions.messages(workspaceId, id, { limit: 100, after, order: 'asc' });
       said.push(...page.items.map(({ content }) => content));
       after = page.next;
     }
@@ -41,7 +41,7 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
     }
   }
   for (const [id, { turn, finished }] of state.turns) {
-    const found = await store.turn(workspaceId, turn.sessionId, id);
+    const found = await store.turns.read(workspaceId, turn.sessionId, id);
     if (found?.status !== turn.status) wrong.push(`presence: ${id} is ${found?.status}, not ${turn.status}`);
     if (finished === null) wrong.push(`liveness: ${id} was never sealed`);
   }
@@ -60,7 +60,7 @@ async function checkUsage({ sessions, turns }: State, store: Store, workspaceId:
     outputTokens: sum(({ outputTokens }) => outputTokens),
   };
   const start = Math.floor(epochMs / 1000) - 86_400;
-  const buckets = await store.usage(workspaceId, { assistantIds: null, start, end: start + 2 * 86_400, bucketSeconds: 86_400 });
+  const buckets = await store.usage.read(workspaceId, { assistantIds: null, start, end: start + 2 * 86_400, bucketSeconds: 86_400 });
   return Object.entries(due).flatMap(([name, count]) => {
     const counted = buckets.reduce((all, bucket) => all + bucket[name as keyof typeof due], 0);
     return counted === count ? [] : [`usage: ${counted} ${name} are counted, not ${count}`];

@@ -18,7 +18,7 @@ import { simulatedModel } from './model.ts';
 import type { Connection } from './network.ts';
 import { seededIds } from './random.ts';
 import { linkTo } from './server.ts';
-import { performOn, recorded, storeOf } from './store.ts';
+import { performOn, recorded, simulatedStore } from './store.ts';
 import { operatorToken, type World } from './world.ts';
 
 /** How long a turn may run, in milliseconds: short, so that the limit is met. */
@@ -105,7 +105,7 @@ export class SimulatedHost {
     const plain = performOn(inner);
     const perform = recorded(history, name, (verb, args) => (bug?.steps?.(plain, { host: name, given: args }) ?? plain)(verb, args), () => clock.now());
     const parts = { leaseMs: null, open: async () => {}, close: () => inner.close(), watch: inner.watch.bind(inner) };
-    return storeOf(parts, (verb, args) => {
+    return simulatedStore(parts, (verb, args) => {
       const answer = perform(verb, args);
       return answer instanceof Promise ? gate.pass(answer) : answer;
     });

@@ -159,7 +159,7 @@ async function bereave(world: World, gossip: Gossip): Promise<void> {
   await scheduler.sleep(scheduler.random.between(500, 1500));
   const host = hosts.find(({ name }) => name === history.asked.at(-1)!.host)!;
   const activeTurn = async (): Promise<string | null> => {
-    const session = await (mode === 'embedded' ? host.store! : world.server.store).session(seeds.workspaceId, sessionId);
+    const session = await (mode === 'embedded' ? host.store! : world.server.store).sessions.read(seeds.workspaceId, sessionId);
     return (session!.record.machine.context as SessionContext).activeTurnId;
   };
   const left = await activeTurn();
@@ -185,8 +185,8 @@ async function outlive({ seeds, history, scheduler, hosts, server, ...world }: W
   const host = hosts.find(({ name }) => name === history.asked.at(-1)!.host)!;
   host.crash();
   await until(limits.stopMs + limits.orphansMs + 300);
-  const session = await server.store.session(seeds.workspaceId, sessionId);
-  const { items } = await server.store.messages(seeds.workspaceId, sessionId, { limit: 1, after: null, order: 'desc' });
+  const session = await server.store.sessions.read(seeds.workspaceId, sessionId);
+  const { items } = await server.store.sessions.messages(seeds.workspaceId, sessionId, { limit: 1, after: null, order: 'desc' });
   const found = `${session?.record.machine.state} with a message ${items[0]?.stopReason}`;
   if (found !== 'expired with a message expired') history.wrong.push(`liveness: the session of a turn whose process died before its time was over is ${found}`);
   await host.start();

@@ -5,10 +5,11 @@
 import type { Clock } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
+import type { StepName } from '../../src/store/steps.ts';
 import { StoreUnavailable, type AskedLimit, type Notice, type Store } from '../../src/store.ts';
 import { epochMs, type Gate } from './clock.ts';
 import { SharedRows } from './rows.ts';
-import { performOn, recorded, storeOf, type Perform } from './store.ts';
+import { performOn, recorded, simulatedStore, type Perform } from './store.ts';
 import type { World } from './world.ts';
 
 /** What a step that is sent again must find unchanged. */
@@ -18,7 +19,7 @@ interface Sending {
 }
 
 /** Steps that nothing in them tells apart from a second sending: the server remembers their answers. */
-const writes = new Set(['saveSession', 'takeBudgets', 'takeLimits', 'catalog.create', 'catalog.replace', 'catalog.remove']);
+const writes: ReadonlySet<StepName> = new Set<StepName>(['saveSession', 'takeBudgets', 'takeLimits', 'catalog.create', 'catalog.replace', 'catalog.remove']);
 
 /** The shared store behind the network; the time is its own. */
 export class Server {
@@ -51,7 +52,7 @@ export class Server {
     return () => this.#listeners.delete(listener);
   }
 
-  perform(host: string, verb: string, args: readonly any[], sending: Sending): Promise<unknown> {
+  perform(host: string, verb: StepName, args: readonly any[], sending: Sending): Promise<unknown> {
     const { history, bug } = this.#world;
     if (writes.has(verb) && verb !== bug?.forgets && sending.answer !== undefined) return sending.answer;
     const plain = performOn(this.#store);
@@ -89,7 +90,7 @@ export class Server {
 }
 
 /** Leases and memories come as durations: when they end is for the server's clock to say. */
-function byServersClock(verb: string, args: readonly any[], now: number, sending: Sending): readonly any[] {
+function byServersClock(verb: StepName, args: readonly any[], now: number, sending: Sending): readonly any[] {
   const [step] = args;
   const until = (untilMs: number, nowMs: number): number => now + untilMs - nowMs;
   const remember = (nowMs: number) => step.remember && { ...step.remember, untilMs: until(step.remember.untilMs, nowMs) };
@@ -156,7 +157,7 @@ function within(clock: Clock, send: (sending: Sending) => Promise<unknown>): Pro
 export function linkTo(world: World, machine: string, host: string, gate: Gate, clock: Clock): Store {
   const { server, scheduler, weather, bug } = world;
   const { random } = scheduler;
-  const send = (verb: string, args: readonly any[], sending: Sending): Promise<unknown> =>
+  const send = (verb: StepName, args: readonly any[], sending: Sending): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const later = (callback: () => void): unknown => scheduler.after(random.delay(weather.netMs, 300), () => gate.enter(callback));
       // A connection that breaks is noticed, or nothing is ever heard again.
@@ -180,7 +181,7 @@ export function linkTo(world: World, machine: string, host: string, gate: Gate, 
     answer.catch(() => {});
     return Promise.resolve('stored');
   };
-  return storeOf(
+  return simulatedStore(
     {
       leaseMs: limits.leaseMs,
       open: async () => {},

@@ -1,36 +1,27 @@
 /** The stores of a run, over the embedded store in memory: steps by name, so that what stands before them can treat all alike. */
+import { storeOf, takeStep, type StepName } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store.ts';
 import type { History } from './history.ts';
 
-/** Takes a step of the store by its name; those of the catalog begin with `catalog.`. */
-export type Perform = (verb: string, args: readonly any[]) => any;
+/** Takes a step of the store by its name. */
+export type Perform = (verb: StepName, args: readonly any[]) => any;
 
 /** Steps that change something, or are decided on: the others leave no trace in the history. */
-const kept = new Set(
-  ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'takeBudgets'].concat(
-    'catalog.create',
-    'catalog.replace',
-  ),
-);
+const kept: ReadonlySet<StepName> = new Set<StepName>([
+  ...(['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn'] as const),
+  ...(['takeBudgets', 'catalog.create', 'catalog.replace'] as const),
+]);
 
 export const performOn =
   (store: Store): Perform =>
-  (verb, args) => {
-    const [target, name] = verb.startsWith('catalog.') ? [store.catalog, verb.slice('catalog.'.length)] : [store, verb];
-    return (target as any)[name](...args);
-  };
+  (verb, args) => takeStep(store, verb, args);
 
-/** A store whose every step goes one way. */
-export function storeOf(parts: Pick<Store, 'leaseMs' | 'watch' | 'open' | 'close'>, perform: Perform): Store {
-  const steps = (known: object, prefix: string): object =>
-    new Proxy(known, {
-      get(target, name) {
-        // Whoever waits for a store asks it whether it is a promise.
-        if (name in target || typeof name === 'symbol' || name === 'then') return Reflect.get(target, name);
-        return (...args: unknown[]) => perform(prefix + name, args);
-      },
-    });
-  return steps({ name: 'simulated', ...parts, catalog: steps({}, 'catalog.') }, '') as Store;
+/** A store whose every step goes one way. `watch`, `open` and `close` go their own. */
+export function simulatedStore({ leaseMs, ...own }: Pick<Store, 'leaseMs' | 'watch' | 'open' | 'close'>, perform: Perform): Store {
+  return storeOf({ name: 'simulated', leaseMs }, (step) => {
+    if (step === 'watch' || step === 'open' || step === 'close') return own[step];
+    return (...args) => perform(step, args);
+  });
 }
 
 /** Writes down what the store answered, when it did. */

@@ -1,6 +1,6 @@
 /** What a run is made of: who is there, and what the weather is like. */
 import type { Disk } from './disk.ts';
-import type { Catalog, Store } from '../../src/store.ts';
+import type { StepName } from '../../src/store/steps.ts';
 import type { MemoryEngine } from '../../src/store/memory.ts';
 import type { Bug } from './bugs.ts';
 import type { History } from './history.ts';
@@ -26,7 +26,7 @@ export interface Weather {
   isLate: number;
   losesNotices: number;
   /** One verb of the shared store whose answers are lost for good, and how often. */
-  mutes: string | null;
+  mutes: StepName | null;
   mutesShare: number;
   /** A client's connection breaks. */
   cuts: number;
@@ -38,12 +38,12 @@ export interface Weather {
   modelErrs: boolean;
 }
 
-/** Every verb that goes over the network, those that only read as well. */
+/** Every step that goes over the network, those that only read as well. */
 const verbs = [
   ...['createSession', 'session', 'sessions', 'saveSession', 'messages', 'recentMessages', 'remembered', 'takeBudgets', 'takeLimits', 'usage', 'sweep', 'ping'],
   ...['beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'orphans', 'turn', 'output', 'outputAfter', 'turnsInFlight'],
   ...['catalog.create', 'catalog.read', 'catalog.replace', 'catalog.remove', 'catalog.list', 'catalog.keyByPublicId', 'catalog.assistantBySlug'],
-] as const satisfies readonly (keyof Store | `catalog.${keyof Catalog}`)[];
+] as const satisfies readonly StepName[];
 
 /** Nothing goes wrong. */
 const calm = { losesRequests: 0, losesReplies: 0, isLate: 0, losesNotices: 0, cuts: 0, slowReaders: 0, diskFails: 0, modelErrs: false, netMs: 2, mutes: null };

@@ -18,7 +18,7 @@ async function converse(): Promise<void> {
       await turn.append(position, '👋x');
       tell(workspaceId, sessionId, turnId, position + 2, 'streaming');
     }
-    await store.finishTurn(turn.finishStep({ tail: { position: 20, text: '👋x' } }));
+    await store.turns.finish(turn.finishStep({ tail: { position: 20, text: '👋x' } }));
     tell(workspaceId, sessionId, turnId, 22, 'finished');
   }
 }

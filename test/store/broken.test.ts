@@ -1,61 +1,54 @@
 /** The contract suite must reject stores that are broken: each of these is the memory store with one verb gone wrong. */
 import t from 'tap';
 import { memoryStore } from '../../src/store/memory.ts';
+import { wrapped, type Steps } from '../../src/store/steps.ts';
 import type { Fence, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store.ts';
 import { verdict } from './contract.ts';
 import type { Factory } from './contract.ts';
 import { api, at } from './fixtures.ts';
 import { rejected, unknownCases } from './rejected.ts';
 
-type Verbs = Partial<Omit<Store, 'name' | 'catalog'>>;
-
-/** A memory store with some of its verbs replaced. */
-const factory = (breaking: (sound: Store) => Verbs): Factory => async () => {
+/** A memory store with some of its steps replaced. */
+const factory = (breaking: (sound: Store) => Partial<Steps>): Factory => async () => {
   const sound = memoryStore();
   await sound.open(Date.now());
-  const verbs = breaking(sound);
-  const store = new Proxy(sound, {
-    get(target, name) {
-      const verb = verbs[name as keyof Verbs] ?? target[name as keyof Store];
-      return typeof verb === 'function' ? (verb as () => unknown).bind(target) : verb;
-    },
-  });
-  return { store, dispose: () => sound.close() };
+  const steps = breaking(sound);
+  return { store: wrapped(sound, (name) => steps[name]), dispose: () => sound.close() };
 };
 
 const reader = (place: TurnPlace) => `${place.sessionId}/${place.turnId}`;
 
 /** Remembers the newest fence of each turn, for stores that let anybody in. */
-function fences(store: Store): Verbs & { of(place: TurnPlace): Fence | undefined } {
+function fences(store: Store): Partial<Steps> & { of(place: TurnPlace): Fence | undefined } {
   const known = new Map<string, Fence>();
   return {
     of: (place) => known.get(reader(place)),
     async beginTurn(step) {
-      const answer = await store.beginTurn(step);
+      const answer = await store.turns.begin(step);
       if (answer.outcome === 'begun') known.set(reader({ workspaceId: '', sessionId: step.session.id, turnId: step.turn.id }), answer.fence);
       return answer;
     },
     async takeOverTurn(place, owner, leaseUntilMs, nowMs) {
-      const fence = await store.takeOverTurn(place, owner, leaseUntilMs, nowMs);
+      const fence = await store.turns.takeOver(place, owner, leaseUntilMs, nowMs);
       if (fence !== null) known.set(reader(place), fence);
       return fence;
     },
   };
 }
 
-const broken: Record<string, (store: Store) => Verbs> = {
+const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a lost update: a save that does not compare': (store) => ({
-    saveSession: async (session) => store.saveSession(session, at((await store.session(session.workspaceId, session.id))?.version ?? 0)),
+    saveSession: async (session) => store.sessions.save(session, at((await store.sessions.read(session.workspaceId, session.id))?.version ?? 0)),
   }),
   'a session known by its version alone': (store) => ({
-    saveSession: (session, { version }) => store.saveSession(session, at(version)),
-    beginTurn: (step) => store.beginTurn({ ...step, mark: undefined }),
-    finishTurn: (step) => store.finishTurn({ ...step, mark: undefined }),
-    withdrawTurn: (step) => store.withdrawTurn({ ...step, mark: undefined }),
+    saveSession: (session, { version }) => store.sessions.save(session, at(version)),
+    beginTurn: (step) => store.turns.begin({ ...step, mark: undefined }),
+    finishTurn: (step) => store.turns.finish({ ...step, mark: undefined }),
+    withdrawTurn: (step) => store.turns.withdraw({ ...step, mark: undefined }),
   }),
   'a write after the fence': (store) => {
     const known = fences(store);
-    return { ...known, appendOutput: (step) => store.appendOutput({ ...step, fence: known.of(step) ?? step.fence }) };
+    return { ...known, appendOutput: (step) => store.turns.append({ ...step, fence: known.of(step) ?? step.fence }) };
   },
   'a fence that is the epoch alone': (store) => {
     const known = fences(store);
@@ -63,47 +56,47 @@ const broken: Record<string, (store: Store) => Verbs> = {
       ...known,
       appendOutput(step) {
         const fence = known.of(step);
-        return store.appendOutput(fence?.epoch === step.fence.epoch ? { ...step, fence } : step);
+        return store.turns.append(fence?.epoch === step.fence.epoch ? { ...step, fence } : step);
       },
     };
   },
   'half a commit: a refused turn has moved the session': (store) => ({
     async beginTurn(step) {
-      const answer = await store.beginTurn(step);
-      if (answer.outcome === 'full') await store.saveSession(step.session, step);
+      const answer = await store.turns.begin(step);
+      if (answer.outcome === 'full') await store.sessions.save(step.session, step);
       return answer;
     },
   }),
   'half a commit: the request is not remembered with the turn': (store) => ({
-    beginTurn: (step) => store.beginTurn({ ...step, remember: null }),
+    beginTurn: (step) => store.turns.begin({ ...step, remember: null }),
   }),
   'an append applied twice': (store) => ({
-    appendOutput: async (step) => store.appendOutput({ ...step, position: [...(await store.output(step))].length }),
+    appendOutput: async (step) => store.turns.append({ ...step, position: [...(await store.turns.output(step))].length }),
   }),
   'a session counted twice when it is sent twice': (store) => ({
     async createSession(step) {
-      const again = (await store.session(step.session.workspaceId, step.session.id)) !== null;
-      if (again) await store.createSession({ ...step, session: { ...step.session, id: `${step.session.id}2` }, remember: null });
-      return store.createSession(step);
+      const again = (await store.sessions.read(step.session.workspaceId, step.session.id)) !== null;
+      if (again) await store.sessions.create({ ...step, session: { ...step.session, id: `${step.session.id}2` }, remember: null });
+      return store.sessions.create(step);
     },
   }),
   'sessions in the wrong order': (store) => ({
-    sessions: (workspaceId, filter, page) => store.sessions(workspaceId, filter, { ...page, order: page.order === 'asc' ? 'desc' : 'asc' }),
+    sessions: (workspaceId, filter, page) => store.sessions.list(workspaceId, filter, { ...page, order: page.order === 'asc' ? 'desc' : 'asc' }),
   }),
   'a transcript in the wrong order': (store) => ({
     async messages(workspaceId, sessionId, page) {
-      const found = await store.messages(workspaceId, sessionId, page);
+      const found = await store.sessions.messages(workspaceId, sessionId, page);
       return { ...found, items: found.items.toReversed() };
     },
   }),
   'a forgotten slot: no ceiling': (store) => ({
-    beginTurn: (step) => store.beginTurn({ ...step, slot: step.slot && api(Infinity) }),
+    beginTurn: (step) => store.turns.begin({ ...step, slot: step.slot && api(Infinity) }),
   }),
   'a slot that is never free again': (store) => {
     let begun = 0;
     return {
       async beginTurn(step) {
-        const answer = await store.beginTurn({ ...step, slot: step.slot && api(step.slot.ceiling - begun) });
+        const answer = await store.turns.begin({ ...step, slot: step.slot && api(step.slot.ceiling - begun) });
         if (answer.outcome === 'begun' && step.slot !== null) begun++;
         return answer;
       },
@@ -111,23 +104,23 @@ const broken: Record<string, (store: Store) => Verbs> = {
     };
   },
   'one number of slots whatever their name': (store) => ({
-    beginTurn: (step) => store.beginTurn({ ...step, slot: step.slot && api(step.slot.ceiling) }),
+    beginTurn: (step) => store.turns.begin({ ...step, slot: step.slot && api(step.slot.ceiling) }),
   }),
   'text cut within a code point': (store) => ({
     async output(place) {
-      const stored = await store.output(place);
+      const stored = await store.turns.output(place);
       return stored.length > 64 ? stored : Buffer.from(stored, 'utf8').subarray(0, stored.length).toString('utf8');
     },
   }),
   'text read from a position counted in UTF-16 units': (store) => ({
     async outputAfter(place, position) {
-      const found = await store.outputAfter(place, 0);
+      const found = await store.turns.outputAfter(place, 0);
       return found && { ...found, text: found.text!.length < position ? null : found.text!.slice(position) };
     },
   }),
   'text that ends before the position, told as if it ended there': (store) => ({
     async outputAfter(place, position) {
-      const found = await store.outputAfter(place, position);
+      const found = await store.turns.outputAfter(place, position);
       return found && { ...found, text: found.text ?? '' };
     },
   }),
@@ -135,7 +128,7 @@ const broken: Record<string, (store: Store) => Verbs> = {
     const first = new Map<string, Turn>();
     return {
       async outputAfter(place, position) {
-        const found = await store.outputAfter(place, position);
+        const found = await store.turns.outputAfter(place, position);
         if (found !== null && !first.has(place.turnId)) first.set(place.turnId, found.turn);
         return found && { ...found, turn: first.get(place.turnId)! };
       },
@@ -146,9 +139,9 @@ const broken: Record<string, (store: Store) => Verbs> = {
   }),
   'positions counted in UTF-16 units': (store) => ({
     async appendOutput(step) {
-      const stored = await store.output(step);
+      const stored = await store.turns.output(step);
       const position = [...stored.slice(0, step.position)].length;
-      return store.appendOutput({ ...step, position: Math.min(position, [...stored].length) });
+      return store.turns.append({ ...step, position: Math.min(position, [...stored].length) });
     },
   }),
   'a stale read': (store) => {
@@ -156,56 +149,56 @@ const broken: Record<string, (store: Store) => Verbs> = {
     return {
       async session(workspaceId, sessionId) {
         const key = `${workspaceId}/${sessionId}`;
-        if (!cached.has(key)) cached.set(key, await store.session(workspaceId, sessionId));
+        if (!cached.has(key)) cached.set(key, await store.sessions.read(workspaceId, sessionId));
         return cached.get(key)!;
       },
     };
   },
   'a turn seized from its living owner': (store) => ({
-    takeOverTurn: (place, owner, leaseUntilMs, nowMs) => store.takeOverTurn(place, owner, leaseUntilMs, nowMs + 3_600_000),
+    takeOverTurn: (place, owner, leaseUntilMs, nowMs) => store.turns.takeOver(place, owner, leaseUntilMs, nowMs + 3_600_000),
   }),
   'a withdrawn turn that leaves its messages': (store) => {
     const left = new Map<string, Message[]>();
     return {
       async withdrawTurn(step) {
-        const { items } = await store.messages(step.session.workspaceId, step.session.id, { limit: 100, after: null, order: 'asc' });
+        const { items } = await store.sessions.messages(step.session.workspaceId, step.session.id, { limit: 100, after: null, order: 'asc' });
         left.set(step.session.id, items);
-        return store.withdrawTurn(step);
+        return store.turns.withdraw(step);
       },
       async messages(workspaceId, sessionId, page) {
-        const found = await store.messages(workspaceId, sessionId, page);
+        const found = await store.sessions.messages(workspaceId, sessionId, page);
         return { ...found, items: [...found.items, ...(left.get(sessionId) ?? [])] };
       },
     };
   },
   'a turn that is withdrawn first and begins then': (store) => ({
     async withdrawTurn(step) {
-      const turn = await store.turn(step.session.workspaceId, step.session.id, step.turn.id);
-      const earlier = turn === null && (await store.session(step.session.workspaceId, step.session.id))?.version === step.version;
-      return earlier ? { outcome: 'fenced' } : store.withdrawTurn(step);
+      const turn = await store.turns.read(step.session.workspaceId, step.session.id, step.turn.id);
+      const earlier = turn === null && (await store.sessions.read(step.session.workspaceId, step.session.id))?.version === step.version;
+      return earlier ? { outcome: 'fenced' } : store.turns.withdraw(step);
     },
   }),
   'a claim that keeps nothing': () => ({ claimTurn: async () => true }),
   'usage that forgets failed turns': (store) => ({
-    finishTurn: (step) => store.finishTurn(step.turn.status === 'failed' ? { ...step, turn: { ...step.turn, status: 'completed' } } : step),
+    finishTurn: (step) => store.turns.finish(step.turn.status === 'failed' ? { ...step, turn: { ...step.turn, status: 'completed' } } : step),
   }),
   'a usage window with its end included': (store) => ({
-    usage: (workspaceId, query) => store.usage(workspaceId, { ...query, end: query.end + (query.end > query.start ? 1 : 0) }),
+    usage: (workspaceId, query) => store.usage.read(workspaceId, { ...query, end: query.end + (query.end > query.start ? 1 : 0) }),
   }),
   'a request charged to the budgets that would have passed it': (store) => ({
-    takeBudgets: (workspaceId, keyId, budgets, nowMs) => budgets.map((budget) => (store.takeBudgets(workspaceId, keyId, [budget], nowMs) as never[])[0]!),
+    takeBudgets: (workspaceId, keyId, budgets, nowMs) => budgets.map((budget) => (store.limits.takeBudgets(workspaceId, keyId, [budget], nowMs) as never[])[0]!),
   }),
   'limits taken one by one': (store) => ({
-    takeLimits: async (step) => (await Promise.all(step.asked.map((each) => store.takeLimits({ ...step, asked: [each] })))).flat(),
+    takeLimits: async (step) => (await Promise.all(step.asked.map((each) => store.limits.take({ ...step, asked: [each] })))).flat(),
   }),
   'a place for each who asks': (store) => ({
-    takeLimits: (step) => store.takeLimits({ ...step, asked: step.asked.map((each) => (each.kind === 'place' ? { ...each, ceiling: Infinity } : each)) }),
+    takeLimits: (step) => store.limits.take({ ...step, asked: step.asked.map((each) => (each.kind === 'place' ? { ...each, ceiling: Infinity } : each)) }),
   }),
   'a sweep that takes too much': (store) => ({
     sweep: (nowMs, limit) => store.sweep(nowMs + 86_400_000 * 365, limit),
   }),
   'a listing without the filter of status': (store) => ({
-    sessions: (workspaceId, filter, page) => store.sessions(workspaceId, { ...filter, status: null }, page),
+    sessions: (workspaceId, filter, page) => store.sessions.list(workspaceId, { ...filter, status: null }, page),
   }),
 };
 

@@ -96,13 +96,13 @@ export class Clerk {
     end: async () => {
       const { store } = this.#scene;
       const session = await this.#scene.created();
-      must(await store.saveSession({ ...session, machine: snapshot('ended') }, at(1, session.mark)));
-      return async () => (await store.session(session.workspaceId, session.id))?.record.machine.state === 'ended';
+      must(await store.sessions.save({ ...session, machine: snapshot('ended') }, at(1, session.mark)));
+      return async () => (await store.sessions.read(session.workspaceId, session.id))?.record.machine.state === 'ended';
     },
     abort: async () => {
       const { store, nowMs } = this.#scene;
       const turn = await this.#scene.streaming({ slot: api(Infinity) });
-      if (!(await store.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs))) throw new StoreUnavailable('forgotten before');
+      if (!(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs))) throw new StoreUnavailable('forgotten before');
       // Its owner is told with whatever it stores next.
       return async () => typeof (await turn.append(0, 'a')) === 'object';
     },
@@ -110,9 +110,9 @@ export class Clerk {
       const { store } = this.#scene;
       if (this.#begun.push(await this.#scene.streaming({ slot: api(Infinity) })) < madeBefore) return null;
       const turn = this.#begun.shift()!;
-      if ((await store.withdrawTurn(turn.withdrawStep())).outcome !== 'finished') throw new StoreUnavailable('forgotten before');
+      if ((await store.turns.withdraw(turn.withdrawStep())).outcome !== 'finished') throw new StoreUnavailable('forgotten before');
       const { workspaceId, sessionId, turnId } = turn.place;
-      return async () => (await store.turn(workspaceId, sessionId, turnId)) === null;
+      return async () => (await store.turns.read(workspaceId, sessionId, turnId)) === null;
     },
     text: async () => {
       const { store } = this.#scene;
@@ -123,7 +123,7 @@ export class Clerk {
       if (stored !== 'stored') throw new StoreUnavailable('forgotten before');
       const length = ++writing.position;
       this.#writing = writing;
-      return async () => ((await store.outputAfter(writing.turn.place, 0))?.text ?? '').length >= length;
+      return async () => ((await store.turns.outputAfter(writing.turn.place, 0))?.text ?? '').length >= length;
     },
   };
 }

@@ -90,7 +90,7 @@ export class Scene {
 
   async created(over: Partial<Session> = {}): Promise<Session> {
     const session = this.session(over);
-    await this.store.createSession(this.createStep({ session }));
+    await this.store.sessions.create(this.createStep({ session }));
     return session;
   }
 
@@ -118,7 +118,7 @@ export class Scene {
   /** A turn begun on a session. */
   async begun(before: Session, version: number, over: Partial<BeginTurn> = {}): Promise<Begun> {
     const step = this.beginStep(before, version, over);
-    const answer = await this.store.beginTurn(step);
+    const answer = await this.store.turns.begin(step);
     return new Begun(this, before, step, begunOf(answer));
   }
 
@@ -128,7 +128,7 @@ export class Scene {
   }
 
   transcript(sessionId: string): Promise<Message[]> {
-    return this.store.messages(this.workspaceId, sessionId, page()).then(({ items }) => items);
+    return this.store.sessions.messages(this.workspaceId, sessionId, page()).then(({ items }) => items);
   }
 
   filter(over: Partial<SessionFilter> = {}): SessionFilter {
@@ -160,7 +160,7 @@ export class Begun {
   }
 
   append(position: number, text: string, fence = this.fence): Promise<Appended> {
-    return this.scene.store.appendOutput({ ...this.place, fence, position, text });
+    return this.scene.store.turns.append({ ...this.place, fence, position, text });
   }
 
   finishStep(over: Partial<FinishTurn> = {}, turn: Partial<Turn> = {}): FinishTurn {

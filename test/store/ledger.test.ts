@@ -34,10 +34,10 @@ t.test('the steps of one tick are one batch, and what comes while it commits is 
   const { store } = made;
   engine.held = true;
   const before = engine.batches.length;
-  const first = [1, 2, 3].map(() => outcome(store.createSession(made.createStep())));
+  const first = [1, 2, 3].map(() => outcome(store.sessions.create(made.createStep())));
   await settled();
   t.equal(engine.batches.length, before + 1);
-  const second = [1, 2].map(() => outcome(store.createSession(made.createStep())));
+  const second = [1, 2].map(() => outcome(store.sessions.create(made.createStep())));
   await settled();
   t.equal(engine.batches.length, before + 1, 'one batch is in flight at a time');
   t.notOk(first.some(({ over }) => over), 'nothing is answered before it is committed');
@@ -57,7 +57,7 @@ t.test('a batch leaves once whatever else is ready has had its turn', async (t) 
   const before = engine.batches.length;
   const steps = [];
   for (let request = 0; request < 3; request++) {
-    steps.push(outcome(made.store.createSession(made.createStep())));
+    steps.push(outcome(made.store.sessions.create(made.createStep())));
     // As between two requests that the event loop has: every promise goes on.
     await settled();
   }
@@ -74,15 +74,15 @@ t.test('nobody sees what is not committed', async (t) => {
   const turn = await made.streaming();
   engine.held = true;
   const append = outcome(turn.append(0, 'text'));
-  const save = outcome(store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, at(turn.version)));
+  const save = outcome(store.sessions.save({ ...turn.step.session, machine: snapshot('ended') }, at(turn.version)));
   await settled();
-  t.equal(await store.output(turn.place), '');
+  t.equal(await store.turns.output(turn.place), '');
   t.equal((await made.transcript(turn.before.id))[1]!.content, '');
-  t.equal((await store.session(workspaceId, turn.before.id))!.version, turn.version);
+  t.equal((await store.sessions.read(workspaceId, turn.before.id))!.version, turn.version);
   engine.settle();
   await settled();
   t.same([append.value, save.value], ['stored', 3]);
-  t.equal(await store.output(turn.place), 'text');
+  t.equal(await store.turns.output(turn.place), 'text');
 });
 
 t.test('a failed batch changes nothing, and all that was decided on top of it falls with it', async (t) => {
@@ -92,28 +92,28 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
   const turn = await made.streaming();
   await turn.append(0, 'stored ');
   const look = async () => ({
-    session: await store.session(workspaceId, session.id),
-    sessions: await store.sessions(workspaceId, made.filter(), page()),
+    session: await store.sessions.read(workspaceId, session.id),
+    sessions: await store.sessions.list(workspaceId, made.filter(), page()),
     messages: await made.transcript(turn.before.id),
-    output: await store.output(turn.place),
-    turn: await store.turn(workspaceId, turn.before.id, turn.place.turnId),
-    usage: await store.usage(workspaceId, usageQuery(now, now + 1)),
+    output: await store.turns.output(turn.place),
+    turn: await store.turns.read(workspaceId, turn.before.id, turn.place.turnId),
+    usage: await store.usage.read(workspaceId, usageQuery(now, now + 1)),
   });
   const before = await look();
 
   engine.held = true;
   const begin = made.beginStep(session, 1, { slot: api(2) });
   const inFlight = [
-    store.beginTurn(begin),
+    store.turns.begin(begin),
     turn.append(7, 'lost'),
-    store.createSession(made.createStep()),
-    store.finishTurn(turn.finishStep({ tail: { position: 11, text: '' } })),
+    store.sessions.create(made.createStep()),
+    store.turns.finish(turn.finishStep({ tail: { position: 11, text: '' } })),
   ].map((step) => outcome(step));
   await settled();
   const onTop = [
-    store.saveSession(session, at(1)), // answers null, because of the turn that is still on its way
-    store.createSession(made.createStep()),
-    store.turnsInFlight(workspaceId),
+    store.sessions.save(session, at(1)), // answers null, because of the turn that is still on its way
+    store.sessions.create(made.createStep()),
+    store.turns.inFlight(workspaceId),
     store.ping(),
   ].map((step) => outcome(step));
   await settled();
@@ -123,12 +123,12 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
   engine.held = false;
   t.same(await look(), before);
 
-  t.equal(await store.turnsInFlight(workspaceId), 1, 'the slot of the turn that never began is free');
-  t.same(await store.orphans(nowMs, 10), [], 'and the turn that goes on keeps its lease');
+  t.equal(await store.turns.inFlight(workspaceId), 1, 'the slot of the turn that never began is free');
+  t.same(await store.turns.orphans(nowMs, 10), [], 'and the turn that goes on keeps its lease');
   t.equal(await turn.append(7, 'and more'), 'stored');
-  t.equal((await store.beginTurn(begin)).outcome, 'begun', 'the same steps sent again go through');
-  t.same(await store.finishTurn(turn.finishStep({ tail: { position: 15, text: '!' } })), { outcome: 'finished', version: 3 });
-  t.equal(await store.output(turn.place), 'stored and more!');
+  t.equal((await store.turns.begin(begin)).outcome, 'begun', 'the same steps sent again go through');
+  t.same(await store.turns.finish(turn.finishStep({ tail: { position: 15, text: '!' } })), { outcome: 'finished', version: 3 });
+  t.equal(await store.turns.output(turn.place), 'stored and more!');
 });
 
 t.test('an engine that cannot be read makes the store unavailable, and it comes back', async (t) => {
@@ -137,10 +137,10 @@ t.test('an engine that cannot be read makes the store unavailable, and it comes 
   engine.get = () => {
     throw new Error('EIO');
   };
-  await rejects(made.store.session(made.workspaceId, 'ses_unknown'), StoreUnavailable);
-  await rejects(made.store.createSession(made.createStep()), StoreUnavailable);
+  await rejects(made.store.sessions.read(made.workspaceId, 'ses_unknown'), StoreUnavailable);
+  await rejects(made.store.sessions.create(made.createStep()), StoreUnavailable);
   engine.get = get;
-  t.equal(await made.store.session(made.workspaceId, 'ses_unknown'), null);
+  t.equal(await made.store.sessions.read(made.workspaceId, 'ses_unknown'), null);
 });
 
 t.test('after a failed batch the engine is read before anything is decided', async (t) => {
@@ -160,13 +160,13 @@ t.test('after a failed batch the engine is read before anything is decided', asy
   await rejects(turn.append(0, 'x'), StoreUnavailable);
   engine.range = range;
   t.equal(await turn.append(0, 'kept'), 'stored');
-  t.equal(await made.store.output(turn.place), 'kept');
+  t.equal(await made.store.turns.output(turn.place), 'kept');
 });
 
 t.test('a budget whose rows fell with a batch is not taken for the older one on the disk', async (t) => {
   const { scene: made, engine } = await scene();
   const { store, workspaceId } = made;
-  const take = (keyId: string, atMs: number) => store.takeBudgets(workspaceId, keyId, [{ budget: 'requests', ceiling: 60 }], atMs);
+  const take = (keyId: string, atMs: number) => store.limits.takeBudgets(workspaceId, keyId, [{ budget: 'requests', ceiling: 60 }], atMs);
   await take('key_1', nowMs);
   await store.ping();
   await take('key_1', nowMs + 5000);
@@ -187,10 +187,10 @@ t.test('closing commits what was decided, and a closed store is unavailable', as
   const { store, workspaceId } = made;
   engine.held = true;
   const session = made.session();
-  const created = outcome(store.createSession(made.createStep({ session })));
+  const created = outcome(store.sessions.create(made.createStep({ session })));
   const keyId = 'key_1';
   const requests = [{ budget: 'requests', ceiling: 60 }] as const;
-  await store.takeBudgets(workspaceId, keyId, requests, nowMs);
+  await store.limits.takeBudgets(workspaceId, keyId, requests, nowMs);
   const closed = outcome(store.close());
   await settled();
   t.notOk(closed.over);
@@ -199,19 +199,19 @@ t.test('closing commits what was decided, and a closed store is unavailable', as
     await settled();
   }
   t.equal(created.error, null);
-  await rejects(store.createSession(made.createStep()), StoreUnavailable);
-  await rejects(store.session(workspaceId, session.id), StoreUnavailable);
+  await rejects(store.sessions.create(made.createStep()), StoreUnavailable);
+  await rejects(store.sessions.read(workspaceId, session.id), StoreUnavailable);
   await rejects(store.ping(), StoreUnavailable);
   engine.held = false;
   const next = new EmbeddedStore(engine);
   await next.open(nowMs);
-  t.equal((await next.session(workspaceId, session.id))?.version, 1);
-  const [taken] = await next.takeBudgets(workspaceId, keyId, requests, nowMs);
+  t.equal((await next.sessions.read(workspaceId, session.id))?.version, 1);
+  const [taken] = await next.limits.takeBudgets(workspaceId, keyId, requests, nowMs);
   t.equal(taken!.remaining, 58, 'budgets go on where they were');
   await next.close();
   const third = new EmbeddedStore(engine);
   await third.open(nowMs);
-  const [again] = await third.takeBudgets(workspaceId, keyId, requests, nowMs);
+  const [again] = await third.limits.takeBudgets(workspaceId, keyId, requests, nowMs);
   t.equal(again!.remaining, 57, 'even where nothing else was to be written');
 });
 
@@ -221,13 +221,13 @@ t.test('a later process finds the turns of an earlier one without lease or slot'
   await turn.append(0, '👋');
   const next = new EmbeddedStore(engine);
   await next.open(nowMs);
-  t.equal(await next.turnsInFlight(made.workspaceId), 0);
-  t.same(await next.orphans(nowMs, 10), [turn.place]);
-  const fence = await next.takeOverTurn(turn.place, 'next', nowMs + 1000, nowMs);
+  t.equal(await next.turns.inFlight(made.workspaceId), 0);
+  t.same(await next.turns.orphans(nowMs, 10), [turn.place]);
+  const fence = await next.turns.takeOver(turn.place, 'next', nowMs + 1000, nowMs);
   t.equal(fence?.epoch, 2);
-  t.equal(await next.appendOutput({ ...turn.place, fence: turn.fence, position: 1, text: 'x' }), 'fenced');
-  t.equal(await next.appendOutput({ ...turn.place, fence: fence!, position: 1, text: '!' }), 'stored', 'its position is found again');
-  t.equal(await next.output(turn.place), '👋!');
+  t.equal(await next.turns.append({ ...turn.place, fence: turn.fence, position: 1, text: 'x' }), 'fenced');
+  t.equal(await next.turns.append({ ...turn.place, fence: fence!, position: 1, text: '!' }), 'stored', 'its position is found again');
+  t.equal(await next.turns.output(turn.place), '👋!');
 });
 
 t.test('the removal of a workspace that was cut off is taken up again', async (t) => {
@@ -235,7 +235,7 @@ t.test('the removal of a workspace that was cut off is taken up again', async (t
   const { store, workspaceId } = made;
   await store.catalog.create('workspace', { id: workspaceId, name: 'w', retentionDays: 1, turnsInFlightMax: 1, createdAt: 1, updatedAt: 1 });
   const session = await made.created();
-  await store.createSession(made.createStep({ remember: remembered(session.id, nowMs + 1000) }));
+  await store.sessions.create(made.createStep({ remember: remembered(session.id, nowMs + 1000) }));
   engine.held = true;
   const removal = outcome(store.catalog.remove('workspace', workspaceId, workspaceId));
   await settled();
@@ -245,10 +245,10 @@ t.test('the removal of a workspace that was cut off is taken up again', async (t
   await settled();
   t.ok(removal.error instanceof StoreUnavailable);
   engine.held = false;
-  t.ok(await store.session(workspaceId, session.id), 'not all of it has gone yet');
+  t.ok(await store.sessions.read(workspaceId, session.id), 'not all of it has gone yet');
   const next = new EmbeddedStore(engine);
   await next.open(nowMs);
-  t.equal(await next.session(workspaceId, session.id), null);
+  t.equal(await next.sessions.read(workspaceId, session.id), null);
   t.equal([...engine.range('a', '~', false)].filter(([key]) => key.includes(workspaceId)).length, 0, 'no row is left');
 });
 
@@ -256,7 +256,7 @@ t.test('a sweep leaves no row of a session behind', async (t) => {
   const { scene: made, engine } = await scene();
   const turn = await made.streaming({}, { lastActivityAt: made.now - 31 * 86_400 });
   await turn.append(0, 'text');
-  await made.store.finishTurn(turn.finishStep());
+  await made.store.turns.finish(turn.finishStep());
   t.same([...engine.range('output/', 'output0', false)], [], 'the pieces went when the turn finished');
   t.equal(await made.store.sweep(nowMs, 10), 1);
   const left = [...engine.range('a', '~', false)].map(([key]) => key).filter((key) => !key.startsWith('usage-'));
@@ -285,7 +285,7 @@ t.test('a turn costs the same however long the transcript and however many the s
     const turn = await made.begun(session, version);
     await turn.append(0, 'text');
     const step = turn.finishStep();
-    await made.store.finishTurn(step);
+    await made.store.turns.finish(step);
     session = step.session;
     version += 2;
     return [reads, engine.batches.flat().length - writes];

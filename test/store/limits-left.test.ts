@@ -18,7 +18,7 @@ const takeAll = async (store: Store, workspaceId: string, nowMs: number): Promis
       { kind: 'counter', name: `messages/vis_${visitor}`, ceiling: 100, periodMs: day, cost: 1 },
       { kind: 'place', name: 'visitors', ceiling: 25, holder: `vis_${visitor}`, untilMs: nowMs + 1000 * (9 - visitor) },
     ];
-    await store.takeLimits({ workspaceId, asked, nowMs });
+    await store.limits.take({ workspaceId, asked, nowMs });
   }
 };
 
@@ -77,7 +77,7 @@ t.test('of many processes that ask at once exactly as many pass as there is room
       { kind: 'counter', name: 'messages', ceiling: 40, periodMs: day, cost: 1 },
       { kind: 'place', name: 'visitors', ceiling: 25, holder: `vis_${index % 60}`, untilMs: nowMs + hour },
     ];
-    return (await store.takeLimits({ workspaceId, asked, nowMs })).every(({ passed }) => passed);
+    return (await store.limits.take({ workspaceId, asked, nowMs })).every(({ passed }) => passed);
   };
   const passed = await Promise.all(Array.from({ length: 300 }, (_, index) => ask(opened[index % 3]!, index).then((passes) => (passes ? index % 60 : null))));
   const visitors = passed.filter((each) => each !== null);

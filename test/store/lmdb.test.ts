@@ -35,15 +35,15 @@ t.test('what was stored is there after closing and opening again', async (t) => 
   const made = new Scene(first, nowMs);
   const turn = await made.streaming();
   await turn.append(0, 'text 👋\u0000');
-  await first.takeBudgets(made.workspaceId, 'key', [{ budget: 'speech', ceiling: 3 }], nowMs);
+  await first.limits.takeBudgets(made.workspaceId, 'key', [{ budget: 'speech', ceiling: 3 }], nowMs);
   await first.close();
 
   const second = lmdbStore(path);
   await second.open(nowMs);
-  t.same((await second.session(made.workspaceId, turn.before.id))?.record, turn.step.session);
-  t.equal(await second.output(turn.place), 'text 👋\u0000');
-  t.same(await second.orphans(nowMs, 10), [turn.place]);
-  const [taken] = await second.takeBudgets(made.workspaceId, 'key', [{ budget: 'speech', ceiling: 3 }], nowMs);
+  t.same((await second.sessions.read(made.workspaceId, turn.before.id))?.record, turn.step.session);
+  t.equal(await second.turns.output(turn.place), 'text 👋\u0000');
+  t.same(await second.turns.orphans(nowMs, 10), [turn.place]);
+  const [taken] = await second.limits.takeBudgets(made.workspaceId, 'key', [{ budget: 'speech', ceiling: 3 }], nowMs);
   t.equal(taken!.remaining, 1);
   await second.close();
 });
@@ -100,12 +100,12 @@ for (const durability of ['committed', 'flushed'] as const) {
     const longest = new Map<string, string[]>();
     for (const line of lines) if (line.length === 5) longest.set(line[2]!, line);
     for (const [workspaceId, sessionId, turnId, length, state] of longest.values()) {
-      const output = await store.output({ workspaceId: workspaceId!, sessionId: sessionId!, turnId: turnId! });
+      const output = await store.turns.output({ workspaceId: workspaceId!, sessionId: sessionId!, turnId: turnId! });
       t.ok([...output].length >= Number(length), `${turnId} ${state}`);
       t.match(output, /^(?:👋x)*$/u, 'each character once');
-      const session = await store.session(workspaceId!, sessionId!);
+      const session = await store.sessions.read(workspaceId!, sessionId!);
       if (state === 'finished') t.equal(session?.record.machine.state, 'open');
-      t.equal((await store.messages(workspaceId!, sessionId!, page())).items.length, 2);
+      t.equal((await store.sessions.messages(workspaceId!, sessionId!, page())).items.length, 2);
     }
     t.ok(longest.size > 1);
     await store.close();
@@ -126,7 +126,7 @@ t.test('a look sees database and journal as one, either way, and writes nothing'
   }
   const filter = { assistantIds: null, status: null, activeSince: 0, now: 0 };
   for (const [order, expected] of [['asc', made], ['desc', made.toReversed()]] as const) {
-    const seen = await lookInto(path, async ({ sessions }) => (await sessions(workspaceId, filter, page({ order }))).items.map(({ id }) => id));
+    const seen = await lookInto(path, async ({ sessions }) => (await sessions.list(workspaceId, filter, page({ order }))).items.map(({ id }) => id));
     t.same(seen, expected, order);
   }
   const snapshot = new LmdbSnapshot(path);
@@ -161,7 +161,7 @@ t.test('a journal beside the database of another store is refused, and both are 
     each.written();
     const store = lmdbStore(path, { ids });
     await store.open(nowMs);
-    t.ok(await store.session(each.workspaceId, each.id));
+    t.ok(await store.sessions.read(each.workspaceId, each.id));
     await store.close();
   }
   // One that has been opened by no version that names it knows no name; a file that bears one is not its own.

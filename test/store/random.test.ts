@@ -58,22 +58,22 @@ function run(store: Store, each: Command): Promise<unknown> {
   const tail = { position: each.position, text: each.text };
   switch (each.verb) {
     case 'create':
-      return store.createSession({ session: session(each), greeting: null, remember: null, nowMs });
+      return store.sessions.create({ session: session(each), greeting: null, remember: null, nowMs });
     case 'save':
-      return store.saveSession(session(each), at(each.version));
+      return store.sessions.save(session(each), at(each.version));
     case 'begin':
-      return store.beginTurn({
+      return store.turns.begin({
         session: session(each), ...at(each.version), turn: turn(each), userMessage: said, assistantMessage: { ...said, content: '', status: 'streaming' },
         slot: api(2), owner: 'first', leaseUntilMs: nowMs + (each.lapsed ? -1 : 1000), remember: null, nowMs,
       });
     case 'append':
-      return store.appendOutput({ ...place, fence: fence(each), ...tail });
+      return store.turns.append({ ...place, fence: fence(each), ...tail });
     case 'finish':
-      return store.finishTurn({ session: session(each), ...at(each.version), turn: { ...turn(each), status: 'failed' }, message: said, tail, fence: fence(each), nowMs });
+      return store.turns.finish({ session: session(each), ...at(each.version), turn: { ...turn(each), status: 'failed' }, message: said, tail, fence: fence(each), nowMs });
     case 'withdraw':
-      return store.withdrawTurn({ session: session(each), ...at(each.version), turn: turn(each), fence: fence(each) });
+      return store.turns.withdraw({ session: session(each), ...at(each.version), turn: turn(each), fence: fence(each) });
     case 'seize':
-      return store.takeOverTurn(place, 'second', nowMs + 1000, nowMs);
+      return store.turns.takeOver(place, 'second', nowMs + 1000, nowMs);
     case 'sweep':
       return store.sweep(nowMs, each.position);
   }
@@ -85,12 +85,12 @@ async function trace(store: Store, groups: Command[][]): Promise<unknown[]> {
   for (const group of groups) answers.push(await Promise.all(group.map((each) => run(store, each).catch((error: Error) => error.message))));
   for (const order of ['asc', 'desc'] as const) {
     const filter = { assistantIds: ['asst_0', 'asst_1'], status: null, activeSince: 0, now };
-    answers.push(await store.sessions(workspaceId, filter, page({ order, limit: 2 })));
-    for (let index = 0; index < 3; index++) answers.push(await store.messages(workspaceId, `ses_${index}`, page({ order })));
+    answers.push(await store.sessions.list(workspaceId, filter, page({ order, limit: 2 })));
+    for (let index = 0; index < 3; index++) answers.push(await store.sessions.messages(workspaceId, `ses_${index}`, page({ order })));
   }
-  for (let index = 0; index < 3; index++) answers.push(await store.recentMessages(workspaceId, `ses_${index}`, 5, 5, 2));
-  answers.push(await store.usage(workspaceId, usageQuery(now, now + 1)), await store.turnsInFlight(workspaceId));
-  const orphans = await store.orphans(nowMs, 100);
+  for (let index = 0; index < 3; index++) answers.push(await store.sessions.recentMessages(workspaceId, `ses_${index}`, 5, 5, 2));
+  answers.push(await store.usage.read(workspaceId, usageQuery(now, now + 1)), await store.turns.inFlight(workspaceId));
+  const orphans = await store.turns.orphans(nowMs, 100);
   answers.push(orphans.map(({ sessionId, turnId }) => `${sessionId}/${turnId}`).sort());
   return answers;
 }

@@ -39,7 +39,7 @@ t.test('one arithmetic', { skip: whyNoRedis() ?? false }, async (t) => {
       for (let time = 0; time < step.times; time++) {
         // What this process knows of a debt is too old to be used: it is Redis that is asked.
         wheel.advance(200_000);
-        deepEqual(await redis.store.takeBudgets(...place, step.budgets, 0), await memory.takeBudgets(...place, step.budgets, nowMs));
+        deepEqual(await redis.store.limits.takeBudgets(...place, step.budgets, 0), await memory.limits.takeBudgets(...place, step.budgets, nowMs));
       }
     }
     await memory.close();

@@ -76,8 +76,8 @@ const against = (place: Awaited<ReturnType<typeof open>>, check: Check) => async
   for (const { elapsed, process, times } of [{ elapsed: 0, process: 0, times: Math.min(2 * ceiling, 30) } as const, ...steps]) {
     await place.pass(elapsed);
     for (let time = 0; time < times; time++) {
-      const [own] = await place.stores[process]!.takeBudgets(workspaceId, keyId, budgets, 0);
-      const [exact] = await oracle.takeBudgets(workspaceId, keyId, budgets, place.now());
+      const [own] = await place.stores[process]!.limits.takeBudgets(workspaceId, keyId, budgets, 0);
+      const [exact] = await oracle.limits.takeBudgets(workspaceId, keyId, budgets, place.now());
       check(own!, exact!, ceiling);
     }
   }
@@ -113,7 +113,7 @@ for (const ceiling of [60, 1]) t.test(`who hammers costs Redis next to nothing, 
   const { stores: [one, two], now, pass, asked } = await open(t);
   const budgets = [{ budget: 'requests' as const, ceiling }];
   const place = ['wks_1', 'key_1'] as const;
-  const take = async (store: Store): Promise<Taken> => (await store.takeBudgets(...place, budgets, 0))[0]!;
+  const take = async (store: Store): Promise<Taken> => (await store.limits.takeBudgets(...place, budgets, 0))[0]!;
   for (let count = 0; count < 120; count++) await take(one);
   const before = await asked();
   for (let count = 0; count < 1000; count++) {
@@ -133,7 +133,7 @@ for (const ceiling of [60, 1]) t.test(`who hammers costs Redis next to nothing, 
 
 t.test('with one request a minute nobody passes early where another process has just refused', { skip }, async (t) => {
   const { stores: [one, two], pass } = await open(t);
-  const take = async (store: Store): Promise<Taken> => (await store.takeBudgets('wks_1', 'key_1', [{ budget: 'requests', ceiling: 1 }], 0))[0]!;
+  const take = async (store: Store): Promise<Taken> => (await store.limits.takeBudgets('wks_1', 'key_1', [{ budget: 'requests', ceiling: 1 }], 0))[0]!;
   for (let count = 0; count < 3; count++) await take(one);
   await pass(60_000 - limits.redisDebtMs / 2);
   t.match(await take(one), { passed: false, retryAfterSeconds: 60 });
@@ -143,7 +143,7 @@ t.test('with one request a minute nobody passes early where another process has 
 
 t.test('what was refused without Redis is told when the process ends', { skip }, async (t) => {
   const { stores: [one, two], pass, end } = await open(t);
-  const take = async (store: Store): Promise<Taken> => (await store.takeBudgets('wks_1', 'key_1', [{ budget: 'requests', ceiling: 10 }], 0))[0]!;
+  const take = async (store: Store): Promise<Taken> => (await store.limits.takeBudgets('wks_1', 'key_1', [{ budget: 'requests', ceiling: 10 }], 0))[0]!;
   for (let count = 0; count < 20; count++) await take(one);
   await pass(5000);
   t.match(await take(one), { passed: false, retryAfterSeconds: 60 });

@@ -43,10 +43,10 @@ async function steps(store: Store): Promise<{ relied: Steps; output: Steps; rest
   await Promise.all([catalog.create('credential', removed), catalog.create('assistant', published)]);
   const [ended, began] = [await scene.created(), await scene.created()];
   const again = remembered(ids.make('ses'), scene.nowMs + 60_000);
-  await store.createSession(scene.createStep({ remember: again }));
+  await store.sessions.create(scene.createStep({ remember: again }));
   const [finished, withdrawn, stopped, writing] = [await scene.streaming(), await scene.streaming(), await scene.streaming(), await scene.streaming()];
   const [over, written] = [await scene.streaming(), await scene.streaming()];
-  await Promise.all([store.finishTurn(over.finishStep()), written.append(0, 'abc')]);
+  await Promise.all([store.turns.finish(over.finishStep()), written.append(0, 'abc')]);
   const lapsed = await scene.streaming({ leaseUntilMs: scene.nowMs });
   const elsewhere = new Scene(store, Date.now());
   return {
@@ -56,28 +56,28 @@ async function steps(store: Store): Promise<{ relied: Steps; output: Steps; rest
       'an assistant published': () => catalog.replace('assistant', { ...published, machine: snapshot('published') }, 1),
       'a credential removed': () => catalog.remove('credential', workspaceId, removed.id),
       'a workspace removed': () => catalog.remove('workspace', left.id, left.id),
-      'a session created': () => store.createSession(scene.createStep()),
+      'a session created': () => store.sessions.create(scene.createStep()),
       'the first session of a workspace': () => elsewhere.created(),
-      'a request found remembered': () => store.remembered(workspaceId, again.scope, again.key, scene.nowMs),
-      'a session ended': () => store.saveSession({ ...ended, machine: snapshot('ended') }, at(1, ended.mark)),
-      'a turn begun': () => store.beginTurn(scene.beginStep(began, 1)),
-      'a turn finished': () => store.finishTurn(finished.finishStep()),
-      'a turn withdrawn': () => store.withdrawTurn(withdrawn.withdrawStep()),
+      'a request found remembered': () => store.requests.find(workspaceId, again.scope, again.key, scene.nowMs),
+      'a session ended': () => store.sessions.save({ ...ended, machine: snapshot('ended') }, at(1, ended.mark)),
+      'a turn begun': () => store.turns.begin(scene.beginStep(began, 1)),
+      'a turn finished': () => store.turns.finish(finished.finishStep()),
+      'a turn withdrawn': () => store.turns.withdraw(withdrawn.withdrawStep()),
       'what was read before': () => store.confirm(workspaceId),
-      'the end of a turn, read': () => store.outputAfter(over.place, 0),
-      'a turn asked to stop': () => store.requestStop(stopped.place, 'aborted', scene.nowMs + 600_000, scene.nowMs),
+      'the end of a turn, read': () => store.turns.outputAfter(over.place, 0),
+      'a turn asked to stop': () => store.turns.requestStop(stopped.place, 'aborted', scene.nowMs + 600_000, scene.nowMs),
     },
     output: {
       'a piece of output': () => writing.append(0, 'abc'),
-      'a piece of output, read': () => store.outputAfter(written.place, 0),
-      'a transcript with a piece of output': () => store.messages(workspaceId, written.place.sessionId, { limit: 10, after: null, order: 'asc' }),
+      'a piece of output, read': () => store.turns.outputAfter(written.place, 0),
+      'a transcript with a piece of output': () => store.sessions.messages(workspaceId, written.place.sessionId, { limit: 10, after: null, order: 'asc' }),
     },
     rest: {
-      'a request found unknown': () => store.remembered(workspaceId, again.scope, 'another', scene.nowMs),
-      'a session read': () => store.session(workspaceId, ended.id),
-      'a budget taken': async () => store.takeBudgets(workspaceId, revoked.id, [{ budget: 'requests', ceiling: 60 }], scene.nowMs),
-      'a lease renewed': () => store.renewTurn(stopped.place, stopped.fence, scene.nowMs + 600_000, scene.nowMs),
-      'a turn seized': () => store.takeOverTurn(lapsed.place, 'another', scene.nowMs + 600_000, scene.nowMs),
+      'a request found unknown': () => store.requests.find(workspaceId, again.scope, 'another', scene.nowMs),
+      'a session read': () => store.sessions.read(workspaceId, ended.id),
+      'a budget taken': async () => store.limits.takeBudgets(workspaceId, revoked.id, [{ budget: 'requests', ceiling: 60 }], scene.nowMs),
+      'a lease renewed': () => store.turns.renew(stopped.place, stopped.fence, scene.nowMs + 600_000, scene.nowMs),
+      'a turn seized': () => store.turns.takeOver(lapsed.place, 'another', scene.nowMs + 600_000, scene.nowMs),
     },
   };
 }
@@ -143,10 +143,10 @@ t.test('a step that is sent again is acknowledged once a replica has what it wro
   await scene.created();
   const step = scene.createStep();
   replica.signal('SIGSTOP');
-  await t.rejects(store.createSession(step), { message: /replica/ });
-  await t.rejects(store.createSession(step), { message: /replica/ });
+  await t.rejects(store.sessions.create(step), { message: /replica/ });
+  await t.rejects(store.sessions.create(step), { message: /replica/ });
   replica.signal('SIGCONT');
-  t.same(await store.createSession(step), { outcome: 'created', version: 1 });
+  t.same(await store.sessions.create(step), { outcome: 'created', version: 1 });
 });
 
 /** A connection that answers when it is told to, in the order of its commands, and keeps what was sent. */

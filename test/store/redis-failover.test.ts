@@ -16,8 +16,8 @@ t.test('a cluster', { skip }, async (t) => {
     t.teardown(dispose);
     const turn = await new Scene(store, Date.now()).streaming();
     await turn.append(0, 'abc');
-    t.same(await store.finishTurn(turn.finishStep({ session: { ...turn.step.session, machine: snapshot('open') } })), { outcome: 'finished', version: 3 });
-    t.equal(await store.output(turn.place), 'abc');
+    t.same(await store.turns.finish(turn.finishStep({ session: { ...turn.step.session, machine: snapshot('open') } })), { outcome: 'finished', version: 3 });
+    t.equal(await store.turns.output(turn.place), 'abc');
   });
 
   await t.test('a look at the cluster that finds nobody for a slot is not the last one', async (t) => {
@@ -33,7 +33,7 @@ t.test('a cluster', { skip }, async (t) => {
       await elsewhere.created();
     }
     const creates = (to: Scene): Promise<boolean[]> =>
-      Promise.all(stores.map(({ store }) => store.createSession(to.createStep()).then(() => true, () => false)));
+      Promise.all(stores.map(({ store }) => store.sessions.create(to.createStep()).then(() => true, () => false)));
     t.same(await creates(scene), [true, true]);
     const killed = await cluster.primaryOf(elsewhere.workspaceId);
     const slot = await home.command('CLUSTER', 'KEYSLOT', `{${scene.workspaceId}}`);
@@ -41,9 +41,9 @@ t.test('a cluster', { skip }, async (t) => {
     for (const server of cluster.servers) if (server !== killed) await server.command('CLUSTER', 'DELSLOTS', slot);
     // Both clients have looked at the cluster once they know who has the dead server's slots.
     const [first, second] = stores.map(({ store }) => store);
-    while (!(await first!.session(elsewhere.workspaceId, ids.make('ses')).then(() => true, () => false)));
+    while (!(await first!.sessions.read(elsewhere.workspaceId, ids.make('ses')).then(() => true, () => false)));
     await killed.run();
-    while (!(await second!.createSession(elsewhere.createStep()).then(() => true, () => false)));
+    while (!(await second!.sessions.create(elsewhere.createStep()).then(() => true, () => false)));
     await home.command('CLUSTER', 'ADDSLOTS', slot);
     let tries = 0;
     while (!(await creates(scene)).every(Boolean)) if (++tries === 20) return t.fail('the slot is not found again');

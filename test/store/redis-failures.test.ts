@@ -74,8 +74,8 @@ t.test('steps go on when Redis has forgotten the scripts', { skip }, async (t) =
   await server.command('SCRIPT', 'FLUSH');
   t.same(await Promise.all(['a', 'b', 'c'].map((text, position) => turn.append(position, text))), ['stored', 'stored', 'stored']);
   await server.command('SCRIPT', 'FLUSH');
-  t.same(await store.finishTurn(turn.finishStep()), { outcome: 'finished', version: 3 });
-  t.equal(await store.output(turn.place), 'abc');
+  t.same(await store.turns.finish(turn.finishStep()), { outcome: 'finished', version: 3 });
+  t.equal(await store.turns.output(turn.place), 'abc');
 });
 
 t.test('a step whose reply was lost is sent again, answers as the first time and applies once', { skip }, async (t) => {
@@ -104,30 +104,30 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   const session = scene.session();
   const memory = remembered(session.id, nowMs + 60_000);
   await scene.created();
-  t.same(await lost(() => store.createSession(scene.createStep({ session, remember: memory }))), { outcome: 'created', version: 1 });
-  t.equal(await lost(() => store.saveSession({ ...session, machine: snapshot('open', { turns: 1 }) }, at(1))), 2);
+  t.same(await lost(() => store.sessions.create(scene.createStep({ session, remember: memory }))), { outcome: 'created', version: 1 });
+  t.equal(await lost(() => store.sessions.save({ ...session, machine: snapshot('open', { turns: 1 }) }, at(1))), 2);
   const step = scene.beginStep(session, 2);
-  const begun = await lost(() => store.beginTurn(step));
+  const begun = await lost(() => store.turns.begin(step));
   t.match(begun, { outcome: 'begun', version: 3 });
   if (begun.outcome !== 'begun') return;
   const place = { workspaceId, sessionId: session.id, turnId: step.turn.id };
-  t.equal(await lost(() => store.appendOutput({ ...place, fence: begun.fence, position: 0, text: 'abc' })), 'stored');
-  t.equal(await store.turnsInFlight(workspaceId), 1);
+  t.equal(await lost(() => store.turns.append({ ...place, fence: begun.fence, position: 0, text: 'abc' })), 'stored');
+  t.equal(await store.turns.inFlight(workspaceId), 1);
   const finish = {
     session: { ...step.session, machine: snapshot('open') }, ...at(3), turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
     message: { ...step.assistantMessage, status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
   };
-  t.same(await lost(() => store.finishTurn(finish)), { outcome: 'finished', version: 4 });
-  t.equal(await store.output(place), 'abcd');
-  const [usage] = await store.usage(workspaceId, { assistantIds: null, start: scene.now, end: scene.now + 1, bucketSeconds: 3600 });
+  t.same(await lost(() => store.turns.finish(finish)), { outcome: 'finished', version: 4 });
+  t.equal(await store.turns.output(place), 'abcd');
+  const [usage] = await store.usage.read(workspaceId, { assistantIds: null, start: scene.now, end: scene.now + 1, bucketSeconds: 3600 });
   t.match(usage, { sessions: 2, turns: 1 });
 
   const budgets = [{ budget: 'requests', ceiling: 3 }] as const;
-  t.match(await lost(() => store.takeBudgets(workspaceId, 'key_1', budgets, nowMs)), [{ passed: true, remaining: 2 }]);
-  t.match(await store.takeBudgets(workspaceId, 'key_1', budgets, nowMs), [{ passed: true, remaining: 1 }]);
+  t.match(await lost(() => store.limits.takeBudgets(workspaceId, 'key_1', budgets, nowMs)), [{ passed: true, remaining: 2 }]);
+  t.match(await store.limits.takeBudgets(workspaceId, 'key_1', budgets, nowMs), [{ passed: true, remaining: 1 }]);
 
   const orphan = await scene.streaming({ leaseUntilMs: nowMs - 1 });
-  t.match(await lost(() => store.takeOverTurn(orphan.place, 'reaper', nowMs + 60_000, nowMs)), { epoch: 2, owner: 'reaper' });
+  t.match(await lost(() => store.turns.takeOver(orphan.place, 'reaper', nowMs + 60_000, nowMs)), { epoch: 2, owner: 'reaper' });
 });
 
 t.test('a Redis that hangs is unavailable, costs bounded memory and is back when it is', { skip }, async (t) => {
@@ -148,13 +148,13 @@ t.test('a Redis that hangs is unavailable, costs bounded memory and is back when
   t.comment(`200,000 further calls cost ${Math.round(grown / 1e6)} MB`);
   // As many calls as `redisCallsMax` may be held at that moment, at about 5 KB each; without the bound all 200,000 are, at 800 MB.
   t.ok(grown < 150e6, `${grown} bytes`);
-  t.ok(await unavailable(store.session(scene.workspaceId, turn.before.id)));
+  t.ok(await unavailable(store.sessions.read(scene.workspaceId, turn.before.id)));
   server.signal('SIGCONT');
   const returned = performance.now();
   await answers(store);
   t.comment(`back after ${Math.round(performance.now() - returned)} ms`);
   t.equal(await turn.append(0, text), 'stored');
-  t.equal(await store.output(turn.place), text);
+  t.equal(await store.turns.output(turn.place), text);
 });
 
 t.test('a Redis that is away is unavailable, and its data is there when it is back', { skip }, async (t) => {
@@ -171,7 +171,7 @@ t.test('a Redis that is away is unavailable, and its data is there when it is ba
       await turn.append(position, '👋x');
       acknowledged.set(`${sessionId} ${turnId}`, '👋x'.repeat(position / 2 + 1));
     }
-    await store.finishTurn(turn.finishStep());
+    await store.turns.finish(turn.finishStep());
   };
   const speakers = Array.from({ length: 8 }, async () => {
     while (!killed) await converse();
@@ -186,7 +186,7 @@ t.test('a Redis that is away is unavailable, and its data is there when it is ba
   await answers(store);
   for (const [place, text] of acknowledged) {
     const [sessionId, turnId] = place.split(' ') as [string, string];
-    const stored = await store.output({ workspaceId: scene.workspaceId, sessionId, turnId });
+    const stored = await store.turns.output({ workspaceId: scene.workspaceId, sessionId, turnId });
     if (!stored.startsWith(text)) t.fail(`${place}: ${stored} of ${text}`);
   }
   t.comment(`${acknowledged.size} turns, every acknowledged piece there`);
@@ -207,5 +207,5 @@ t.test('a replicated step without a replica is not acknowledged', { skip }, asyn
   const { store, dispose } = await openStore(server.url, { durability: 'replicated' });
   t.teardown(() => dispose().then(() => server.stop()));
   await t.rejects(new Scene(store, Date.now()).created(), { message: /replica/ });
-  t.equal(await store.session(ids.make('wks'), ids.make('ses')), null);
+  t.equal(await store.sessions.read(ids.make('wks'), ids.make('ses')), null);
 });

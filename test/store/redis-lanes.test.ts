@@ -82,7 +82,7 @@ t.test('copies of a step', { skip }, async (t) => {
       const asked = budgets.map((budget) => ({ budget, ceiling }));
       const given = asked.flatMap(({ budget, ceiling }) => [budget, ceiling]);
       const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, asked: given })) as Reply[];
-      const due = (await oracle.takeBudgets(root, keyId, asked, nowMs)) as Taken[];
+      const due = (await oracle.limits.takeBudgets(root, keyId, asked, nowMs)) as Taken[];
       deepEqual(due.map(({ passed }) => (passed ? 1 : 0)), answer.filter((_, at) => at % 3 === 0));
       deepEqual(due.map(({ remaining }) => remaining), answer.filter((_, at) => at % 3 === 1).map((level) => Math.max(0, Math.floor(Number(String(level)) / 60_000))));
       for (const after of copies) late.push({ before: index + 1 + after, sent: { arguments: given, lane, number, atMs: nowMs, answer } });

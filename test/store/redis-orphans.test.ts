@@ -63,7 +63,7 @@ t.test('a turn of a dead process is found within a look of the end of its lease'
         ends.set(turn.place.turnId, clock.now() + limits.leaseMs);
       };
       const renew = async () => {
-        await owner.renewTurn(turn.place, turn.fence, limits.leaseMs, 0);
+        await owner.turns.renew(turn.place, turn.fence, limits.leaseMs, 0);
         ends.set(turn.place.turnId, clock.now() + limits.leaseMs);
       };
       let at = clock.now() + waitMs;
@@ -77,11 +77,11 @@ t.test('a turn of a dead process is found within a look of the end of its lease'
         await events[0].act();
       }
       await pass(nextLook - clock.now());
-      const orphans: TurnPlace[] = await other.orphans(0, 1000);
+      const orphans: TurnPlace[] = await other.turns.orphans(0, 1000);
       for (const { workspaceId, sessionId, turnId } of orphans) {
         const late = clock.now() - ends.get(turnId)!;
         ok(late >= 0, 'its owner lives');
-        const fence = await other.takeOverTurn({ workspaceId, sessionId, turnId }, 'x', 10 * 60_000, 0);
+        const fence = await other.turns.takeOver({ workspaceId, sessionId, turnId }, 'x', 10 * 60_000, 0);
         ok(fence !== null);
         ends.delete(turnId);
         found++;
@@ -107,20 +107,20 @@ t.test('a lease that is shorter than usual, or was cut, is found as soon by thos
   };
   const leaseUntilMs = limits.leaseMs;
   const usual = await scene.streaming({ nowMs: 0, leaseUntilMs });
-  t.same(await other.orphans(0, 1000), [], 'it has looked just now');
+  t.same(await other.turns.orphans(0, 1000), [], 'it has looked just now');
   const brief = await scene.streaming({ nowMs: 0, leaseUntilMs: limits.stopMs });
   await heard();
   await pass(limits.stopMs);
-  t.same(await other.orphans(0, 1000), [brief.place]);
-  await other.takeOverTurn(brief.place, 'x', 10 * 60_000, 0);
-  await owner.renewTurn(usual.place, usual.fence, leaseUntilMs, 0);
-  await owner.requestStop(usual.place, 'aborted', limits.stopMs, 0);
+  t.same(await other.turns.orphans(0, 1000), [brief.place]);
+  await other.turns.takeOver(brief.place, 'x', 10 * 60_000, 0);
+  await owner.turns.renew(usual.place, usual.fence, leaseUntilMs, 0);
+  await owner.turns.requestStop(usual.place, 'aborted', limits.stopMs, 0);
   await heard();
   await pass(limits.stopMs - 1);
-  t.same(await other.orphans(0, 1000), []);
+  t.same(await other.turns.orphans(0, 1000), []);
   await pass(1);
-  t.same(await other.orphans(0, 1000), [usual.place]);
-  t.same(await owner.orphans(0, 1000), [usual.place], 'and by whoever asked');
+  t.same(await other.turns.orphans(0, 1000), [usual.place]);
+  t.same(await owner.turns.orphans(0, 1000), [usual.place], 'and by whoever asked');
 });
 
 t.test('where no turn is begun Redis is asked next to nothing', { skip }, async (t) => {
@@ -130,24 +130,24 @@ t.test('where no turn is begun Redis is asked next to nothing', { skip }, async 
   const workspaces = 20;
   for (let count = 0; count < workspaces; count++) {
     const turn = await new Scene(store, 0).streaming({ nowMs: 0, leaseUntilMs: limits.leaseMs });
-    await store.finishTurn(turn.finishStep());
+    await store.turns.finish(turn.finishStep());
   }
   const steps = async (): Promise<number> => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.command('INFO', 'commandstats'))![1]);
   const askedFor = async (ms: number): Promise<number> => {
     const before = await steps();
     for (let left = ms; left > 0; left -= lookMs) {
       await pass(lookMs);
-      t.same(await store.orphans(0, 1000), []);
+      t.same(await store.turns.orphans(0, 1000), []);
     }
     return (await steps()) - before;
   };
-  await store.orphans(0, 1000);
+  await store.turns.orphans(0, 1000);
   t.equal(await askedFor(10 * limits.leaseMs), 10 * (1 + workspaces), 'once in the time of a lease');
   await askedFor(3 * 60_000);
   t.equal(await askedFor(10 * limits.leaseMs), 10, 'and after a while not at all');
   const turn = await new Scene(store, 0).streaming({ nowMs: 0, leaseUntilMs: limits.leaseMs });
   await pass(limits.leaseMs);
-  t.same(await store.orphans(0, 1000), [turn.place]);
+  t.same(await store.turns.orphans(0, 1000), [turn.place]);
 });
 
 t.test('a short lease given in a workspace hides none that lapsed there before', { skip }, async (t) => {
@@ -158,6 +158,6 @@ t.test('a short lease given in a workspace hides none that lapsed there before',
   const scene = new Scene(owner, clock.now());
   const [dead, stopped] = [await scene.streaming({ leaseUntilMs: clock.now() + limits.leaseMs }), await scene.streaming()];
   await pass(limits.leaseMs);
-  await other.requestStop(stopped.place, 'aborted', clock.now() + 1000, clock.now());
-  t.same(await other.orphans(clock.now(), 10), [dead.place], 'by a process that has never looked');
+  await other.turns.requestStop(stopped.place, 'aborted', clock.now() + 1000, clock.now());
+  t.same(await other.turns.orphans(clock.now(), 10), [dead.place], 'by a process that has never looked');
 });

@@ -50,7 +50,7 @@ export class Speaker {
         await turn.append(count * words.length, words);
         this.#seen.set(turn.place.turnId, { place: turn.place, length: (count + 1) * words.length });
       }
-      const answer = await scene.store.finishTurn(turn.finishStep());
+      const answer = await scene.store.turns.finish(turn.finishStep());
       if (answer.outcome !== 'finished') throw new StoreUnavailable(answer.outcome);
     } catch (error) {
       this.failed++;
@@ -65,7 +65,7 @@ export class Speaker {
     const { store, workspaceId } = this.scene;
     let lost = 0;
     for (const { sessionId, turnId } of this.#turns) {
-      const found = await store.outputAfter({ workspaceId, sessionId, turnId }, 0);
+      const found = await store.turns.outputAfter({ workspaceId, sessionId, turnId }, 0);
       if (found?.turn.status !== 'completed' || found.text !== wordsOf(turnId).repeat(piecesPerTurn)) lost++;
     }
     return lost;
@@ -75,7 +75,7 @@ export class Speaker {
   async forgotten(): Promise<number> {
     let forgotten = 0;
     for (const { place, length } of this.#seen.values()) {
-      const found = await this.scene.store.outputAfter(place, 0);
+      const found = await this.scene.store.turns.outputAfter(place, 0);
       if ((found?.text ?? '').length < length) forgotten++;
     }
     return forgotten;
@@ -86,7 +86,7 @@ export class Speaker {
     const { store, workspaceId, now } = this.scene;
     const wrong: string[] = [];
     for (let after: string | null = null, more = true; more; ) {
-      const found = await store.sessions(workspaceId, { assistantIds: null, status: null, activeSince: 0, now }, page({ after }));
+      const found = await store.sessions.list(workspaceId, { assistantIds: null, status: null, activeSince: 0, now }, page({ after }));
       for (const session of found.items) wrong.push(...(await this.#wrongIn(session)));
       after = found.next;
       more = after !== null;
@@ -96,7 +96,7 @@ export class Speaker {
 
   async #wrongIn(session: Session): Promise<string[]> {
     const wrong: string[] = [];
-    const { items } = await this.scene.store.messages(session.workspaceId, session.id, page());
+    const { items } = await this.scene.store.sessions.messages(session.workspaceId, session.id, page());
     if (items.length !== Math.min(page().limit, session.messageCount)) wrong.push(`${session.id}: ${items.length} of ${session.messageCount} messages`);
     for (const { role, status, content, turnId } of items) {
       if (role === 'user') continue;

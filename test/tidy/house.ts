@@ -37,7 +37,7 @@ export const rooms: readonly Room[] = [
   room('machines', ['machines/'], ['budget'], 'A machine says what may happen and does nothing: no I/O, no clock, no ids.', ['xstate']),
   room('charts', ['src/charts.ts'], ['machines', ...ground], 'The charts are drawn from the machines alone.'),
 
-  room('store', ['src/store.ts', 'src/records.ts'], [...ground], 'An interface shows nothing of its implementations.'),
+  room('store', ['src/store.ts', 'src/records.ts', 'src/store/parts/'], [...ground], 'An interface shows nothing of its implementations.'),
   room('edge', ['src/edge.ts'], [...ground], 'An interface shows nothing of its implementations.'),
   room('model', ['src/model.ts'], [...ground], 'An interface shows nothing of its implementations.'),
   room('history', ['src/model/history.ts'], ['model', ...ground], 'What a provider is told does not depend on the provider.'),

@@ -13,8 +13,7 @@ import type { Engine } from '../engine.ts';
 import { hourSeconds } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
-import type * as sessions from './sessions.ts';
-import type * as turns from './turns.ts';
+import type * as rows from './rows.ts';
 
 export interface Readable extends Pick<Engine, 'name' | 'open' | 'close' | 'get' | 'range' | 'pause'> {
   /** Names the state that is read, if it has a name. */
@@ -62,7 +61,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
-    for await (const [, { session, version, withdrawn }] of this.#rows<sessions.SessionRow>(keys.sessions(workspaceId), from)) {
+    for await (const [, { session, version, withdrawn }] of this.#rows<rows.SessionRow>(keys.sessions(workspaceId), from)) {
       yield { type: 'session', version, record: session, withdrawn: withdrawn && { turnId: withdrawn.turnId, ...answered(withdrawn) } };
       yield* this.#messages(workspaceId, session.id);
     }
@@ -120,7 +119,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   #turn(place: TurnPlace): TurnRow | null {
-    const row = this.#get<turns.TurnRow>(keys.turn(place));
+    const row = this.#get<rows.TurnRow>(keys.turn(place));
     if (row === undefined) return null;
     const flight = this.#get<FlightRow>(keys.flight(place));
     const memory = flight?.memory ? this.#get<IdempotencyRecord>(flight.memory) : undefined;
@@ -168,4 +167,4 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 }
 
-const answered = ({ fence: { epoch, owner }, version }: turns.TurnRow['begun']): turns.TurnRow['begun'] => ({ fence: { epoch, owner }, version });
+const answered = ({ fence: { epoch, owner }, version }: rows.TurnRow['begun']): rows.TurnRow['begun'] => ({ fence: { epoch, owner }, version });

@@ -1,7 +1,8 @@
-/** Limits of any kind, several in one decision. A sweep removes rows that no longer change any answer. */
+/** Budgets of keys, and limits of any kind, several in one decision. A sweep removes rows that no longer change any answer. */
 import * as budget from '../../../machines/budget.ts';
-import type { AskedLimit, AskedPlace, AskedRate, TakeLimits, TakenLimit } from '../../store.ts';
+import type { AskedLimit, AskedPlace, AskedRate, BudgetName, LimitStore, Taken, TakeLimits, TakenLimit } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
+import type { Budgets } from './budgets.ts';
 import * as keys from './keys.ts';
 
 interface LimitRow {
@@ -17,11 +18,17 @@ interface Looked extends TakenLimit {
   readonly row: LimitRow;
 }
 
-export class Limits {
+export class Limits implements LimitStore {
   readonly #ledger: Ledger;
+  readonly #budgets: Budgets;
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: Ledger, budgets: Budgets) {
     this.#ledger = ledger;
+    this.#budgets = budgets;
+  }
+
+  takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
+    return this.#budgets.take(workspaceId, keyId, budgets, nowMs);
   }
 
   take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {

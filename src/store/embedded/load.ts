@@ -8,8 +8,8 @@ import { fields } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { Draft } from '../ledger.ts';
+import type * as rows from './rows.ts';
 import { putSession } from './sessions.ts';
-import type * as turns from './turns.ts';
 
 export class EmbeddedTarget implements DumpTarget {
   readonly #engine: Engine;
@@ -99,7 +99,7 @@ function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: Mes
 
 function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
-  draft.put(keys.turn(place), { turn: record, begun, finished } satisfies turns.TurnRow);
+  draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.TurnRow);
   if (flight === null) return;
   const { fence, stop, remembered } = flight;
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);

@@ -1,10 +1,10 @@
 /** Requests made under an `Idempotency-Key`, remembered until they expire. */
 import { limits } from '../../limits.ts';
-import type { IdempotencyRecord } from '../../store.ts';
+import type { IdempotencyRecord, RequestStore } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 
-export class Memories {
+export class Memories implements RequestStore {
   readonly #ledger: Ledger;
 
   constructor(ledger: Ledger) {

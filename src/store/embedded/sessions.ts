@@ -1,19 +1,14 @@
-/** Sessions: their rows, their index rows, and lists of them. */
+/** Sessions: their rows, their index rows, lists of them, and their messages. */
 import { limits } from '../../limits.ts';
-import type { Basis, CreateSession, Fence, Page, PageRequest, IdempotencyRecord, Session, SessionFilter, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import { span } from './pages.ts';
+import type { SessionRow } from './rows.ts';
+import { Transcript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
-
-export interface SessionRow {
-  readonly session: Session;
-  readonly version: number;
-  /** The turn withdrawn last and the version that this made: the turn has no row left from which a second sending could be answered. */
-  readonly withdrawn: { readonly turnId: string; readonly fence: Fence; readonly version: number } | null;
-}
 
 /** Whether the session still has the version and mark that a decision was based on. */
 export const unmoved = (row: SessionRow | undefined, { version, mark }: Basis): row is SessionRow =>
@@ -31,15 +26,17 @@ export function putSession(draft: Draft, before: SessionRow | null, row: Session
   draft.keep(keys.session(workspaceId, id), row, isOdd(row.session));
 }
 
-export class Sessions {
+export class Sessions implements SessionStore {
   readonly #ledger: Ledger;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
+  readonly #transcript: Transcript;
 
   constructor(ledger: Ledger, memories: Memories, usage: UsageBook) {
     this.#ledger = ledger;
     this.#memories = memories;
     this.#usage = usage;
+    this.#transcript = new Transcript(ledger);
   }
 
   create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }> {
@@ -93,6 +90,14 @@ export class Sessions {
       if (more) await this.#ledger.pause();
     }
     return { items, next: null };
+  }
+
+  messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>> {
+    return this.#transcript.page(workspaceId, sessionId, page);
+  }
+
+  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
+    return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 
   *#from(workspaceId: string, assistantIds: readonly string[] | null, after: string | null, order: PageRequest['order']): Generator<Session> {

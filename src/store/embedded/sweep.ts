@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts';
 import type { Versioned, Workspace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
-import type { SessionRow } from './sessions.ts';
+import type { SessionRow } from './rows.ts';
 
 const daySeconds = 86_400;
 

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger.ts';
 import { codePoints, textBehind } from '../../text.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
-import type { TurnRow } from './turns.ts';
+import type { TurnRow } from './rows.ts';
 
 const index = /^\d{1,9}$/;
 

@@ -1,9 +1,9 @@
-/** A turn's steps: begins, appends to, takes over, finishes or withdraws it. */
+/** A turn's steps: begins, appends to, takes over, finishes or withdraws it; and what is read of it. */
 import { secondsOf } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
-  UsageCounts, WithdrawTurn,
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
+  TurnStore, UsageCounts, WithdrawTurn,
 } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
@@ -11,30 +11,23 @@ import { slotNameOf, type Flight, type FlightRow, type Flights } from './flights
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
-import type { SessionRow } from './sessions.ts';
+import type { SessionRow, TurnRow } from './rows.ts';
 import { putSession, unmoved } from './sessions.ts';
+import { Transcript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
-
-export interface TurnRow {
-  readonly turn: Turn;
-  /** The answers of the steps that began and finished the turn, to return them again. */
-  readonly begun: { readonly fence: Fence; readonly version: number };
-  readonly finished: { readonly fence: Fence; readonly version: number } | null;
-  /** True if the finished turn must not be withdrawn any more. */
-  readonly claimed?: boolean;
-}
 
 const lost = { outcome: 'lost' } as const;
 const fenced = { outcome: 'fenced' } as const;
 const same = (a: Fence, b: Fence): boolean => a.epoch === b.epoch && a.owner === b.owner;
 const placeOf = (workspaceId: string, { sessionId, id }: Turn): TurnPlace => ({ workspaceId, sessionId, turnId: id });
 
-export class Turns {
+export class Turns implements TurnStore {
   readonly #ledger: Ledger;
   readonly #flights: Flights;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
   readonly #notices: Notices;
+  readonly #transcript: Transcript;
   /** The latest time that a step was given: a query without a time is answered as of that one. */
   #nowMs = 0;
 
@@ -44,6 +37,7 @@ export class Turns {
     this.#memories = memories;
     this.#usage = usage;
     this.#notices = notices;
+    this.#transcript = new Transcript(ledger);
   }
 
   /** The session is checked first: a second turn on it is a conflict even when the workspace is full (contract 3). */
@@ -208,7 +202,7 @@ export class Turns {
     if (end !== null) this.#usage.count(draft, workspaceId, assistantId, turn.endedAt ?? turn.createdAt, counted(turn, -1));
   }
 
-  seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
+  takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
     return this.#ledger.step((draft) => {
       this.#passed(nowMs);
       const flight = this.#flights.get(place);
@@ -231,8 +225,18 @@ export class Turns {
     });
   }
 
-  async read(place: TurnPlace): Promise<Turn | null> {
-    return this.#ledger.committed<TurnRow>(keys.turn(place))?.turn ?? null;
+  async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
+    return this.#ledger.committed<TurnRow>(keys.turn({ workspaceId, sessionId, turnId }))?.turn ?? null;
+  }
+
+  output(place: TurnPlace): Promise<string> {
+    return this.#transcript.output(place);
+  }
+
+  async outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null> {
+    const found = this.#transcript.outputAfter(place, position);
+    if (found?.text === '' && found.turn.status === 'streaming') this.#notices.awaitMove(place);
+    return found;
   }
 
   inFlight(workspaceId: string): Promise<number> {

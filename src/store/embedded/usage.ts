@@ -3,13 +3,13 @@
  * at its ends from the seconds.
  */
 import { limits } from '../../limits.ts';
-import type { UsageBucket, UsageCounts, UsageQuery } from '../../store.ts';
+import type { UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { fields, floor, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
 import * as keys from './keys.ts';
 
-export class UsageBook {
+export class UsageBook implements UsageStore {
   readonly #ledger: Ledger;
 
   constructor(ledger: Ledger) {
@@ -25,7 +25,7 @@ export class UsageBook {
     }
   }
 
-  async query(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
+  async read(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
     if (query.end <= query.start) return [];
     const sums = new Sums(query);
     const assistants = query.assistantIds === null ? this.#assistants(workspaceId) : new Set(query.assistantIds);

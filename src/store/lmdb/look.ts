@@ -49,7 +49,7 @@ export async function lookInto<T>(folder: string, run: (records: Records) => Pro
   await ledger.open();
   try {
     const sessions = new Sessions(ledger, new Memories(ledger), new UsageBook(ledger));
-    return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions: (...query) => sessions.list(...query) });
+    return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions });
   } finally {
     await ledger.close();
   }

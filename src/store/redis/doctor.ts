@@ -138,7 +138,7 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
     await link.open();
     const catalog = new RedisCatalog(link, roots, ids);
     const sessions = new RedisSessions(link, roots, new Registry(link, roots, clock, 'active'), ids);
-    return await records({ catalog, sessions: (...query) => sessions.list(...query) });
+    return await records({ catalog, sessions });
   } catch (error) {
     return [check('records', fail(`What is stored cannot be read: ${(error as Error).message}`, 'Look into the log of Redis, and run this again.'))];
   } finally {

@@ -1,20 +1,27 @@
-/** Limits of any kind, several in one script, so that they are exact across any number of processes. */
+/** Budgets of keys, and limits of any kind, several in one script, so that they are exact across any number of processes. */
 import type { Ids } from '../../ids.ts';
-import type { AskedLimit, TakeLimits, TakenLimit } from '../../store.ts';
+import type { AskedLimit, BudgetName, LimitStore, Taken, TakeLimits, TakenLimit } from '../../store.ts';
+import type { RedisBudgets } from './budgets.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import type { Argument } from './reply.ts';
 
-export class RedisLimits {
+export class RedisLimits implements LimitStore {
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #ids: Ids;
+  readonly #budgets: RedisBudgets;
 
-  constructor(link: Link, roots: Roots, ids: Ids) {
+  constructor(link: Link, roots: Roots, ids: Ids, budgets: RedisBudgets) {
     this.#link = link;
     this.#roots = roots;
     this.#ids = ids;
+    this.#budgets = budgets;
+  }
+
+  takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], _nowMs: number): Taken[] | Promise<Taken[]> {
+    return this.#budgets.take(workspaceId, keyId, budgets);
   }
 
   async take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {

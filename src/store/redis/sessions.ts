@@ -1,27 +1,30 @@
-/** Sessions and remembered requests. */
+/** Sessions and their messages. */
 import { limits } from '../../limits.ts';
 import type { Ids } from '../../ids.ts';
-import type { Basis, CreateSession, Page, PageRequest, IdempotencyRecord, Session, SessionFilter, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
-import { memoryOf, part } from './keys.ts';
+import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 import type { Registry } from './registry.ts';
+import { RedisTranscript } from './transcript.ts';
 
-export class RedisSessions {
+export class RedisSessions implements SessionStore {
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #registry: Registry;
   readonly #ids: Ids;
+  readonly #transcript: RedisTranscript;
 
   constructor(link: Link, roots: Roots, registry: Registry, ids: Ids) {
     this.#link = link;
     this.#roots = roots;
     this.#registry = registry;
     this.#ids = ids;
+    this.#transcript = new RedisTranscript(link, roots);
   }
 
   async create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }> {
@@ -76,11 +79,11 @@ export class RedisSessions {
     return { items, next: items.at(-1)!.id };
   }
 
-  async remembered(workspaceId: string, scope: string, key: string): Promise<IdempotencyRecord | null> {
-    const place = [this.#roots.workspace(workspaceId), { memory: memoryOf(workspaceId, scope, key) }] as const;
-    if ((await this.#link.run('remembered', ...place)) === null) return null;
-    // The answer based on this read acknowledges the request, and the first answer may have failed without a replica's confirmation.
-    const record = await this.#link.runDurable('remembered', ...place);
-    return record === null ? null : unpackRow<IdempotencyRecord>(record as Buffer);
+  messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>> {
+    return this.#transcript.page(workspaceId, sessionId, page);
+  }
+
+  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
+    return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 }

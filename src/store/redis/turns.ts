@@ -1,6 +1,7 @@
 /** A turn's steps. A lease is sent to Redis as a duration, because Redis's clock decides when it ends. */
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, OutputAfter, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
+  WithdrawTurn,
 } from '../../store.ts';
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
@@ -14,16 +15,18 @@ import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
+import { RedisTranscript } from './transcript.ts';
 
 /** The pauses before a piece is sent again that arrived before the piece it follows: a redirection or an unloaded script may reorder pieces. */
 const overtakenMs = [5, 20, 80] as const;
 
-export class RedisTurns {
+export class RedisTurns implements TurnStore {
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #registries: readonly Registry[];
   readonly #orphans: RedisOrphans;
   readonly #clock: Clock;
+  readonly #transcript: RedisTranscript;
 
   /** `registries`: the lists on which a workspace is registered before a turn begins in it. */
   constructor(link: Link, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock) {
@@ -32,6 +35,7 @@ export class RedisTurns {
     this.#registries = registries;
     this.#orphans = orphans;
     this.#clock = clock;
+    this.#transcript = new RedisTranscript(link, roots);
   }
 
   async begin(step: BeginTurn): Promise<BegunTurn> {
@@ -134,7 +138,7 @@ export class RedisTurns {
     return (await this.#link.runDurable('claim-turn', this.#roots.workspace(workspaceId), given)) === 1;
   }
 
-  async seize(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
+  async takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
     const root = this.#roots.workspace(place.workspaceId);
     const lease = leaseUntilMs - nowMs;
     this.#orphans.leased(place.workspaceId, lease);
@@ -144,10 +148,22 @@ export class RedisTurns {
     return { epoch: epoch as number, owner, stop: stop === null ? null : (textOf(stop) as StopRequest) };
   }
 
+  orphans(_nowMs: number, limit: number): Promise<TurnPlace[]> {
+    return this.#orphans.find(limit);
+  }
+
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
     const root = this.#roots.workspace(workspaceId);
     const record = await this.#link.send(root, 'HGET', `${root}:turns:${part(sessionId)}`, part(turnId));
     return record === null ? null : unpackRow<Turn>(record as Buffer);
+  }
+
+  output(place: TurnPlace): Promise<string> {
+    return this.#transcript.output(place);
+  }
+
+  outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null> {
+    return this.#transcript.outputAfter(place, position);
   }
 
   async inFlight(workspaceId: string): Promise<number> {

@@ -1,6 +1,6 @@
 /** Usage for each assistant: a hash of hours, and for each hour a hash of its seconds. */
 import { limits } from '../../limits.ts';
-import type { UsageBucket, UsageQuery } from '../../store.ts';
+import type { UsageBucket, UsageQuery, UsageStore } from '../../store.ts';
 import { floor, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
 import { part } from './keys.ts';
@@ -9,7 +9,7 @@ import type { Link } from './link.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 
-export class RedisUsage {
+export class RedisUsage implements UsageStore {
   readonly #link: Link;
   readonly #roots: Roots;
 
@@ -18,7 +18,7 @@ export class RedisUsage {
     this.#roots = roots;
   }
 
-  async query(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
+  async read(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
     if (query.end <= query.start) return [];
     const sums = new Sums(query);
     const root = this.#roots.workspace(workspaceId);

@@ -176,33 +176,33 @@ export const catalogCases: readonly Case[] = [
       const session = await scene.created();
       const other = { ...scene.session(), workspaceId: kept.workspaceId };
       const memory = remembered(session.id, nowMs + 1000);
-      await store.createSession(scene.createStep({ session: other, greeting: message() }));
-      await store.createSession(scene.createStep({ greeting: message(), remember: memory }));
+      await store.sessions.create(scene.createStep({ session: other, greeting: message() }));
+      await store.sessions.create(scene.createStep({ greeting: message(), remember: memory }));
       const turn = await scene.begun(session, 1);
       await turn.append(0, 'text');
-      await store.takeBudgets(workspaceId, record.id, [{ budget: 'requests', ceiling: 2 }], nowMs);
+      await store.limits.takeBudgets(workspaceId, record.id, [{ budget: 'requests', ceiling: 2 }], nowMs);
 
       equal(await catalog.remove('workspace', workspaceId, workspaceId), true);
       equal(await catalog.remove('workspace', workspaceId, workspaceId), false);
       equal(await catalog.read('workspace', workspaceId, workspaceId), null);
       equal(await catalog.read('assistant', workspaceId, scene.assistantId), null);
       equal(await catalog.keyByPublicId(record.publicId), null);
-      equal(await store.session(workspaceId, session.id), null);
-      deepEqual((await store.sessions(workspaceId, scene.filter(), page())).items, []);
-      deepEqual((await store.sessions(workspaceId, scene.filter({ assistantIds: [scene.assistantId] }), page())).items, []);
+      equal(await store.sessions.read(workspaceId, session.id), null);
+      deepEqual((await store.sessions.list(workspaceId, scene.filter(), page())).items, []);
+      deepEqual((await store.sessions.list(workspaceId, scene.filter({ assistantIds: [scene.assistantId] }), page())).items, []);
       deepEqual(await scene.transcript(session.id), []);
-      equal(await store.turn(workspaceId, session.id, turn.place.turnId), null);
-      equal(await store.output(turn.place), '');
-      equal(await store.turnsInFlight(workspaceId), 0);
-      equal(await store.remembered(workspaceId, memory.scope, memory.key, nowMs), null);
-      equal((await store.usage(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 0);
-      const [budget] = await store.takeBudgets(workspaceId, record.id, [{ budget: 'requests', ceiling: 2 }], nowMs);
+      equal(await store.turns.read(workspaceId, session.id, turn.place.turnId), null);
+      equal(await store.turns.output(turn.place), '');
+      equal(await store.turns.inFlight(workspaceId), 0);
+      equal(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs), null);
+      equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 0);
+      const [budget] = await store.limits.takeBudgets(workspaceId, record.id, [{ budget: 'requests', ceiling: 2 }], nowMs);
       equal(budget!.remaining, 1, 'budgets begin anew');
       equal(await turn.append(4, 'more'), 'fenced');
 
       ok(await catalog.keyByPublicId(kept.publicId));
-      ok(await store.session(kept.workspaceId, other.id));
-      equal((await store.messages(kept.workspaceId, other.id, page())).items.length, 1);
+      ok(await store.sessions.read(kept.workspaceId, other.id));
+      equal((await store.sessions.messages(kept.workspaceId, other.id, page())).items.length, 1);
     },
   },
 ];

@@ -8,8 +8,8 @@ const requests = { budget: 'requests', ceiling: 2 } as const;
 const speech = { budget: 'speech', ceiling: 1 } as const;
 
 const taker = ({ store, workspaceId }: Scene, keyId = ids.make('key')) =>
-  async (budgets: Parameters<typeof store.takeBudgets>[2], nowMs: number) =>
-    (await store.takeBudgets(workspaceId, keyId, budgets, nowMs)).map(({ budget, passed, remaining }) => [budget, passed, remaining]);
+  async (budgets: Parameters<typeof store.limits.takeBudgets>[2], nowMs: number) =>
+    (await store.limits.takeBudgets(workspaceId, keyId, budgets, nowMs)).map(({ budget, passed, remaining }) => [budget, passed, remaining]);
 
 export const countingCases: readonly Case[] = [
   {
@@ -20,7 +20,7 @@ export const countingCases: readonly Case[] = [
       const take = taker(scene, keyId);
       deepEqual(await take([requests], nowMs), [['requests', true, 1]]);
       deepEqual(await take([requests], nowMs), [['requests', true, 0]]);
-      const [refused] = await store.takeBudgets(workspaceId, keyId, [requests], nowMs);
+      const [refused] = await store.limits.takeBudgets(workspaceId, keyId, [requests], nowMs);
       deepEqual([refused!.passed, refused!.remaining, refused!.retryAfterSeconds], [false, 0, 60], 'a refusal costs one as well');
       deepEqual(await taker(scene)([requests], nowMs), [['requests', true, 1]], 'another key has its own');
       deepEqual(await take([{ ...speech }], nowMs), [['speech', true, 0]], 'as has another budget');
@@ -53,7 +53,7 @@ export const countingCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, nowMs, now } = scene;
       const keyId = ids.make('key');
-      const take = (at: number, ceiling = 2) => store.takeBudgets(workspaceId, keyId, [{ budget: 'requests', ceiling }], at);
+      const take = (at: number, ceiling = 2) => store.limits.takeBudgets(workspaceId, keyId, [{ budget: 'requests', ceiling }], at);
       for (let count = 0; count < 9; count++) await take(nowMs);
       const [refused] = await take(nowMs);
       equal(refused!.resetAt, Math.ceil((nowMs + 90_000) / 1000));
@@ -72,15 +72,15 @@ export const countingCases: readonly Case[] = [
       const other = ids.make('asst');
       const end = async (at: number, status: 'completed' | 'failed' | 'aborted', assistantId = scene.assistantId) => {
         const turn = await scene.streaming({}, { createdAt: at - 1, assistantId });
-        await store.finishTurn(turn.finishStep({}, { status, endedAt: at }));
+        await store.turns.finish(turn.finishStep({}, { status, endedAt: at }));
       };
       await end(start, 'completed');
       await end(start + 3599, 'failed');
       await end(start + 3600, 'aborted', other);
       await end(start + 2 * day, 'completed');
-      await store.withdrawTurn((await scene.streaming({}, { createdAt: start + 5 })).withdrawStep());
+      await store.turns.withdraw((await scene.streaming({}, { createdAt: start + 5 })).withdrawStep());
       const read = async (from: number, to: number, over: Parameters<typeof usageQuery>[2] = {}) =>
-        (await store.usage(workspaceId, usageQuery(from, to, over))).map((bucket) => [bucket.start - start, bucket.sessions, bucket.turns, bucket.failedTurns]);
+        (await store.usage.read(workspaceId, usageQuery(from, to, over))).map((bucket) => [bucket.start - start, bucket.sessions, bucket.turns, bucket.failedTurns]);
 
       deepEqual(await read(start, start + 7200), [[0, 3, 2, 1], [3600, 0, 1, 0]]);
       deepEqual(await read(start - 1, start + 1), [[-3600, 1, 0, 0], [0, 0, 1, 0]]);
@@ -93,9 +93,9 @@ export const countingCases: readonly Case[] = [
       deepEqual(await read(start, start + day, { ...days, assistantIds: [other] }), [[0, 1, 1, 0]]);
       deepEqual(await read(start, start + day, { ...days, assistantIds: [other, scene.assistantId, other] }), [[0, 3, 3, 1]]);
       deepEqual(await read(start, start + day, { ...days, assistantIds: [] }), [[0, 0, 0, 0]]);
-      const [tokens] = await store.usage(workspaceId, usageQuery(start, start + day, days));
+      const [tokens] = await store.usage.read(workspaceId, usageQuery(start, start + day, days));
       deepEqual([tokens!.inputTokens, tokens!.outputTokens, tokens!.speechCharacters, tokens!.transcriptionSeconds], [9, 15, 0, 0]);
-      deepEqual((await store.usage(ids.make('wks'), usageQuery(start, start + day, days)))[0]!.turns, 0);
+      deepEqual((await store.usage.read(ids.make('wks'), usageQuery(start, start + day, days)))[0]!.turns, 0);
     },
   },
   {
@@ -103,7 +103,7 @@ export const countingCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, now } = scene;
       await Promise.all(Array.from({ length: 300 }, () => scene.created()));
-      const total = async (from: number, to: number) => (await store.usage(workspaceId, usageQuery(from, to))).reduce((sum, { sessions }) => sum + sessions, 0);
+      const total = async (from: number, to: number) => (await store.usage.read(workspaceId, usageQuery(from, to))).reduce((sum, { sessions }) => sum + sessions, 0);
       equal(await total(now, now + 1), 300);
       equal(await total(now - 7200, now + 7200), 300);
       equal(await total(now + 1, now + 7200), 0);
@@ -115,7 +115,7 @@ export const countingCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const hour = Math.floor(scene.now / 3600) * 3600 - 7200;
       await Promise.all(Array.from({ length: 600 }, (_, index) => scene.created({ createdAt: hour + index })));
-      const total = async (from: number, to: number) => (await store.usage(workspaceId, usageQuery(from, to))).map(({ sessions }) => sessions);
+      const total = async (from: number, to: number) => (await store.usage.read(workspaceId, usageQuery(from, to))).map(({ sessions }) => sessions);
       deepEqual(await total(hour, hour + 599), [599]);
       deepEqual(await total(hour + 1, hour + 3600), [599]);
       deepEqual(await total(hour - 3600, hour + 3600), [0, 600]);

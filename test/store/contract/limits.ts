@@ -9,7 +9,7 @@ const bucket = (ceiling: number, cost = 1): AskedLimit => ({ kind: 'bucket', nam
 const counter = (ceiling: number, cost = 1): AskedLimit => ({ kind: 'counter', name: 'asst_1/minutes', ceiling, periodMs: day, cost });
 const place = (ceiling: number, holder: string, untilMs: number): AskedLimit => ({ kind: 'place', name: 'asst_1/visitors', ceiling, holder, untilMs });
 
-const taker = ({ store, workspaceId, nowMs }: Scene) => async (asked: readonly AskedLimit[], at = nowMs) => store.takeLimits({ workspaceId, asked, nowMs: at });
+const taker = ({ store, workspaceId, nowMs }: Scene) => async (asked: readonly AskedLimit[], at = nowMs) => store.limits.take({ workspaceId, asked, nowMs: at });
 /** Which of the limits pass. */
 const passer = (scene: Scene) => async (...asked: AskedLimit[]) => (await taker(scene)(asked)).map(({ passed }) => passed);
 

@@ -27,17 +27,17 @@ export const ownershipCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
-      equal(await store.turnsInFlight(workspaceId), 0);
+      equal(await store.turns.inFlight(workspaceId), 0);
       const until = nowMs + 60_000;
-      equal(await store.renewTurn(turn.place, { ...turn.fence, owner: 'x' }, until, nowMs), 'fenced');
-      equal(await store.renewTurn(turn.place, { ...turn.fence, epoch: 2 }, until, nowMs), 'fenced');
-      equal(await store.turnsInFlight(workspaceId), 0);
-      equal(await store.renewTurn(turn.place, turn.fence, until, nowMs), 'renewed');
-      equal(await store.turnsInFlight(workspaceId), 1);
-      equal(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), null);
-      deepEqual((await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
-      await store.finishTurn(turn.finishStep());
-      equal(await store.renewTurn(turn.place, turn.fence, until, nowMs), 'fenced');
+      equal(await store.turns.renew(turn.place, { ...turn.fence, owner: 'x' }, until, nowMs), 'fenced');
+      equal(await store.turns.renew(turn.place, { ...turn.fence, epoch: 2 }, until, nowMs), 'fenced');
+      equal(await store.turns.inFlight(workspaceId), 0);
+      equal(await store.turns.renew(turn.place, turn.fence, until, nowMs), 'renewed');
+      equal(await store.turns.inFlight(workspaceId), 1);
+      equal(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), null);
+      deepEqual((await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
+      await store.turns.finish(turn.finishStep());
+      equal(await store.turns.renew(turn.place, turn.fence, until, nowMs), 'fenced');
     },
   },
   {
@@ -46,14 +46,14 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
       equal(await turn.append(0, 'a'), 'stored');
-      equal(await store.turnsInFlight(workspaceId), 0, 'of itself it renews nothing');
+      equal(await store.turns.inFlight(workspaceId), 0, 'of itself it renews nothing');
       const lease = { leaseUntilMs: nowMs + 60_000, nowMs };
       const piece = { ...turn.place, fence: turn.fence, position: 1, text: 'b' };
-      equal(await store.appendOutput({ ...piece, ...lease, fence: { ...turn.fence, owner: 'x' } }), 'fenced');
-      equal(await store.appendOutput({ ...piece, ...lease }), 'stored');
-      equal(await store.turnsInFlight(workspaceId), 1);
-      equal(await store.takeOverTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), null);
-      equal(await store.output(turn.place), 'ab');
+      equal(await store.turns.append({ ...piece, ...lease, fence: { ...turn.fence, owner: 'x' } }), 'fenced');
+      equal(await store.turns.append({ ...piece, ...lease }), 'stored');
+      equal(await store.turns.inFlight(workspaceId), 1);
+      equal(await store.turns.takeOver(turn.place, 'reaper', nowMs + 60_000, nowMs), null);
+      equal(await store.turns.output(turn.place), 'ab');
     },
   },
   {
@@ -64,15 +64,15 @@ export const ownershipCases: readonly Case[] = [
       const until = nowMs + 60_000;
       const late = await scene.streaming({ ...one, leaseUntilMs: nowMs - 1 });
       await scene.streaming(one);
-      equal(await store.renewTurn(late.place, late.fence, until, nowMs), 'fenced');
+      equal(await store.turns.renew(late.place, late.fence, until, nowMs), 'fenced');
       const piece = { ...late.place, fence: late.fence, position: 0, text: 'a', leaseUntilMs: until, nowMs };
-      equal(await store.appendOutput(piece), 'fenced');
-      equal(await store.turnsInFlight(workspaceId), 1);
-      equal(await store.output(late.place), '');
-      const fence = await store.takeOverTurn(late.place, 'reaper', nowMs - 1, nowMs);
-      equal(await store.renewTurn(late.place, late.fence, until, nowMs), 'fenced');
-      equal(await store.renewTurn(late.place, fence!, until, nowMs), 'renewed', 'a seized turn needs no slot');
-      equal(await store.turnsInFlight(workspaceId), 1);
+      equal(await store.turns.append(piece), 'fenced');
+      equal(await store.turns.inFlight(workspaceId), 1);
+      equal(await store.turns.output(late.place), '');
+      const fence = await store.turns.takeOver(late.place, 'reaper', nowMs - 1, nowMs);
+      equal(await store.turns.renew(late.place, late.fence, until, nowMs), 'fenced');
+      equal(await store.turns.renew(late.place, fence!, until, nowMs), 'renewed', 'a seized turn needs no slot');
+      equal(await store.turns.inFlight(workspaceId), 1);
     },
   },
   {
@@ -81,16 +81,16 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
       equal(await turn.append(0, 'a'), 'stored');
-      equal(await store.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted', nowMs + 600_000, nowMs), false);
-      equal(await store.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), true);
-      equal(await store.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs), true);
+      equal(await store.turns.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted', nowMs + 600_000, nowMs), false);
+      equal(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), true);
+      equal(await store.turns.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs), true);
       deepEqual(await turn.append(1, 'b'), { stop: 'aborted' }, 'the first reason stands');
-      deepEqual(await store.renewTurn(turn.place, turn.fence, nowMs + 60_000, nowMs), { stop: 'aborted' });
+      deepEqual(await store.turns.renew(turn.place, turn.fence, nowMs + 60_000, nowMs), { stop: 'aborted' });
       equal(await turn.append(2, 'c', { ...turn.fence, owner: 'x' }), 'fenced');
-      equal(await store.output(turn.place), 'ab');
-      equal(await store.turnsInFlight(workspaceId), 1);
-      equal((await store.finishTurn(turn.finishStep())).outcome, 'finished');
-      equal(await store.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), false);
+      equal(await store.turns.output(turn.place), 'ab');
+      equal(await store.turns.inFlight(workspaceId), 1);
+      equal((await store.turns.finish(turn.finishStep())).outcome, 'finished');
+      equal(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), false);
     },
   },
   {
@@ -99,23 +99,23 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
       const until = nowMs + 600_000;
-      const orphans = async () => (await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
-      await store.requestStop(turn.place, 'aborted', until, nowMs);
-      equal(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), null);
-      await store.requestStop(turn.place, 'expired', nowMs - 1, nowMs);
+      const orphans = async () => (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
+      await store.turns.requestStop(turn.place, 'aborted', until, nowMs);
+      equal(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), null);
+      await store.turns.requestStop(turn.place, 'expired', nowMs - 1, nowMs);
       deepEqual(await orphans(), [turn.place]);
-      deepEqual(await store.renewTurn(turn.place, turn.fence, until, nowMs), { stop: 'aborted' }, 'an owner that lives may renew it');
-      equal(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), null);
-      await store.requestStop(turn.place, 'aborted', nowMs - 1, nowMs);
-      await store.requestStop(turn.place, 'aborted', until, nowMs);
+      deepEqual(await store.turns.renew(turn.place, turn.fence, until, nowMs), { stop: 'aborted' }, 'an owner that lives may renew it');
+      equal(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), null);
+      await store.turns.requestStop(turn.place, 'aborted', nowMs - 1, nowMs);
+      await store.turns.requestStop(turn.place, 'aborted', until, nowMs);
       deepEqual(await orphans(), [turn.place], 'nobody but the owner prolongs it');
-      equal(await store.turnsInFlight(workspaceId), 1, 'its slot is its own until it is sealed');
-      const seized = await store.takeOverTurn(turn.place, 'reaper', until, nowMs);
+      equal(await store.turns.inFlight(workspaceId), 1, 'its slot is its own until it is sealed');
+      const seized = await store.turns.takeOver(turn.place, 'reaper', until, nowMs);
       deepEqual(seized, { epoch: 2, owner: 'reaper', stop: 'aborted' });
-      deepEqual(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), seized, 'sent again');
+      deepEqual(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), seized, 'sent again');
       equal(await turn.append(0, 'late'), 'fenced');
       const other = await scene.streaming({ leaseUntilMs: nowMs - 1 });
-      equal((await store.takeOverTurn(other.place, 'reaper', until, nowMs))!.stop, null);
+      equal((await store.turns.takeOver(other.place, 'reaper', until, nowMs))!.stop, null);
     },
   },
   {
@@ -132,20 +132,20 @@ export const ownershipCases: readonly Case[] = [
         deepEqual(await watch.next(), { type: 'changed', kind: 'assistant', workspaceId, id: last.id });
       };
       await turn.append(0, 'a');
-      equal((await store.outputAfter(turn.place, 0))?.text, 'a');
+      equal((await store.turns.outputAfter(turn.place, 0))?.text, 'a');
       await turn.append(1, 'b');
       await told();
-      await store.outputAfter(turn.place, 2);
+      await store.turns.outputAfter(turn.place, 2);
       await turn.append(2, 'c');
       await turn.append(3, 'd');
       await told(turn.place);
-      await store.outputAfter(failing.place, 0);
-      await store.withdrawTurn(failing.withdrawStep());
+      await store.turns.outputAfter(failing.place, 0);
+      await store.turns.withdraw(failing.withdrawStep());
       await told(failing.place);
-      await store.outputAfter(turn.place, 4);
-      await store.finishTurn(turn.finishStep());
+      await store.turns.outputAfter(turn.place, 4);
+      await store.turns.finish(turn.finishStep());
       await told(turn.place);
-      equal((await store.outputAfter(turn.place, 4))?.turn.status, 'completed');
+      equal((await store.turns.outputAfter(turn.place, 4))?.turn.status, 'completed');
       await told();
       await watch.stop();
     },
@@ -163,13 +163,13 @@ export const ownershipCases: readonly Case[] = [
         await store.catalog.create('assistant', last);
         deepEqual(await watch.next(), { type: 'changed', kind: 'assistant', workspaceId, id: last.id });
       };
-      equal((await store.outputAfter(turn.place, 1))?.text, null, 'beyond what is stored there is nothing to await');
+      equal((await store.turns.outputAfter(turn.place, 1))?.text, null, 'beyond what is stored there is nothing to await');
       await turn.append(0, 'a');
       await toldNothing();
-      await store.outputAfter(turn.place, 1);
+      await store.turns.outputAfter(turn.place, 1);
       await turn.append(0, 'a');
-      deepEqual(await store.finishTurn(turn.finishStep({ version: 9 })), { outcome: 'lost' });
-      deepEqual(await store.withdrawTurn(turn.withdrawStep({ version: 9 })), { outcome: 'lost' });
+      deepEqual(await store.turns.finish(turn.finishStep({ version: 9 })), { outcome: 'lost' });
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 9 })), { outcome: 'lost' });
       await toldNothing();
       await store.catalog.remove('workspace', workspaceId, workspaceId);
       // The list of workspaces and what they hold may lie on two shards, each of which tells in its own time.
@@ -184,12 +184,12 @@ export const ownershipCases: readonly Case[] = [
       const { store, nowMs } = scene;
       const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
       const until = nowMs + 60_000;
-      const seized = (await store.takeOverTurn(turn.place, 'reaper', until, nowMs))!;
-      equal(await store.renewTurn(turn.place, { epoch: seized.epoch, owner: seized.owner }, until + 60_000, nowMs), 'renewed');
-      deepEqual(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), seized);
-      await store.requestStop(turn.place, 'aborted', nowMs + 30_000, nowMs);
-      deepEqual(await store.takeOverTurn(turn.place, 'reaper', until, nowMs), { ...seized, stop: 'aborted' });
-      equal(await store.takeOverTurn(turn.place, 'another', until, nowMs), null);
+      const seized = (await store.turns.takeOver(turn.place, 'reaper', until, nowMs))!;
+      equal(await store.turns.renew(turn.place, { epoch: seized.epoch, owner: seized.owner }, until + 60_000, nowMs), 'renewed');
+      deepEqual(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), seized);
+      await store.turns.requestStop(turn.place, 'aborted', nowMs + 30_000, nowMs);
+      deepEqual(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), { ...seized, stop: 'aborted' });
+      equal(await store.turns.takeOver(turn.place, 'another', until, nowMs), null);
     },
   },
   {
@@ -200,7 +200,7 @@ export const ownershipCases: readonly Case[] = [
       const watch = await heard(store);
       const short = await heard(store);
       await short.stop();
-      await store.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs);
+      await store.turns.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs);
       deepEqual(await watch.next(), { type: 'turn.stop', ...turn.place, reason: 'expired' });
       const record = key(workspaceId);
       await store.catalog.create('key', record);

@@ -10,12 +10,12 @@ export const sessionCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const session = scene.session({ messageCount: 1, metadata: { 'ключ\u0000': '🗝️' } });
       const greeting = message();
-      equal(await store.session(workspaceId, session.id), null);
-      deepEqual(await store.createSession(scene.createStep({ session, greeting })), { outcome: 'created', version: 1 });
-      deepEqual(await store.session(workspaceId, session.id), { record: session, version: 1 });
+      equal(await store.sessions.read(workspaceId, session.id), null);
+      deepEqual(await store.sessions.create(scene.createStep({ session, greeting })), { outcome: 'created', version: 1 });
+      deepEqual(await store.sessions.read(workspaceId, session.id), { record: session, version: 1 });
       deepEqual(await scene.transcript(session.id), [greeting]);
-      equal(await store.session(ids.make('wks'), session.id), null, 'seen from another workspace');
-      deepEqual((await store.messages(ids.make('wks'), session.id, page())).items, []);
+      equal(await store.sessions.read(ids.make('wks'), session.id), null, 'seen from another workspace');
+      deepEqual((await store.sessions.messages(ids.make('wks'), session.id, page())).items, []);
     },
   },
   {
@@ -25,11 +25,11 @@ export const sessionCases: readonly Case[] = [
       const map = JSON.parse('{"__proto__":"p","__proto_":"q","constructor":"c","toJSON":"t","a":"b"}') as Record<string, string>;
       const names = (found: Record<string, unknown> | undefined) => JSON.stringify(found);
       const turn = await scene.streaming({}, { metadata: map, visitor: map });
-      const read = async () => (await store.session(workspaceId, turn.before.id))!.record;
+      const read = async () => (await store.sessions.read(workspaceId, turn.before.id))!.record;
       const whole = [names(map), names(map)];
       deepEqual([names((await read()).metadata), names((await read()).visitor)], whole);
-      await store.finishTurn(turn.finishStep());
-      const { items } = await store.sessions(workspaceId, scene.filter(), page());
+      await store.turns.finish(turn.finishStep());
+      const { items } = await store.sessions.list(workspaceId, scene.filter(), page());
       deepEqual([names(items[0]!.metadata), names(items[0]!.visitor)], whole);
       deepEqual((await read()).machine, snapshot('open'), 'and all else');
     },
@@ -40,12 +40,12 @@ export const sessionCases: readonly Case[] = [
       const { store, workspaceId, now, nowMs } = scene;
       const session = scene.session();
       const step = scene.createStep({ session, remember: remembered(session.id, nowMs + 5000) });
-      const first = await store.createSession(step);
+      const first = await store.sessions.create(step);
       const turn = await scene.begun(session, 1);
-      deepEqual(await store.createSession(step), first);
-      equal((await store.session(workspaceId, session.id))?.version, turn.version, 'the session went on');
-      equal((await store.sessions(workspaceId, scene.filter(), page())).items.length, 1);
-      equal((await store.usage(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 1);
+      deepEqual(await store.sessions.create(step), first);
+      equal((await store.sessions.read(workspaceId, session.id))?.version, turn.version, 'the session went on');
+      equal((await store.sessions.list(workspaceId, scene.filter(), page())).items.length, 1);
+      equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 1);
     },
   },
   {
@@ -54,15 +54,15 @@ export const sessionCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const first = scene.session();
       const memory = remembered(first.id, nowMs + 60_000);
-      await store.createSession(scene.createStep({ session: first, remember: memory }));
-      deepEqual(await store.remembered(workspaceId, memory.scope, memory.key, nowMs), memory);
-      equal(await store.remembered(workspaceId, memory.scope, 'other', nowMs), null);
-      equal(await store.remembered(workspaceId, 'other', memory.key, nowMs), null);
-      equal(await store.remembered(ids.make('wks'), memory.scope, memory.key, nowMs), null);
+      await store.sessions.create(scene.createStep({ session: first, remember: memory }));
+      deepEqual(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs), memory);
+      equal(await store.requests.find(workspaceId, memory.scope, 'other', nowMs), null);
+      equal(await store.requests.find(workspaceId, 'other', memory.key, nowMs), null);
+      equal(await store.requests.find(ids.make('wks'), memory.scope, memory.key, nowMs), null);
       const second = scene.session();
       const step = scene.createStep({ session: second, remember: { ...memory, resultId: second.id, bodyDigest: 'e' } });
-      deepEqual(await store.createSession(step), { outcome: 'remembered', remembered: memory });
-      equal(await store.session(workspaceId, second.id), null);
+      deepEqual(await store.sessions.create(step), { outcome: 'remembered', remembered: memory });
+      equal(await store.sessions.read(workspaceId, second.id), null);
     },
   },
   {
@@ -71,16 +71,16 @@ export const sessionCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
       const memory = remembered('ses_1', nowMs + 1000);
-      await store.createSession(scene.createStep({ remember: memory }));
-      equal((await store.remembered(workspaceId, memory.scope, memory.key, nowMs + 999))?.resultId, 'ses_1');
-      equal(await store.remembered(workspaceId, memory.scope, memory.key, nowMs + 1000), null);
+      await store.sessions.create(scene.createStep({ remember: memory }));
+      equal((await store.requests.find(workspaceId, memory.scope, memory.key, nowMs + 999))?.resultId, 'ses_1');
+      equal(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs + 1000), null);
       const next = scene.session();
       const step = scene.createStep({ session: next, remember: { ...memory, resultId: next.id, untilMs: nowMs + 9000 }, nowMs: nowMs + 1000 });
-      equal((await store.createSession(step)).outcome, 'created');
+      equal((await store.sessions.create(step)).outcome, 'created');
       await store.sweep(nowMs + 1000, 100);
-      equal((await store.remembered(workspaceId, memory.scope, memory.key, nowMs + 1000))?.resultId, next.id, 'the sweep takes only what ended');
+      equal((await store.requests.find(workspaceId, memory.scope, memory.key, nowMs + 1000))?.resultId, next.id, 'the sweep takes only what ended');
       await store.sweep(nowMs + 9000, 100);
-      equal(await store.remembered(workspaceId, memory.scope, memory.key, nowMs), null);
+      equal(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs), null);
     },
   },
   {
@@ -89,13 +89,13 @@ export const sessionCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const session = await scene.created();
       const saves = [1, 2, 3].map((turns) => ({ ...session, machine: snapshot('open', { turns }) }));
-      const versions = await Promise.all(saves.map((each) => store.saveSession(each, at(1))));
+      const versions = await Promise.all(saves.map((each) => store.sessions.save(each, at(1))));
       equal(versions.filter((version) => version === 2).length, 1);
       equal(versions.filter((version) => version === null).length, 2);
-      deepEqual(await store.session(workspaceId, session.id), { record: saves[versions.indexOf(2)], version: 2 });
-      equal(await store.saveSession(session, at(1)), null, 'an old version');
-      equal(await store.saveSession(session, at(3)), null, 'a version that never was');
-      equal(await store.saveSession(scene.session(), at(1)), null, 'a session that never was');
+      deepEqual(await store.sessions.read(workspaceId, session.id), { record: saves[versions.indexOf(2)], version: 2 });
+      equal(await store.sessions.save(session, at(1)), null, 'an old version');
+      equal(await store.sessions.save(session, at(3)), null, 'a version that never was');
+      equal(await store.sessions.save(scene.session(), at(1)), null, 'a session that never was');
     },
   },
   {
@@ -104,11 +104,11 @@ export const sessionCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       let session = await scene.created();
       for (let version = 1; version < 4; version++) {
-        deepEqual(await store.session(workspaceId, session.id), { record: session, version });
+        deepEqual(await store.sessions.read(workspaceId, session.id), { record: session, version });
         session = { ...session, lastActivityAt: session.lastActivityAt + 1, machine: snapshot('open', { version }) };
-        equal(await store.saveSession(session, at(version)), version + 1);
-        deepEqual(await store.session(workspaceId, session.id), { record: session, version: version + 1 });
-        deepEqual((await store.sessions(workspaceId, scene.filter(), page())).items, [session]);
+        equal(await store.sessions.save(session, at(version)), version + 1);
+        deepEqual(await store.sessions.read(workspaceId, session.id), { record: session, version: version + 1 });
+        deepEqual((await store.sessions.list(workspaceId, scene.filter(), page())).items, [session]);
       }
     },
   },
@@ -120,11 +120,11 @@ export const sessionCases: readonly Case[] = [
       for (let count = 0; count < 4; count++) made.push(scene.session());
       const gone = ids.make('ses');
       made.push(scene.session());
-      for (const session of [...made].reverse()) await store.createSession(scene.createStep({ session }));
-      await store.createSession(scene.createStep({ session: { ...scene.session(), workspaceId: ids.make('wks') } }));
+      for (const session of [...made].reverse()) await store.sessions.create(scene.createStep({ session }));
+      await store.sessions.create(scene.createStep({ session: { ...scene.session(), workspaceId: ids.make('wks') } }));
       const order = made.map(({ id }) => id);
       const list = async (over: Parameters<typeof page>[0]) => {
-        const found = await store.sessions(workspaceId, scene.filter(), page({ order: 'desc', ...over }));
+        const found = await store.sessions.list(workspaceId, scene.filter(), page({ order: 'desc', ...over }));
         return [found.items.map(({ id }) => order.indexOf(id)), found.next === null ? null : order.indexOf(found.next)];
       };
       deepEqual(await list({}), [[4, 3, 2, 1, 0], null]);
@@ -149,7 +149,7 @@ export const sessionCases: readonly Case[] = [
       const overdue = await scene.created({ expiresAt: now, assistantId: others[1]! });
       const aged = await scene.created({ lastActivityAt: now - 100 });
       const list = async (over: Parameters<typeof scene.filter>[0], limit = 100) => {
-        const { items } = await store.sessions(workspaceId, scene.filter({ activeSince: now - 99, ...over }), page({ limit, order: 'desc' }));
+        const { items } = await store.sessions.list(workspaceId, scene.filter({ activeSince: now - 99, ...over }), page({ limit, order: 'desc' }));
         return items.map(({ id }) => id);
       };
       deepEqual(await list({}), [overdue.id, expired.id, ended.id, streaming.id, open.id]);
@@ -172,7 +172,7 @@ export const sessionCases: readonly Case[] = [
       const oldest = await scene.created({ machine: snapshot('ended') });
       await Promise.all(Array.from({ length: 600 }, () => scene.created()));
       const find = (assistantIds: string[] | null) =>
-        store.sessions(workspaceId, scene.filter({ status: 'ended', assistantIds }), page({ order: 'desc', limit: 2 }));
+        store.sessions.list(workspaceId, scene.filter({ status: 'ended', assistantIds }), page({ order: 'desc', limit: 2 }));
       for (const assistantIds of [null, [scene.assistantId]]) {
         const { items, next } = await find(assistantIds);
         deepEqual(items.map(({ id }) => id), [oldest.id]);

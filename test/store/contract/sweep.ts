@@ -13,29 +13,29 @@ export const sweepCases: readonly Case[] = [
       await store.catalog.create('workspace', workspace({ id: workspaceId, retentionDays: 2 }));
       const aged = now - 2 * daySeconds - 60;
       const old = scene.session({ lastActivityAt: aged, messageCount: 1 });
-      await store.createSession(scene.createStep({ session: old, greeting: message() }));
+      await store.sessions.create(scene.createStep({ session: old, greeting: message() }));
       const turned = await scene.streaming({}, { lastActivityAt: aged });
-      await store.finishTurn(turned.finishStep({ tail: { position: 0, text: 'text' } }));
+      await store.turns.finish(turned.finishStep({ tail: { position: 0, text: 'text' } }));
       const young = await scene.created({ lastActivityAt: now - 2 * daySeconds + 60 });
       const revived = await scene.created({ lastActivityAt: aged });
-      equal(await store.saveSession({ ...revived, lastActivityAt: now }, at(1)), 2);
+      equal(await store.sessions.save({ ...revived, lastActivityAt: now }, at(1)), 2);
       const flying = await scene.streaming({}, { lastActivityAt: aged });
 
       while ((await store.sweep(nowMs, 1)) > 0);
       for (const { id } of [old, turned.before]) {
-        equal(await store.session(workspaceId, id), null);
+        equal(await store.sessions.read(workspaceId, id), null);
         deepEqual(await scene.transcript(id), []);
       }
-      equal(await store.turn(workspaceId, turned.before.id, turned.place.turnId), null);
-      for (const { id } of [young, revived, flying.before]) ok(await store.session(workspaceId, id));
+      equal(await store.turns.read(workspaceId, turned.before.id, turned.place.turnId), null);
+      for (const { id } of [young, revived, flying.before]) ok(await store.sessions.read(workspaceId, id));
       for (const assistantIds of [null, [scene.assistantId]]) {
-        const { items } = await store.sessions(workspaceId, scene.filter({ assistantIds }), page());
+        const { items } = await store.sessions.list(workspaceId, scene.filter({ assistantIds }), page());
         deepEqual(items.map(({ id }) => id), [young.id, revived.id, flying.before.id]);
       }
       equal(await flying.append(0, 'still there'), 'stored');
-      deepEqual(await store.finishTurn(flying.finishStep()), { outcome: 'finished', version: 3 });
+      deepEqual(await store.turns.finish(flying.finishStep()), { outcome: 'finished', version: 3 });
       while ((await store.sweep(nowMs, 100)) > 0);
-      equal(await store.session(workspaceId, flying.before.id), null);
+      equal(await store.sessions.read(workspaceId, flying.before.id), null);
     },
   },
   {

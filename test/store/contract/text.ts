@@ -17,11 +17,11 @@ export const textCases: readonly Case[] = [
       for (const piece of pieces) {
         equal(await turn.append(count(text), piece), 'stored');
         text += piece;
-        equal(await store.output(turn.place), text);
+        equal(await store.turns.output(turn.place), text);
         equal((await scene.transcript(turn.before.id))[1]!.content, text);
       }
-      await store.finishTurn(turn.finishStep({ tail: { position: count(text), text: '𝄞' } }));
-      equal(await store.output(turn.place), `${text}𝄞`);
+      await store.turns.finish(turn.finishStep({ tail: { position: count(text), text: '𝄞' } }));
+      equal(await store.turns.output(turn.place), `${text}𝄞`);
       equal((await scene.transcript(turn.before.id))[1]!.content, `${text}𝄞`);
     },
   },
@@ -32,7 +32,7 @@ export const textCases: readonly Case[] = [
       const text = Array.from({ length: 120 }, (_, index) => `${index} `);
       let position = 0;
       await Promise.all(text.map((piece) => turn.append((position += piece.length) - piece.length, piece)));
-      equal(await scene.store.output(turn.place), text.join(''));
+      equal(await scene.store.turns.output(turn.place), text.join(''));
     },
   },
   {
@@ -44,14 +44,14 @@ export const textCases: readonly Case[] = [
       equal(await turn.append(0, '👋a'), 'stored');
       equal(await turn.append(0, '👋'), 'stored');
       equal(await turn.append(1, 'a'), 'stored');
-      equal(await store.output(turn.place), '👋a');
+      equal(await store.turns.output(turn.place), '👋a');
       equal(await turn.append(1, 'a👋b'), 'stored');
-      equal(await store.output(turn.place), '👋a👋b');
+      equal(await store.turns.output(turn.place), '👋a👋b');
       equal(await turn.append(0, '👋a👋b👋'), 'stored');
-      equal(await store.output(turn.place), '👋a👋b👋');
+      equal(await store.turns.output(turn.place), '👋a👋b👋');
       await turn.append(5, '');
-      await store.finishTurn(turn.finishStep({ tail: { position: 2, text: '👋b👋c👋' } }));
-      equal(await store.output(turn.place), '👋a👋b👋c👋');
+      await store.turns.finish(turn.finishStep({ tail: { position: 2, text: '👋b👋c👋' } }));
+      equal(await store.turns.output(turn.place), '👋a👋b👋c👋');
     },
   },
   {
@@ -61,8 +61,8 @@ export const textCases: readonly Case[] = [
       const turn = await scene.streaming();
       await turn.append(0, '👋');
       await rejects(turn.append(2, 'x'));
-      await rejects(store.finishTurn(turn.finishStep({ tail: { position: 2, text: 'x' } })));
-      equal(await store.output(turn.place), '👋');
+      await rejects(store.turns.finish(turn.finishStep({ tail: { position: 2, text: 'x' } })));
+      equal(await store.turns.output(turn.place), '👋');
       equal(await turn.append(1, 'x'), 'stored');
     },
   },
@@ -71,12 +71,12 @@ export const textCases: readonly Case[] = [
     async run(scene) {
       const { store } = scene;
       const turn = await scene.streaming();
-      equal(await store.outputAfter({ ...turn.place, turnId: 'turn_never' }, 0), null);
+      equal(await store.turns.outputAfter({ ...turn.place, turnId: 'turn_never' }, 0), null);
       let text = '';
       const check = async (status: string): Promise<void> => {
         const points = [...text];
         for (let position = 0; position <= points.length + 1; position++) {
-          const found = await store.outputAfter(turn.place, position);
+          const found = await store.turns.outputAfter(turn.place, position);
           deepEqual([found?.turn.status, found?.text], [status, position > points.length ? null : points.slice(position).join('')]);
         }
       };
@@ -86,12 +86,12 @@ export const textCases: readonly Case[] = [
         text += piece;
       }
       await check('streaming');
-      await store.finishTurn(turn.finishStep({ tail: { position: count(text), text: '𝄞a' } }));
+      await store.turns.finish(turn.finishStep({ tail: { position: count(text), text: '𝄞a' } }));
       text += '𝄞a';
       await check('completed');
       const withdrawn = await scene.streaming();
-      await store.withdrawTurn(withdrawn.withdrawStep());
-      equal(await store.outputAfter(withdrawn.place, 0), null);
+      await store.turns.withdraw(withdrawn.withdrawStep());
+      equal(await store.turns.outputAfter(withdrawn.place, 0), null);
     },
   },
   {
@@ -99,17 +99,17 @@ export const textCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId } = scene;
       let session = scene.session({ messageCount: 1 });
-      await store.createSession(scene.createStep({ session, greeting: message({ content: '0' }) }));
+      await store.sessions.create(scene.createStep({ session, greeting: message({ content: '0' }) }));
       let version = 1;
       for (let each = 1; each < 13; each += 2) {
         const turn = await scene.begun(session, version, { userMessage: message({ role: 'user', content: String(each) }) });
         const step = turn.finishStep({ tail: { position: 0, text: String(each + 1) } });
-        await store.finishTurn(step);
+        await store.turns.finish(step);
         session = step.session;
         version += 2;
       }
       const read = async (over: Parameters<typeof page>[0]) => {
-        const { items, next } = await store.messages(workspaceId, session.id, page(over));
+        const { items, next } = await store.sessions.messages(workspaceId, session.id, page(over));
         return [items.map(({ content }) => Number(content)), next];
       };
       deepEqual(await read({}), [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], null]);
@@ -126,14 +126,14 @@ export const textCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId } = scene;
       const session = scene.session({ messageCount: 1 });
-      await store.createSession(scene.createStep({ session, greeting: message({ content: '👋👋👋' }) }));
+      await store.sessions.create(scene.createStep({ session, greeting: message({ content: '👋👋👋' }) }));
       const first = await scene.begun(session, 1, { userMessage: message({ role: 'user', content: '1234' }) });
       const step = first.finishStep({ tail: { position: 0, text: '56789' } });
-      await store.finishTurn(step);
+      await store.turns.finish(step);
       const second = await scene.begun(step.session, 3, { userMessage: message({ role: 'user', content: 'ab' }) });
       await second.append(0, 'streaming');
       const recent = async (before: number, charactersMax: number, messagesMax = 100) =>
-        (await store.recentMessages(workspaceId, session.id, before, charactersMax, messagesMax)).map(({ content }) => content);
+        (await store.sessions.recentMessages(workspaceId, session.id, before, charactersMax, messagesMax)).map(({ content }) => content);
       deepEqual(await recent(5, 100), ['👋👋👋', '1234', '56789', 'ab']);
       for (const beyond of [6, 1000]) deepEqual(await recent(beyond, 100), ['👋👋👋', '1234', '56789', 'ab']);
       deepEqual(await recent(4, 14), ['👋👋👋', '1234', '56789', 'ab']);

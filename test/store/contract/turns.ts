@@ -7,15 +7,15 @@ import type { Begun, Scene } from '../fixtures.ts';
 
 /** Everything of a turn that a reader can see. */
 const seen = async ({ scene: { store, workspaceId, ...scene }, place, before }: Begun) => ({
-  session: await store.session(workspaceId, before.id),
-  turn: await store.turn(workspaceId, before.id, place.turnId),
-  messages: (await store.messages(workspaceId, before.id, page())).items,
-  output: await store.output(place),
-  slots: await store.turnsInFlight(workspaceId),
-  usage: (await store.usage(workspaceId, usageQuery(scene.now, scene.now + 1)))[0],
+  session: await store.sessions.read(workspaceId, before.id),
+  turn: await store.turns.read(workspaceId, before.id, place.turnId),
+  messages: (await store.sessions.messages(workspaceId, before.id, page())).items,
+  output: await store.turns.output(place),
+  slots: await store.turns.inFlight(workspaceId),
+  usage: (await store.usage.read(workspaceId, usageQuery(scene.now, scene.now + 1)))[0],
 });
 
-const memoryOf = ({ store, workspaceId, nowMs }: Scene) => store.remembered(workspaceId, 'key_1 /sessions', 'again', nowMs);
+const memoryOf = ({ store, workspaceId, nowMs }: Scene) => store.requests.find(workspaceId, 'key_1 /sessions', 'again', nowMs);
 
 export const turnCases: readonly Case[] = [
   {
@@ -24,16 +24,16 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const session = await scene.created();
       const step = scene.beginStep(session, 1, { remember: remembered('turn', nowMs + 60_000) });
-      const begun = await store.beginTurn(step);
+      const begun = await store.turns.begin(step);
       equal(begun.outcome, 'begun');
       equal(begun.outcome === 'begun' && begun.version, 2);
       equal(begun.outcome === 'begun' && begun.fence.owner, scene.owner);
-      deepEqual(await store.session(workspaceId, session.id), { record: step.session, version: 2 });
-      deepEqual(await store.turn(workspaceId, session.id, step.turn.id), step.turn);
+      deepEqual(await store.sessions.read(workspaceId, session.id), { record: step.session, version: 2 });
+      deepEqual(await store.turns.read(workspaceId, session.id, step.turn.id), step.turn);
       deepEqual(await scene.transcript(session.id), [step.userMessage, step.assistantMessage]);
-      equal(await store.turnsInFlight(workspaceId), 1);
+      equal(await store.turns.inFlight(workspaceId), 1);
       equal((await memoryOf(scene))?.resultId, 'turn');
-      deepEqual(await store.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)), []);
+      deepEqual(await store.turns.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)), []);
     },
   },
   {
@@ -42,14 +42,14 @@ export const turnCases: readonly Case[] = [
       const { store } = scene;
       const turn = await scene.streaming({ slot: api(1) });
       const first = { outcome: 'begun', version: turn.version, fence: turn.fence };
-      deepEqual(await store.beginTurn(turn.step), first);
+      deepEqual(await store.turns.begin(turn.step), first);
       await turn.append(0, 'a');
       const before = await seen(turn);
-      deepEqual(await store.beginTurn(turn.step), first);
+      deepEqual(await store.turns.begin(turn.step), first);
       deepEqual(await seen(turn), before);
-      await store.finishTurn(turn.finishStep());
+      await store.turns.finish(turn.finishStep());
       const after = await seen(turn);
-      deepEqual(await store.beginTurn(turn.step), first);
+      deepEqual(await store.turns.begin(turn.step), first);
       deepEqual(await seen(turn), after);
     },
   },
@@ -60,10 +60,10 @@ export const turnCases: readonly Case[] = [
       const turn = await scene.streaming();
       const before = await seen(turn);
       const late = scene.beginStep(turn.before, 1, { remember: remembered('x', nowMs + 1000) });
-      deepEqual(await store.beginTurn(late), { outcome: 'lost' });
-      deepEqual(await store.beginTurn(scene.beginStep(scene.session(), 1)), { outcome: 'lost' }, 'a session that never was');
+      deepEqual(await store.turns.begin(late), { outcome: 'lost' });
+      deepEqual(await store.turns.begin(scene.beginStep(scene.session(), 1)), { outcome: 'lost' }, 'a session that never was');
       deepEqual(await seen(turn), before);
-      equal(await store.turn(workspaceId, turn.before.id, late.turn.id), null);
+      equal(await store.turns.read(workspaceId, turn.before.id, late.turn.id), null);
       equal(await memoryOf(scene), null);
     },
   },
@@ -73,12 +73,12 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const session = await scene.created();
       const steps = [1, 2, 3, 4].map(() => scene.beginStep(session, 1));
-      const answers = await Promise.all(steps.map((step) => store.beginTurn(step)));
+      const answers = await Promise.all(steps.map((step) => store.turns.begin(step)));
       deepEqual(answers.map(({ outcome }) => outcome).sort(), ['begun', 'lost', 'lost', 'lost']);
       const winner = steps[answers.findIndex(({ outcome }) => outcome === 'begun')]!;
-      deepEqual((await store.session(workspaceId, session.id))?.record, winner.session);
+      deepEqual((await store.sessions.read(workspaceId, session.id))?.record, winner.session);
       equal((await scene.transcript(session.id)).length, 2);
-      equal(await store.turnsInFlight(workspaceId), 1);
+      equal(await store.turns.inFlight(workspaceId), 1);
     },
   },
   {
@@ -87,16 +87,16 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const sessions = await Promise.all(Array.from({ length: 5 }, () => scene.created()));
       const remember = remembered('x', nowMs + 1000);
-      const answers = await Promise.all(sessions.map((session) => store.beginTurn(scene.beginStep(session, 1, { slot: api(3), remember: { ...remember, key: session.id } }))));
+      const answers = await Promise.all(sessions.map((session) => store.turns.begin(scene.beginStep(session, 1, { slot: api(3), remember: { ...remember, key: session.id } }))));
       equal(answers.filter(({ outcome }) => outcome === 'begun').length, 3);
       equal(answers.filter(({ outcome }) => outcome === 'full').length, 2);
-      equal(await store.turnsInFlight(workspaceId), 3);
+      equal(await store.turns.inFlight(workspaceId), 3);
       for (const [index, { outcome }] of answers.entries()) {
         const { id } = sessions[index]!;
         if (outcome !== 'full') continue;
-        deepEqual(await store.session(workspaceId, id), { record: sessions[index], version: 1 });
+        deepEqual(await store.sessions.read(workspaceId, id), { record: sessions[index], version: 1 });
         deepEqual(await scene.transcript(id), []);
-        equal(await store.remembered(workspaceId, remember.scope, id, nowMs), null);
+        equal(await store.requests.find(workspaceId, remember.scope, id, nowMs), null);
       }
     },
   },
@@ -105,7 +105,7 @@ export const turnCases: readonly Case[] = [
     async run(scene) {
       const turn = await scene.streaming({ slot: api(1) });
       const again = scene.beginStep(turn.before, 1, { slot: api(1) });
-      deepEqual(await scene.store.beginTurn(again), { outcome: 'lost' });
+      deepEqual(await scene.store.turns.begin(again), { outcome: 'lost' });
     },
   },
   {
@@ -114,19 +114,19 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const one = { slot: api(1) };
       const finished = await scene.streaming(one);
-      await store.finishTurn(finished.finishStep());
-      equal(await store.turnsInFlight(workspaceId), 0);
+      await store.turns.finish(finished.finishStep());
+      equal(await store.turns.inFlight(workspaceId), 0);
       const withdrawn = await scene.streaming(one);
-      await store.withdrawTurn(withdrawn.withdrawStep());
-      equal(await store.turnsInFlight(workspaceId), 0);
+      await store.turns.withdraw(withdrawn.withdrawStep());
+      equal(await store.turns.inFlight(workspaceId), 0);
       const lapsed = await scene.streaming({ ...one, leaseUntilMs: nowMs - 1 });
-      equal(await store.turnsInFlight(workspaceId), 0);
+      equal(await store.turns.inFlight(workspaceId), 0);
       const next = await scene.streaming(one);
-      equal(await store.turnsInFlight(workspaceId), 1);
-      ok(await store.takeOverTurn(lapsed.place, 'reaper', nowMs + 60_000, nowMs));
-      equal(await store.turnsInFlight(workspaceId), 1, 'a seized turn is sealed, not run: it needs no slot');
-      deepEqual(await store.beginTurn(scene.beginStep(await scene.created(), 1, one)), { outcome: 'full' });
-      await store.finishTurn(next.finishStep());
+      equal(await store.turns.inFlight(workspaceId), 1);
+      ok(await store.turns.takeOver(lapsed.place, 'reaper', nowMs + 60_000, nowMs));
+      equal(await store.turns.inFlight(workspaceId), 1, 'a seized turn is sealed, not run: it needs no slot');
+      deepEqual(await store.turns.begin(scene.beginStep(await scene.created(), 1, one)), { outcome: 'full' });
+      await store.turns.finish(next.finishStep());
       await scene.streaming(one);
     },
   },
@@ -137,19 +137,19 @@ export const turnCases: readonly Case[] = [
       const [one, other] = [{ slot: api(1) }, { slot: { name: 'visitor/vis_1', ceiling: 1 } }];
       await scene.streaming({ slot: null });
       const turn = await scene.streaming(other);
-      equal(await store.turnsInFlight(workspaceId), 0, 'none of the API');
+      equal(await store.turns.inFlight(workspaceId), 0, 'none of the API');
       await scene.streaming(one);
       await scene.streaming({ slot: null });
-      equal(await store.turnsInFlight(workspaceId), 1);
-      const full = async (over: typeof other) => (await store.beginTurn(scene.beginStep(await scene.created(), 1, over))).outcome;
+      equal(await store.turns.inFlight(workspaceId), 1);
+      const full = async (over: typeof other) => (await store.turns.begin(scene.beginStep(await scene.created(), 1, over))).outcome;
       deepEqual([await full(one), await full(other)], ['full', 'full']);
-      equal(await store.renewTurn(turn.place, turn.fence, nowMs + 900_000, nowMs), 'renewed');
+      equal(await store.turns.renew(turn.place, turn.fence, nowMs + 900_000, nowMs), 'renewed');
       equal(await full(other), 'full');
-      await store.finishTurn(turn.finishStep());
+      await store.turns.finish(turn.finishStep());
       equal(await full(one), 'full');
       const lapsed = await scene.streaming({ ...other, leaseUntilMs: nowMs - 1 });
       await scene.streaming(other);
-      equal(await store.renewTurn(lapsed.place, lapsed.fence, nowMs + 900_000, nowMs), 'fenced');
+      equal(await store.turns.renew(lapsed.place, lapsed.fence, nowMs + 900_000, nowMs), 'fenced');
     },
   },
   {
@@ -160,15 +160,15 @@ export const turnCases: readonly Case[] = [
       await turn.append(0, 'one ');
       await turn.append(4, 'two ');
       const step = turn.finishStep({ tail: { position: 8, text: 'three' } });
-      deepEqual(await store.finishTurn(step), { outcome: 'finished', version: 3 });
-      deepEqual(await store.session(workspaceId, turn.before.id), { record: step.session, version: 3 });
-      deepEqual(await store.turn(workspaceId, turn.before.id, step.turn.id), step.turn);
+      deepEqual(await store.turns.finish(step), { outcome: 'finished', version: 3 });
+      deepEqual(await store.sessions.read(workspaceId, turn.before.id), { record: step.session, version: 3 });
+      deepEqual(await store.turns.read(workspaceId, turn.before.id, step.turn.id), step.turn);
       deepEqual(await scene.transcript(turn.before.id), [turn.step.userMessage, { ...step.message, content: 'one two three' }]);
-      equal(await store.output(turn.place), 'one two three');
-      equal(await store.turnsInFlight(workspaceId), 0);
-      const [usage] = await store.usage(workspaceId, usageQuery(now, now + 1));
+      equal(await store.turns.output(turn.place), 'one two three');
+      equal(await store.turns.inFlight(workspaceId), 0);
+      const [usage] = await store.usage.read(workspaceId, usageQuery(now, now + 1));
       deepEqual([usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens], [1, 0, 3, 5]);
-      equal(await store.takeOverTurn(turn.place, 'x', scene.nowMs, scene.nowMs), null);
+      equal(await store.turns.takeOver(turn.place, 'x', scene.nowMs, scene.nowMs), null);
       equal(await turn.append(13, '!'), 'fenced');
     },
   },
@@ -179,13 +179,13 @@ export const turnCases: readonly Case[] = [
       const turn = await scene.streaming();
       await turn.append(0, 'abc');
       const step = turn.finishStep({ tail: { position: 3, text: 'def' } });
-      const first = await store.finishTurn(step);
+      const first = await store.turns.finish(step);
       const before = await seen(turn);
-      deepEqual(await store.finishTurn(step), first);
+      deepEqual(await store.turns.finish(step), first);
       deepEqual(await seen(turn), before);
       const next = await scene.begun(step.session, 3);
-      deepEqual(await store.finishTurn(step), first, 'and when the session has gone on');
-      await store.finishTurn(next.finishStep());
+      deepEqual(await store.turns.finish(step), first, 'and when the session has gone on');
+      await store.turns.finish(next.finishStep());
       equal((await scene.transcript(turn.before.id)).length, 4);
       equal((await seen(turn)).usage!.turns, 2);
     },
@@ -198,16 +198,16 @@ export const turnCases: readonly Case[] = [
       await turn.append(0, 'abc');
       const before = await seen(turn);
       const tail = { position: 3, text: 'def' };
-      deepEqual(await store.finishTurn(turn.finishStep({ version: 1, tail })), { outcome: 'lost' });
-      deepEqual(await store.finishTurn(turn.finishStep({ fence: { ...turn.fence, owner: 'x' }, tail })), { outcome: 'fenced' });
-      deepEqual(await store.finishTurn(turn.finishStep({ fence: { ...turn.fence, epoch: turn.fence.epoch + 1 }, tail })), { outcome: 'fenced' });
-      deepEqual(await store.withdrawTurn(turn.withdrawStep({ version: 1 })), { outcome: 'lost' });
-      deepEqual(await store.withdrawTurn(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(turn.finishStep({ version: 1, tail })), { outcome: 'lost' });
+      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, owner: 'x' }, tail })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, epoch: turn.fence.epoch + 1 }, tail })), { outcome: 'fenced' });
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 1 })), { outcome: 'lost' });
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
       deepEqual(await seen(turn), before);
       const other = await scene.streaming();
-      deepEqual(await store.finishTurn({ ...other.finishStep(), turn: { ...other.step.turn, id: 'turn_never' } }), { outcome: 'fenced' });
-      await store.finishTurn(turn.finishStep({ tail }));
-      deepEqual(await store.finishTurn(turn.finishStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish({ ...other.finishStep(), turn: { ...other.step.turn, id: 'turn_never' } }), { outcome: 'fenced' });
+      await store.turns.finish(turn.finishStep({ tail }));
+      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
     },
   },
   {
@@ -218,23 +218,23 @@ export const turnCases: readonly Case[] = [
       for (const metadata of packed) {
         const session = await scene.created({ mark: 'first1', metadata });
         for (const mark of ['another', 'first', 'irst1', 'first11']) {
-          equal(await store.saveSession({ ...session, mark: 'saved' }, at(1, mark)), null);
-          deepEqual(await store.beginTurn(scene.beginStep(session, 1, { mark })), { outcome: 'lost' });
+          equal(await store.sessions.save({ ...session, mark: 'saved' }, at(1, mark)), null);
+          deepEqual(await store.turns.begin(scene.beginStep(session, 1, { mark })), { outcome: 'lost' });
         }
-        equal(await store.saveSession({ ...session, mark: 'second' }, at(1, 'first1')), 2);
+        equal(await store.sessions.save({ ...session, mark: 'second' }, at(1, 'first1')), 2);
         const turn = await scene.begun({ ...session, mark: 'third' }, 2, { mark: 'second' });
         await turn.append(0, 'abc');
         const before = await seen(turn);
-        deepEqual(await store.finishTurn(turn.finishStep({ mark: 'second' })), { outcome: 'lost' });
-        deepEqual(await store.withdrawTurn(turn.withdrawStep({ mark: 'second' })), { outcome: 'lost' });
+        deepEqual(await store.turns.finish(turn.finishStep({ mark: 'second' })), { outcome: 'lost' });
+        deepEqual(await store.turns.withdraw(turn.withdrawStep({ mark: 'second' })), { outcome: 'lost' });
         deepEqual(await seen(turn), before);
-        deepEqual(await store.finishTurn(turn.finishStep({ mark: 'third' })), { outcome: 'finished', version: 4 });
+        deepEqual(await store.turns.finish(turn.finishStep({ mark: 'third' })), { outcome: 'finished', version: 4 });
         const other = await scene.begun({ ...session, mark: 'fifth', messageCount: 2 }, 4, { mark: 'third' });
-        deepEqual(await store.withdrawTurn(other.withdrawStep({ mark: 'fifth' })), { outcome: 'finished', version: 6 });
+        deepEqual(await store.turns.withdraw(other.withdrawStep({ mark: 'fifth' })), { outcome: 'finished', version: 6 });
       }
       const unmarked = await scene.created();
-      equal(await store.saveSession({ ...unmarked, mark: 'first' }, at(1)), 2, 'one that had no mark goes by its version');
-      equal(await store.saveSession({ ...unmarked, mark: 'second' }, at(1)), null);
+      equal(await store.sessions.save({ ...unmarked, mark: 'first' }, at(1)), 2, 'one that had no mark goes by its version');
+      equal(await store.sessions.save({ ...unmarked, mark: 'second' }, at(1)), null);
     },
   },
   {
@@ -245,27 +245,27 @@ export const turnCases: readonly Case[] = [
       const base = scene.beginStep(session, 1);
       const turn = await scene.begun(session, 1, { ...base, remember: remembered(base.turn.id, nowMs + 60_000) });
       await turn.append(0, 'abc');
-      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'finished', version: 3 });
+      deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'finished', version: 3 });
       const check = async () => {
-        deepEqual(await store.session(workspaceId, session.id), { record: session, version: 3 });
-        equal(await store.turn(workspaceId, session.id, turn.place.turnId), null);
+        deepEqual(await store.sessions.read(workspaceId, session.id), { record: session, version: 3 });
+        equal(await store.turns.read(workspaceId, session.id, turn.place.turnId), null);
         deepEqual(await scene.transcript(session.id), []);
-        equal(await store.output(turn.place), '');
-        equal(await store.turnsInFlight(workspaceId), 0);
+        equal(await store.turns.output(turn.place), '');
+        equal(await store.turns.inFlight(workspaceId), 0);
         equal(await memoryOf(scene), null);
-        equal((await store.usage(workspaceId, usageQuery(now, now + 1)))[0]!.turns, 0);
+        equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.turns, 0);
       };
       await check();
-      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'sent again');
-      deepEqual(await store.withdrawTurn(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
-      deepEqual(await store.beginTurn(turn.step), { outcome: 'lost' }, 'the step that began it, sent again');
+      deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'sent again');
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.begin(turn.step), { outcome: 'lost' }, 'the step that began it, sent again');
       equal(await turn.append(3, 'd'), 'fenced');
-      deepEqual(await store.finishTurn(turn.finishStep()), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(turn.finishStep()), { outcome: 'fenced' });
       await check();
       const next = await scene.begun(session, 3);
-      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'and when the session has gone on');
+      deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'and when the session has gone on');
       equal((await scene.transcript(session.id)).length, 2);
-      equal(await store.output(next.place), '');
+      equal(await store.turns.output(next.place), '');
     },
   },
   {
@@ -273,21 +273,21 @@ export const turnCases: readonly Case[] = [
     async run(scene) {
       const { store } = scene;
       const turn = await scene.streaming();
-      equal(await store.claimTurn(turn.place), false, 'while it streams it may be withdrawn');
-      equal(await store.claimTurn({ ...turn.place, turnId: 'turn_none' }), false);
+      equal(await store.turns.claim(turn.place), false, 'while it streams it may be withdrawn');
+      equal(await store.turns.claim({ ...turn.place, turnId: 'turn_none' }), false);
       const seal = turn.finishStep({ tail: { position: 0, text: 'abc' } });
-      deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 });
-      equal(await store.claimTurn(turn.place), true);
-      equal(await store.claimTurn(turn.place), true, 'sent again');
-      deepEqual(await store.withdrawTurn(turn.withdrawStep({ version: 3, turn: seal.turn })), { outcome: 'fenced' });
-      deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 }, 'the step that finished it, sent again');
-      equal(await store.output(turn.place), 'abc');
+      deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 });
+      equal(await store.turns.claim(turn.place), true);
+      equal(await store.turns.claim(turn.place), true, 'sent again');
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 3, turn: seal.turn })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 }, 'the step that finished it, sent again');
+      equal(await store.turns.output(turn.place), 'abc');
 
       const other = await scene.streaming();
       const end = other.finishStep({ tail: { position: 0, text: 'abc' } });
-      await store.finishTurn(end);
-      equal((await store.withdrawTurn(other.withdrawStep({ version: 3, turn: end.turn }))).outcome, 'finished');
-      equal(await store.claimTurn(other.place), false, 'one that was withdrawn first');
+      await store.turns.finish(end);
+      equal((await store.turns.withdraw(other.withdrawStep({ version: 3, turn: end.turn }))).outcome, 'finished');
+      equal(await store.turns.claim(other.place), false, 'one that was withdrawn first');
     },
   },
   {
@@ -300,14 +300,14 @@ export const turnCases: readonly Case[] = [
       const fence = { epoch: 1, owner: scene.owner };
       const moved = { ...session, mark: 'withdrawn' };
       const step = { session: moved, ...at(1, 'first'), turn: begin.turn, fence };
-      deepEqual(await store.withdrawTurn({ ...step, ...at(1, 'another') }), { outcome: 'fenced' }, 'the session is not where its beginning would have to find it');
-      deepEqual(await store.withdrawTurn(step), { outcome: 'finished', version: 2 });
-      deepEqual(await store.withdrawTurn(step), { outcome: 'finished', version: 2 }, 'sent again');
-      deepEqual(await store.beginTurn(begin), { outcome: 'lost' });
-      deepEqual(await store.session(workspaceId, session.id), { record: moved, version: 2 });
-      deepEqual([await scene.transcript(session.id), await memoryOf(scene), await store.turnsInFlight(workspaceId)], [[], null, 0]);
+      deepEqual(await store.turns.withdraw({ ...step, ...at(1, 'another') }), { outcome: 'fenced' }, 'the session is not where its beginning would have to find it');
+      deepEqual(await store.turns.withdraw(step), { outcome: 'finished', version: 2 });
+      deepEqual(await store.turns.withdraw(step), { outcome: 'finished', version: 2 }, 'sent again');
+      deepEqual(await store.turns.begin(begin), { outcome: 'lost' });
+      deepEqual(await store.sessions.read(workspaceId, session.id), { record: moved, version: 2 });
+      deepEqual([await scene.transcript(session.id), await memoryOf(scene), await store.turns.inFlight(workspaceId)], [[], null, 0]);
       const next = await scene.begun(moved, 2);
-      deepEqual(await store.withdrawTurn({ ...step, ...at(3, next.step.session.mark), turn: { ...begin.turn, id: 'turn_never' } }), { outcome: 'finished', version: 4 });
+      deepEqual(await store.turns.withdraw({ ...step, ...at(3, next.step.session.mark), turn: { ...begin.turn, id: 'turn_never' } }), { outcome: 'finished', version: 4 });
       equal(await next.append(0, 'a'), 'stored', 'it is nothing to another turn');
     },
   },
@@ -320,33 +320,33 @@ export const turnCases: readonly Case[] = [
       for (const seized of [false, true]) {
         const greeting = message({ turnId: null });
         const session = scene.session({ messageCount: 1 });
-        await store.createSession(scene.createStep({ session, greeting }));
+        await store.sessions.create(scene.createStep({ session, greeting }));
         const base = scene.beginStep(session, 1);
         const remember = remembered(base.turn.id, until);
         const turn = await scene.begun(session, 1, { ...base, remember, leaseUntilMs: nowMs - 1 });
         await turn.append(0, 'abc');
-        const fence = seized ? (await store.takeOverTurn(turn.place, 'reaper', until, nowMs))! : turn.fence;
+        const fence = seized ? (await store.turns.takeOver(turn.place, 'reaper', until, nowMs))! : turn.fence;
         const seal = turn.finishStep({ fence, tail: { position: 3, text: 'd' } }, ended);
-        deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 });
+        deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 });
         const other = await scene.begun({ ...seal.session }, 3);
-        await store.finishTurn(other.finishStep());
+        await store.turns.finish(other.finishStep());
         const step = turn.withdrawStep({ ...at(5, seal.session.mark), session: { ...session, messageCount: 5 }, turn: seal.turn, remember, fence });
         const others = seized ? turn.fence : { epoch: 2, owner: 'reaper' };
         const before = await seen(turn);
-        deepEqual(await store.withdrawTurn({ ...step, fence: others }), { outcome: 'fenced' }, 'what another process has sealed stands');
-        deepEqual(await store.withdrawTurn({ ...step, turn: turn.step.turn }), { outcome: 'lost' }, 'from who has not seen its end');
-        deepEqual(await store.withdrawTurn({ ...step, version: 3 }), { outcome: 'lost' });
+        deepEqual(await store.turns.withdraw({ ...step, fence: others }), { outcome: 'fenced' }, 'what another process has sealed stands');
+        deepEqual(await store.turns.withdraw({ ...step, turn: turn.step.turn }), { outcome: 'lost' }, 'from who has not seen its end');
+        deepEqual(await store.turns.withdraw({ ...step, version: 3 }), { outcome: 'lost' });
         deepEqual(await seen(turn), before);
         equal((await memoryOf(scene))?.resultId, base.turn.id);
-        for (let sent = 0; sent < 2; sent++) deepEqual(await store.withdrawTurn(step), { outcome: 'finished', version: 6 });
-        deepEqual([await store.turn(workspaceId, session.id, turn.place.turnId), await memoryOf(scene)], [null, null]);
+        for (let sent = 0; sent < 2; sent++) deepEqual(await store.turns.withdraw(step), { outcome: 'finished', version: 6 });
+        deepEqual([await store.turns.read(workspaceId, session.id, turn.place.turnId), await memoryOf(scene)], [null, null]);
         const stands = [greeting, other.step.userMessage, { ...other.finishStep().message, content: '' }];
         deepEqual(await scene.transcript(session.id), stands, 'what was said before and since stands');
-        deepEqual(await store.recentMessages(workspaceId, session.id, 5, 1e6, 100), stands);
-        equal(await store.output(turn.place), '');
-        const [usage] = await store.usage(workspaceId, usageQuery(now, now + 1));
+        deepEqual(await store.sessions.recentMessages(workspaceId, session.id, 5, 1e6, 100), stands);
+        equal(await store.turns.output(turn.place), '');
+        const [usage] = await store.usage.read(workspaceId, usageQuery(now, now + 1));
         deepEqual([usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens], seized ? [2, 0, 6, 10] : [1, 0, 3, 5]);
-        deepEqual(await store.finishTurn(seal), { outcome: 'fenced' }, 'the step that finished it, sent again');
+        deepEqual(await store.turns.finish(seal), { outcome: 'fenced' }, 'the step that finished it, sent again');
       }
     },
   },
@@ -355,29 +355,29 @@ export const turnCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
       const held = await scene.streaming();
-      equal(await store.takeOverTurn(held.place, 'reaper', nowMs + 1000, nowMs), null);
+      equal(await store.turns.takeOver(held.place, 'reaper', nowMs + 1000, nowMs), null);
       equal(await held.append(0, 'still mine'), 'stored');
-      equal(await store.takeOverTurn({ ...held.place, turnId: 'turn_never' }, 'reaper', nowMs + 1000, nowMs), null);
+      equal(await store.turns.takeOver({ ...held.place, turnId: 'turn_never' }, 'reaper', nowMs + 1000, nowMs), null);
 
       const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
       await turn.append(0, 'abc');
-      const mine = (await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
+      const mine = (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
       deepEqual(mine.map(({ sessionId, turnId }) => [sessionId, turnId]), [[turn.before.id, turn.place.turnId]]);
-      const fence = await store.takeOverTurn(turn.place, 'reaper', nowMs + 60_000, nowMs);
+      const fence = await store.turns.takeOver(turn.place, 'reaper', nowMs + 60_000, nowMs);
       equal(fence?.owner, 'reaper');
       notDeepEqual(fence!.epoch, turn.fence.epoch);
-      deepEqual(await store.takeOverTurn(turn.place, 'reaper', nowMs + 60_000, nowMs), fence, 'sent again');
-      equal(await store.takeOverTurn(turn.place, 'another', nowMs + 60_000, nowMs), null);
-      deepEqual((await store.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
+      deepEqual(await store.turns.takeOver(turn.place, 'reaper', nowMs + 60_000, nowMs), fence, 'sent again');
+      equal(await store.turns.takeOver(turn.place, 'another', nowMs + 60_000, nowMs), null);
+      deepEqual((await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
 
       equal(await turn.append(3, 'late'), 'fenced');
       equal(await turn.append(3, 'late', { epoch: fence!.epoch, owner: turn.fence.owner }), 'fenced', 'the epoch alone');
       equal(await turn.append(3, 'late', { epoch: turn.fence.epoch, owner: 'reaper' }), 'fenced', 'the owner alone');
-      deepEqual(await store.finishTurn(turn.finishStep({ tail: { position: 3, text: 'late' } })), { outcome: 'fenced' });
-      deepEqual(await store.withdrawTurn(turn.withdrawStep()), { outcome: 'fenced' });
-      equal(await store.output(turn.place), 'abc');
+      deepEqual(await store.turns.finish(turn.finishStep({ tail: { position: 3, text: 'late' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'fenced' });
+      equal(await store.turns.output(turn.place), 'abc');
       const seal = turn.finishStep({ fence: fence! }, { status: 'failed', stopReason: 'error', errorCode: 'api_error' });
-      deepEqual(await store.finishTurn(seal), { outcome: 'finished', version: 3 });
+      deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 });
       equal((await scene.transcript(turn.before.id))[1]!.content, 'abc');
     },
   },
@@ -385,7 +385,7 @@ export const turnCases: readonly Case[] = [
     name: 'orphans are told up to a limit',
     async run(scene) {
       for (let count = 0; count < 3; count++) await scene.streaming({ leaseUntilMs: scene.nowMs - 1 });
-      equal((await scene.store.orphans(scene.nowMs, 2)).length, 2);
+      equal((await scene.store.turns.orphans(scene.nowMs, 2)).length, 2);
     },
   },
   {
@@ -393,9 +393,9 @@ export const turnCases: readonly Case[] = [
     async run(scene) {
       const { store } = scene;
       const turn = await scene.streaming();
-      equal(await store.saveSession({ ...turn.step.session, machine: snapshot('ended') }, at(turn.version)), 3);
-      deepEqual(await store.finishTurn(turn.finishStep()), { outcome: 'lost' });
-      deepEqual(await store.finishTurn(turn.finishStep({ version: 3 })), { outcome: 'finished', version: 4 });
+      equal(await store.sessions.save({ ...turn.step.session, machine: snapshot('ended') }, at(turn.version)), 3);
+      deepEqual(await store.turns.finish(turn.finishStep()), { outcome: 'lost' });
+      deepEqual(await store.turns.finish(turn.finishStep({ version: 3 })), { outcome: 'finished', version: 4 });
     },
   },
 ];

@@ -39,18 +39,18 @@ export const scriptsWith = ([script, sound, broken]: Break): Scripts =>
 /** Verbs of an embedded store in a wrong way. */
 export const brokenVerbs: Readonly<Record<string, Changed>> = {
   'an append that answers before it looks at the fence': (store) => ({
-    appendOutput: (step) => store.appendOutput(step).then((answer) => (answer === 'fenced' ? 'stored' : answer)),
+    appendOutput: (step) => store.turns.append(step).then((answer) => (answer === 'fenced' ? 'stored' : answer)),
   }),
   'a lease prolonged for whoever asks': (store) => ({
     renewTurn: async (place, fence, leaseUntilMs, nowMs) => {
       const owner: Fence = { epoch: fence.epoch, owner: fence.owner === 'nobody' ? 'n5' : fence.owner };
-      const answer = await store.renewTurn(place, owner, leaseUntilMs, nowMs);
+      const answer = await store.turns.renew(place, owner, leaseUntilMs, nowMs);
       return answer === 'fenced' ? 'renewed' : answer;
     },
   }),
-  'a slot more than there are': (store) => ({ beginTurn: (step) => store.beginTurn({ ...step, slot: step.slot && { ...step.slot, ceiling: step.slot.ceiling + 1 } }) }),
-  'a save that goes by the version alone': (store) => ({ saveSession: (session, { version }) => store.saveSession(session, { version, mark: undefined }) }),
-  'a lease that is a millisecond longer': (store) => ({ beginTurn: (step) => store.beginTurn({ ...step, leaseUntilMs: step.leaseUntilMs + 1 }) }),
-  'a transcript without its newest message': (store) => ({ recentMessages: (workspaceId, sessionId, before, ...bounds) => store.recentMessages(workspaceId, sessionId, before - 1, ...bounds) }),
-  'an output read from one code point before': (store) => ({ outputAfter: (place, position) => store.outputAfter(place, Math.max(0, position - 1)) }),
+  'a slot more than there are': (store) => ({ beginTurn: (step) => store.turns.begin({ ...step, slot: step.slot && { ...step.slot, ceiling: step.slot.ceiling + 1 } }) }),
+  'a save that goes by the version alone': (store) => ({ saveSession: (session, { version }) => store.sessions.save(session, { version, mark: undefined }) }),
+  'a lease that is a millisecond longer': (store) => ({ beginTurn: (step) => store.turns.begin({ ...step, leaseUntilMs: step.leaseUntilMs + 1 }) }),
+  'a transcript without its newest message': (store) => ({ recentMessages: (workspaceId, sessionId, before, ...bounds) => store.sessions.recentMessages(workspaceId, sessionId, before - 1, ...bounds) }),
+  'an output read from one code point before': (store) => ({ outputAfter: (place, position) => store.turns.outputAfter(place, Math.max(0, position - 1)) }),
 };

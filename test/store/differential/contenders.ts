@@ -16,6 +16,7 @@ import { MemoryEngine } from '../../../src/store/memory.ts';
 import { RedisSource } from '../../../src/store/redis/dump.ts';
 import type { Scripts } from '../../../src/store/redis/scripts.ts';
 import { redisStore } from '../../../src/store/redis.ts';
+import { wrapped, type Steps } from '../../../src/store/steps.ts';
 import type { Notice, Store } from '../../../src/store.ts';
 import { ManualClock } from '../../model/provider.ts';
 import { ids } from '../fixtures.ts';
@@ -78,7 +79,7 @@ class Embedded implements Contender {
 
   /** It goes by the newest time that a step has told. */
   async at(nowMs: number): Promise<void> {
-    await this.#store.orphans(nowMs, 1);
+    await this.#store.turns.orphans(nowMs, 1);
   }
 
   async heard(): Promise<Notice[]> {
@@ -102,17 +103,12 @@ class Embedded implements Contender {
   }
 }
 
-/** A store with some of its verbs in another way. */
-export type Changed = (store: Store) => Partial<Store>;
+/** Steps to be taken in place of some of a store's own. */
+export type Changed = (store: Store) => Partial<Steps>;
 
 const changedBy = (store: Store, changed: Changed): Store => {
-  const verbs = changed(store);
-  return new Proxy(store, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(verbs, name) ?? Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  const steps = changed(store);
+  return wrapped(store, (name) => steps[name]);
 };
 
 export const inMemory: OpenContender = async () => {

@@ -93,11 +93,11 @@ export class Known {
   /** A session as it stands, or, where it is gone, as it was made. */
   async session({ workspaceId, id }: Pick<Session, 'workspaceId' | 'id'>): Promise<Versioned<Session>> {
     const made = this.sessions.find((each) => each.id === id)!;
-    return (await this.#truth.session(workspaceId, id)) ?? { record: made, version: 1 };
+    return (await this.#truth.sessions.read(workspaceId, id)) ?? { record: made, version: 1 };
   }
 
   turn({ workspaceId, sessionId, turnId }: TurnPlace): Promise<Turn | null> {
-    return this.#truth.turn(workspaceId, sessionId, turnId);
+    return this.#truth.turns.read(workspaceId, sessionId, turnId);
   }
 
   async isThere(kind: CatalogKind, workspaceId: string, id: string): Promise<number | null> {
@@ -114,7 +114,7 @@ export class Known {
 
   /** A position in a turn's output: its end, within it, its beginning, or one beyond. */
   async position(place: TurnPlace, near: number): Promise<number> {
-    const end = codePoints(await this.#truth.output(place));
+    const end = codePoints(await this.#truth.turns.output(place));
     return chosen([end, Math.max(0, end - 1), 0, end + 1], near);
   }
 }

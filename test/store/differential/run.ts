@@ -1,6 +1,7 @@
 /** Random lives of stores from a seed: each step is taken on every one of them, and what they answer, announce and hold in the end must be the same. */
 import { isDeepStrictEqual, inspect } from 'node:util';
 import fc from 'fast-check';
+import { storeOf, takeStep } from '../../../src/store/steps.ts';
 import type { Notice } from '../../../src/store.ts';
 import { catalogSteps, furnished } from './catalog-steps.ts';
 import type { Contender, OpenContender } from './contenders.ts';
@@ -56,7 +57,7 @@ class Life {
   constructor(contenders: readonly Contender[], onAnswer: NonNullable<DifferentialOptions['onAnswer']>) {
     this.#contenders = contenders;
     this.#onAnswer = onAnswer;
-    this.#known = new Known(new Proxy({} as Contender['store'], { get: (_, name) => bound(contenders[0]!.store, name) }));
+    this.#known = new Known(storeOf({ name: 'truth', leaseMs: null }, (step) => (...given) => takeStep(contenders[0]!.store, step, given)));
   }
 
   async live(drawn: readonly Drawn[]): Promise<void> {
@@ -124,11 +125,6 @@ class Life {
     throw new Error(['The stores differ.', ...this.#told, ...said].join('\n'));
   }
 }
-
-const bound = (store: object, name: string | symbol): unknown => {
-  const value: unknown = Reflect.get(store, name);
-  return typeof value === 'function' ? value.bind(store) : value;
-};
 
 /** A step that was refused with an error. */
 export class Failed {

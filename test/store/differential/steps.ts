@@ -1,4 +1,5 @@
 /** From what was drawn to a call on a store: one for each verb, with arguments that are the same for every store. */
+import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts';
 import type {
   AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
 } from '../../../src/store.ts';
@@ -6,7 +7,7 @@ import { api, message, snapshot } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
 import { chosen, Known, picked, type KnownTurn } from './known.ts';
 
-/** A call of one of the store's verbs. */
+/** A call of one of the store's steps. */
 export interface Call {
   readonly verb: string;
   readonly args: readonly unknown[];
@@ -19,13 +20,13 @@ export interface Call {
   readonly learn?: (answer: any) => void;
 }
 
-export type StoreVerb = Exclude<keyof Store, 'name' | 'leaseMs' | 'catalog' | 'open' | 'close' | 'watch'>;
+export type StoreStep = Exclude<StepName, `catalog.${string}` | 'open' | 'close' | 'watch'>;
 
-const call = <V extends StoreVerb>(verb: V, timed: boolean, args: Parameters<Store[V]>, learn?: Call['learn']): Call => ({
+const call = <S extends StoreStep>(verb: S, timed: boolean, args: Parameters<Steps[S]>, learn?: Call['learn']): Call => ({
   verb,
   args,
   timed,
-  run: (store) => (store[verb] as (...given: unknown[]) => unknown).apply(store, args),
+  run: (store) => takeStep(store, verb, args),
   ...(learn && { learn }),
 });
 
@@ -271,4 +272,4 @@ export const storeSteps = {
   recentMessages: ofSession((_, { which, lasts, near }, place) => call('recentMessages', false, [...place, chosen([3, 2, 1, 0, 9], which), chosen([100, 5, 0], lasts), chosen([10, 1, 2], near)])),
   remembered: (known, { which, pick }) => call('remembered', true, [known.workspaceId(pick), `key_${which % 2} /sessions`, `again ${which % 2}`, known.nowMs]),
   ping: () => call('ping', false, []),
-} as const satisfies Record<StoreVerb, Make> & Partial<Record<DrawnVerb, Make>>;
+} as const satisfies Record<StoreStep, Make> & Partial<Record<DrawnVerb, Make>>;

@@ -1,0 +1,18 @@
+/** The rows of sessions and turns. */
+import type { Fence, Session, Turn } from '../../store.ts';
+
+export interface SessionRow {
+  readonly session: Session;
+  readonly version: number;
+  /** The turn withdrawn last and the version that this made: the turn has no row left from which a second sending could be answered. */
+  readonly withdrawn: { readonly turnId: string; readonly fence: Fence; readonly version: number } | null;
+}
+
+export interface TurnRow {
+  readonly turn: Turn;
+  /** The answers of the steps that began and finished the turn, to return them again. */
+  readonly begun: { readonly fence: Fence; readonly version: number };
+  readonly finished: { readonly fence: Fence; readonly version: number } | null;
+  /** True if the finished turn must not be withdrawn any more. */
+  readonly claimed?: boolean;
+}

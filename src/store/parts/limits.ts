@@ -1,0 +1,68 @@
+/** The part of a store that limits how much is used: the budgets of keys, and limits of any kind. */
+import type { BudgetName } from '../../records.ts';
+
+/** A budget after one request was charged to it. */
+export interface Taken {
+  readonly budget: BudgetName;
+  readonly passed: boolean;
+  /** Whole requests left. */
+  readonly remaining: number;
+  /** Whole seconds until a request would pass; 0 if this one passed. */
+  readonly retryAfterSeconds: number;
+  /** The Unix second at which the bucket is full again. */
+  readonly resetAt: number;
+}
+
+/** A limit on how much may be used in a period. */
+export interface AskedRate {
+  /** `bucket`: refills continuously, and a refused request costs nothing. `counter`: counts the use in fixed periods, the first of which began in 1970. */
+  readonly kind: 'bucket' | 'counter';
+  readonly name: string;
+  /** 0 refuses every request. */
+  readonly ceiling: number;
+  /** At most a day. */
+  readonly periodMs: number;
+  readonly cost: number;
+}
+
+/** One of the places of a name, held until `untilMs`. A holder that has a place already keeps it and takes no second one. */
+export interface AskedPlace {
+  readonly kind: 'place';
+  readonly name: string;
+  readonly ceiling: number;
+  readonly holder: string;
+  readonly untilMs: number;
+}
+
+/** A limit to be charged. Its name contains its subject, as in `asst_…/messages/vis_…`; within a workspace one name is one limit. */
+export type AskedLimit = AskedRate | AskedPlace;
+
+export interface TakeLimits {
+  readonly workspaceId: string;
+  /** Each limit has a different name. */
+  readonly asked: readonly AskedLimit[];
+  readonly nowMs: number;
+}
+
+/** The answer of one limit. */
+export interface TakenLimit {
+  /** Whether this limit lets the request pass; another one may still refuse it. */
+  readonly passed: boolean;
+  /** Milliseconds until the limit may let the request pass: 0 if it passes now, null if it never will. */
+  readonly waitMs: number | null;
+}
+
+export interface LimitStore {
+  /**
+   * Charges one request to each of the budgets, in the order given, until one refuses. If all pass, each is charged; otherwise the
+   * budget that refuses goes one into debt and the others stay as they were (contract 3 and 5). Resolves with one answer for each
+   * budget that was checked, in order. A lost answer: the request gets 503, and may have been charged.
+   */
+  takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] | Promise<Taken[]>;
+  /**
+   * Takes all of these limits, or none if one of them refuses: then nothing is charged, and each limit answers whether it refuses
+   * and for how long. The answers are in the order of the request. What is stored is deleted when its time is over, or with its
+   * workspace. A lost answer: the request gets 503, and may have been charged.
+   */
+  take(step: TakeLimits): Promise<TakenLimit[]>;
+}

@@ -1,0 +1,54 @@
+/** The part of a store that keeps sessions and their messages. */
+import type { IdempotencyRecord, Message, Session } from '../../records.ts';
+import type { Page, PageRequest, Versioned } from './pages.ts';
+
+export interface CreateSession {
+  readonly session: Session;
+  readonly greeting: Message | null;
+  readonly remember: IdempotencyRecord | null;
+  readonly nowMs: number;
+}
+
+/**
+ * The version of the session that a decision was made on. Both parts must match, or another writer has moved the session: after a
+ * failover the store may give the same version again.
+ */
+export interface Basis {
+  readonly version: number;
+  /** Undefined for a session without a mark (see `Session`); then only the version is compared. */
+  readonly mark: string | undefined;
+}
+
+export interface SessionFilter {
+  /** Only sessions of these assistants; null for any. */
+  readonly assistantIds: readonly string[] | null;
+  readonly status: 'open' | 'ended' | 'expired' | null;
+  /** Sessions whose last activity is before this time are past retention and are left out. */
+  readonly activeSince: number;
+  /** The time now, for the status: an open session whose `expiresAt` is reached counts as expired. */
+  readonly now: number;
+}
+
+export interface SessionStore {
+  /**
+   * Creates a session with its greeting and counts it, or finds the request remembered. A lost answer: a repeat under the same
+   * idempotency key returns that session; without a key the session stays unused until it expires (specification 7, "Retrying").
+   */
+  create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }>;
+  read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
+  /** Newest first by default; the cursor is a session's id. */
+  list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;
+  /**
+   * Replaces a session, with no output to store: resolves with the new version, or null if another writer moved the session. A
+   * lost answer: the process polls the session until the move is stored or can no longer be applied, and stops the turn of a
+   * session that is over.
+   */
+  save(session: Session, basis: Basis): Promise<number | null>;
+  /** The transcript; a streaming message carries the output stored so far. The cursor is an index. */
+  messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>>;
+  /**
+   * The newest messages before index `before`, oldest first: at most `messagesMax` messages and at most `charactersMax` code
+   * points in total (the message that crosses the bound is left out).
+   */
+  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]>;
+}

@@ -1,0 +1,170 @@
+/** The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and slots. */
+import type { IdempotencyRecord, Message, Session, Turn } from '../../records.ts';
+import type { Basis } from './sessions.ts';
+
+export interface TurnPlace {
+  readonly workspaceId: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+}
+
+/** Proof that a process owns a turn. A turn begins with epoch 1. Both parts must match: after a failover the store may give the same epoch again. */
+export interface Fence {
+  readonly epoch: number;
+  readonly owner: string;
+}
+
+/** Why another process than the owner wants a turn to stop. */
+export type StopRequest = 'aborted' | 'expired';
+
+/** The fence of the process that took a turn over. `stop`: the reason of an earlier request to stop the turn; null if there was none. */
+export interface TakenOver extends Fence {
+  readonly stop: StopRequest | null;
+}
+
+/** One of the workspace's slots of a name. Each name has slots of its own, and at most `ceiling` of them are taken at a time. */
+export interface Slot {
+  /** `api` for the API's turns. */
+  readonly name: string;
+  readonly ceiling: number;
+}
+
+export interface BeginTurn extends Basis {
+  /** The session after the step; its `messageCount` already counts both messages. */
+  readonly session: Session;
+  readonly turn: Turn;
+  readonly userMessage: Message;
+  /** Status `streaming`, content empty. */
+  readonly assistantMessage: Message;
+  /** The slot that the turn takes until it ends or its lease runs out; null if it takes none. */
+  readonly slot: Slot | null;
+  readonly owner: string;
+  /** When the owner's lease on the turn and its slot runs out. */
+  readonly leaseUntilMs: number;
+  readonly remember: IdempotencyRecord | null;
+  readonly nowMs: number;
+}
+
+export type BegunTurn =
+  | { outcome: 'begun'; version: number; fence: Fence }
+  | { outcome: 'lost' } // another writer moved the session
+  | { outcome: 'full' }; // every slot of the name is taken
+
+export interface AppendOutput {
+  readonly workspaceId: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly fence: Fence;
+  /** Code points stored before this piece. A piece at a position that is stored already changes nothing. */
+  readonly position: number;
+  readonly text: string;
+  /** If given, the append also renews the lease as `renew` does: until `leaseUntilMs`, and `nowMs` is the time now. */
+  readonly leaseUntilMs?: number;
+  readonly nowMs?: number;
+}
+
+/** The answer to an append. `{ stop }`: the text was stored, and the turn was requested to stop for this reason. */
+export type Appended = 'stored' | 'fenced' | { readonly stop: StopRequest };
+
+export type Renewed = 'renewed' | 'fenced' | { readonly stop: StopRequest };
+
+export interface FinishTurn extends Basis {
+  /** The session after the step. */
+  readonly session: Session;
+  readonly turn: Turn;
+  /** The assistant's message as it will be stored; the store fills `content` with the turn's whole output. */
+  readonly message: Message;
+  /** Output that is not stored yet, and the number of code points stored before it. */
+  readonly tail: { readonly position: number; readonly text: string };
+  readonly fence: Fence;
+  readonly nowMs: number;
+}
+
+export type Finished = { outcome: 'finished'; version: number } | { outcome: 'lost' } | { outcome: 'fenced' };
+
+export interface WithdrawTurn extends Basis {
+  /** The session after the step, without the turn. */
+  readonly session: Session;
+  /** The turn as it was read last. If the turn was finished after that read (`endedAt`), the step answers `lost`. */
+  readonly turn: Turn;
+  /** The owner's fence. For a turn that has not begun: the fence that `begin` will give it. For a finished turn: the fence that it was finished under. */
+  readonly fence: Fence;
+  /** The scope and key that the turn's request is remembered under. Needed for a finished turn only: a turn in flight stores them itself. */
+  readonly remember?: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
+}
+
+/** A turn and its text behind a position, both read at the same moment. */
+export interface OutputAfter {
+  readonly turn: Turn;
+  /** Null if the stored text does not reach the position: a failover lost the text in between. */
+  readonly text: string | null;
+}
+
+export interface TurnStore {
+  /**
+   * Stores the session, the turn, both messages, the workspace's slot and the remembered request, all or none. A lost answer: the
+   * process withdraws the turn; if the process dies, the next process that finds the turn after its lease has run out withdraws
+   * it.
+   */
+  begin(step: BeginTurn): Promise<BegunTurn>;
+  /**
+   * Resolves once the text is stored: only then may a reader see it. A lost answer: if it was the first piece, the turn is
+   * withdrawn, because its chat gets 503; a later piece is retried as long as the lease allows, and after that is sent with the
+   * end of the turn.
+   */
+  append(step: AppendOutput): Promise<Appended>;
+  /**
+   * Prolongs the owner's lease on a turn and its slot. A lease that has run out is renewed if no other process has taken the turn
+   * over and its slot is still free; otherwise the owner has lost it. A lost answer: the lease counts as not renewed, and the
+   * owner retries.
+   */
+  renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed>;
+  /**
+   * Requests that a turn stops. Its owner gets the request with its next append or renewal, and as a notice. The first reason is
+   * kept. The rest of the lease is cut to `leaseUntilMs`, so that a turn whose owner has died need not wait for all of it.
+   * Resolves with whether the turn is in flight. A lost answer: the turn may stop although the caller got 503; a repeat finds the
+   * request stored.
+   */
+  requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean>;
+  /**
+   * Seals the output into the transcript, frees the slot, counts the usage and moves the session. A lost answer: the same end is
+   * sent again until the store answers, and readers see it only then; if the chat has not begun, the turn is withdrawn instead.
+   */
+  finish(step: FinishTurn): Promise<Finished>;
+  /**
+   * Undoes a turn whose chat was answered with a failure: removes its messages, its slot, its usage, its remembered request and
+   * its stored output. A finished turn is withdrawn only under the fence that it was finished under; the session may have
+   * continued since. For a turn that has not begun, the step moves the session if it still stands at `Basis`, so that a beginning
+   * that arrives later is rejected. A lost answer: the process reads the session and sends the step again until nothing is left.
+   * If the process dies, the next process that finds the turn withdraws it if it has no output and seals it otherwise: no process
+   * knows any more what its chat was answered.
+   */
+  withdraw(step: WithdrawTurn): Promise<Finished>;
+  /**
+   * Keeps a finished turn from being withdrawn, because a request that joined the turn is about to be answered with it. False if
+   * the turn does not exist or is not finished. A lost answer: the turn may be kept although the request got 503; a repeat finds
+   * it kept.
+   */
+  claim(place: TurnPlace): Promise<boolean>;
+  /**
+   * Takes over a turn whose lease has run out: resolves with the new fence, or null if the lease still runs or the turn is over. A
+   * lost answer: a repeat with the same `leaseUntilMs` gets the same answer; otherwise the turn is found again when that lease has
+   * run out.
+   */
+  takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null>;
+  /**
+   * Turns whose lease has run out. If another process cut the lease or gave it for less than `leaseMs`, and that notice is lost,
+   * the turn may come up to `leaseMs` late.
+   */
+  orphans(nowMs: number, limit: number): Promise<TurnPlace[]>;
+  read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null>;
+  /** The text of a turn stored so far, finished or not. */
+  output(place: TurnPlace): Promise<string>;
+  /**
+   * The turn, and its stored text behind the first `position` code points; null if there is no such turn. Reads no more than that
+   * text. If a turn in flight has no text there yet, the store sends one notice `turn.moved` for its next piece or its end.
+   */
+  outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null>;
+  /** How many of the workspace's `api` slots are taken. */
+  inFlight(workspaceId: string): Promise<number>;
+}

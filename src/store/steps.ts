@@ -1,0 +1,106 @@
+/**
+ * The name of each verb as a step, under which metrics count it and tests lose its answers; and the one way to put something
+ * between a store and its callers.
+ */
+import type { Store } from '../store.ts';
+
+type Facts = Pick<Store, 'name' | 'leaseMs'>;
+type OwnVerb = { [K in keyof Store]: Store[K] extends (...given: never) => unknown ? K : never }[keyof Store];
+type PartName = Exclude<keyof Store, keyof Facts | OwnVerb>;
+type Verb = OwnVerb | { [P in PartName]: `${P}.${keyof Store[P] & string}` }[PartName];
+
+const steps = {
+  'catalog.create': 'catalog.create',
+  'catalog.read': 'catalog.read',
+  'catalog.replace': 'catalog.replace',
+  'catalog.remove': 'catalog.remove',
+  'catalog.list': 'catalog.list',
+  'catalog.keyByPublicId': 'catalog.keyByPublicId',
+  'catalog.assistantBySlug': 'catalog.assistantBySlug',
+  'sessions.create': 'createSession',
+  'sessions.read': 'session',
+  'sessions.list': 'sessions',
+  'sessions.save': 'saveSession',
+  'sessions.messages': 'messages',
+  'sessions.recentMessages': 'recentMessages',
+  'turns.begin': 'beginTurn',
+  'turns.append': 'appendOutput',
+  'turns.renew': 'renewTurn',
+  'turns.requestStop': 'requestStop',
+  'turns.finish': 'finishTurn',
+  'turns.withdraw': 'withdrawTurn',
+  'turns.claim': 'claimTurn',
+  'turns.takeOver': 'takeOverTurn',
+  'turns.orphans': 'orphans',
+  'turns.read': 'turn',
+  'turns.output': 'output',
+  'turns.outputAfter': 'outputAfter',
+  'turns.inFlight': 'turnsInFlight',
+  'limits.takeBudgets': 'takeBudgets',
+  'limits.take': 'takeLimits',
+  'usage.read': 'usage',
+  'requests.find': 'remembered',
+  open: 'open',
+  close: 'close',
+  ping: 'ping',
+  confirm: 'confirm',
+  watch: 'watch',
+  sweep: 'sweep',
+} as const satisfies Readonly<Record<Verb, string>>;
+
+type CallOf<V extends Verb> = V extends keyof Store ? Store[V] : V extends `${infer P extends PartName}.${infer K}` ? (K extends keyof Store[P] ? Store[P][K] : never) : never;
+
+/** The signature of each step. */
+export type Steps = { [V in Verb as (typeof steps)[V]]: CallOf<V> };
+export type StepName = keyof Steps;
+
+/** A step of any name, as a wrapper handles it. */
+export type Step = (...given: any[]) => any;
+
+interface Holder {
+  [verb: string]: Step;
+}
+
+const places: ReadonlyMap<StepName, { readonly part: PartName | null; readonly verb: string }> = new Map(
+  Object.entries(steps).map(([path, name]) => {
+    const [first, second] = path.split('.') as [string, string?];
+    return [name, second === undefined ? { part: null, verb: first } : { part: first as PartName, verb: second }];
+  }),
+);
+
+export const stepNames: readonly StepName[] = [...places.keys()];
+
+function placeOf(store: Store, name: StepName): { readonly holder: Holder; readonly verb: string } {
+  const { part, verb } = places.get(name)!;
+  return { holder: (part === null ? store : store[part]) as unknown as Holder, verb };
+}
+
+/** The store's step of that name, as a function that needs no object. */
+export function stepOf<S extends StepName>(store: Store, name: S): Steps[S] {
+  const { holder, verb } = placeOf(store, name);
+  return holder[verb]!.bind(holder) as Steps[S];
+}
+
+/** Takes the store's step of that name. */
+export function takeStep(store: Store, name: StepName, given: readonly any[]): any {
+  const { holder, verb } = placeOf(store, name);
+  return holder[verb]!(...given);
+}
+
+/** A store made of steps. `stepFor` is called once for each name. */
+export function storeOf({ name, leaseMs }: Facts, stepFor: (name: StepName) => Step): Store {
+  const store: Record<string, unknown> = { name, leaseMs };
+  for (const [step, { part, verb }] of places) {
+    const holder = (part === null ? store : (store[part] ??= {})) as Holder;
+    holder[verb] = stepFor(step);
+  }
+  return store as unknown as Store;
+}
+
+/** The store with other steps in place of some of its own. `change` is called once for each name; where it returns undefined, the step stays. */
+export function wrapped(store: Store, change: (name: StepName, plain: Step) => Step | undefined): Store {
+  return storeOf(store, (name) => {
+    const plain: Step = stepOf(store, name);
+    return change(name, plain) ?? plain;
+  });
+}
