@@ -1,7 +1,7 @@
 /**
- * What must outlive a process, in the domain's own verbs. Every verb is one atomic step: it applies completely or not at all. If
- * it is sent again with the same ids, it applies once and returns the same answer. A store that does not answer rejects with
- * `StoreUnavailable`.
+ * What must outlive a process, in the domain's own verbs, by part (`store/parts/`). Every verb is one atomic step: it applies
+ * completely or not at all. If it is sent again with the same ids, it applies once and returns the same answer. A store that does
+ * not answer rejects with `StoreUnavailable`.
  *
  * Where one process owns the store (`leaseMs` is null), a rejection is certain: the step was not applied and never will be. Where
  * several processes share the store, the answer may have been lost: the step may have been applied, or may still be applied long

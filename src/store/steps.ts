@@ -1,7 +1,4 @@
-/**
- * The name of each verb as a step, under which metrics count it and tests lose its answers; and the one way to put something
- * between a store and its callers.
- */
+/** The name of each verb as a step, by which metrics count it and tests lose its answers; and how to put something between a store and its callers. */
 import type { Store } from '../store.ts';
 
 type Facts = Pick<Store, 'name' | 'leaseMs'>;
@@ -9,6 +6,7 @@ type OwnVerb = { [K in keyof Store]: Store[K] extends (...given: never) => unkno
 type PartName = Exclude<keyof Store, keyof Facts | OwnVerb>;
 type Verb = OwnVerb | { [P in PartName]: `${P}.${keyof Store[P] & string}` }[PartName];
 
+/** Each verb with the name of its step. The names are public, as labels of `parley_store_seconds` (contract 12). */
 const steps = {
   'catalog.create': 'catalog.create',
   'catalog.read': 'catalog.read',
