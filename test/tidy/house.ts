@@ -48,6 +48,14 @@ export const rooms: readonly Room[] = [
   room('provider', ['src/provider.ts', 'src/provider/'], ['model', ...ground], 'What calls a provider, to converse or to speak, shares one HTTP client and its guards.'),
   room('models', ['src/model/'], ['model', 'history', 'provider', ...ground], 'An implementation knows its interface and the leaves.'),
 
+  room(
+    'audio',
+    ['src/voice/sentences.ts', 'src/voice/audio/'],
+    [],
+    'Samples, bytes and text in, samples, bytes and text out: it knows no socket, no provider and no store.',
+    ['@evan/opus', 'wasm-media-encoders', 'node:fs/promises', 'node:module'],
+  ),
+
   room('wire', ['src/wire.ts', 'src/wire/'], [...ground], 'The client shares the shapes, so they drag no server along.'),
   room('client', ['src/client/'], [], 'The client runs where there is no server, and carries nothing but the parser of event streams.', ['eventsource-parser']),
   room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),

@@ -1,0 +1,110 @@
+/** A caller's audio in any encoding of the socket, frame by frame, to what recognition takes: 16 kHz, mono, 16 bits. */
+import { samplesOfALaw, samplesOfMuLaw } from './g711.ts';
+import { opusDecoder } from './opus.ts';
+import { Resampler } from './resample.ts';
+import { joined, noSamples, samplesOf } from './samples.ts';
+
+export const encodings = ['pcm_s16le', 'pcm_mulaw', 'pcm_alaw', 'opus'] as const;
+export type Encoding = (typeof encodings)[number];
+
+/** The rate of what recognition takes, in hertz. */
+export const recognitionRate = 16_000;
+
+export interface AudioFormat {
+  readonly encoding: Encoding;
+  /** In hertz, 8,000 to 48,000; ignored for `opus`, whose packets need none. */
+  readonly sampleRate: number;
+}
+
+export interface AudioDecoder {
+  /** The rate that the source's samples are counted at, in hertz: that of the format, for `opus` 16,000. */
+  readonly sourceRate: number;
+  /** Whole samples of the source so far. A client's audio is as long as these, whatever the resampler still holds. */
+  readonly sourceSamples: number;
+  /** The length of the audio so far, in whole milliseconds, rounded down. */
+  readonly audioMs: number;
+  /** The 16 kHz samples that a frame completes; often some fewer or more than its length, as the resampler holds about 2 ms. Throws `UnreadableAudio`. */
+  push(frame: Uint8Array): Int16Array;
+  /** The samples that are left when no more audio comes. */
+  end(): Int16Array;
+  /** Frees what the decoder holds; it is of no use afterwards. */
+  close(): void;
+}
+
+/** What turns a frame into samples of the source's rate. */
+interface Source {
+  readonly rate: number;
+  samples(frame: Uint8Array): Int16Array;
+  close(): void;
+}
+
+/** Rejects if the encoding's package does not load. */
+export async function audioDecoder({ encoding, sampleRate }: AudioFormat): Promise<AudioDecoder> {
+  return new Decoding(await sourceOf(encoding, sampleRate));
+}
+
+async function sourceOf(encoding: Encoding, rate: number): Promise<Source> {
+  const nothing = (): void => {};
+  switch (encoding) {
+    case 'pcm_s16le':
+      return { rate, samples: wholeSamples(), close: nothing };
+    case 'pcm_mulaw':
+      return { rate, samples: samplesOfMuLaw, close: nothing };
+    case 'pcm_alaw':
+      return { rate, samples: samplesOfALaw, close: nothing };
+    case 'opus': {
+      const decoder = await opusDecoder(recognitionRate);
+      return { rate: recognitionRate, samples: (packet) => decoder.decode(packet), close: () => decoder.close() };
+    }
+  }
+}
+
+/** Samples of 16 bits from frames of any length: the first half of one that a frame cuts waits for the next frame. */
+function wholeSamples(): (frame: Uint8Array) => Int16Array {
+  let half: number | null = null;
+  return (frame) => {
+    if (half === null && frame.length % 2 === 0) return samplesOf(frame);
+    const bytes = half === null ? frame : joined([Uint8Array.of(half), frame]);
+    half = bytes.length % 2 === 0 ? null : bytes[bytes.length - 1]!;
+    return samplesOf(bytes);
+  };
+}
+
+class Decoding implements AudioDecoder {
+  readonly #source: Source;
+  readonly #resampler: Resampler;
+  #samples = 0;
+
+  constructor(source: Source) {
+    this.#source = source;
+    this.#resampler = new Resampler(source.rate, recognitionRate);
+  }
+
+  get sourceRate(): number {
+    return this.#source.rate;
+  }
+
+  get sourceSamples(): number {
+    return this.#samples;
+  }
+
+  get audioMs(): number {
+    return Math.floor((this.#samples * 1000) / this.#source.rate);
+  }
+
+  push(frame: Uint8Array): Int16Array {
+    // An empty frame is no packet: libopus would take it for one that was lost, and make up its sound.
+    if (frame.length === 0) return noSamples;
+    const samples = this.#source.samples(frame);
+    this.#samples += samples.length;
+    return this.#resampler.push(samples);
+  }
+
+  end(): Int16Array {
+    return this.#resampler.end();
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+}
