@@ -3,9 +3,10 @@ import type { AnyStateMachine } from 'xstate';
 import { assistantKind } from './assistant.ts';
 import { keyKind } from './key.ts';
 import { sessionKind } from './session.ts';
+import { socketKind } from './socket.ts';
 import { workspaceKind } from './workspace.ts';
 
-export const kinds = { session: sessionKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind } as const;
+export const kinds = { session: sessionKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind } as const;
 
 export type ActorKind = keyof typeof kinds;
 

@@ -20,6 +20,9 @@ export function clientAddress(head: RequestHead, trustedProxies: readonly string
   return address;
 }
 
+/** Whether the peer is a trusted proxy, whose headers about the client are believed. */
+export const isBehindTrustedProxy = ({ remoteAddress }: RequestHead, trustedProxies: readonly string[]): boolean => trustedProxies.length > 0 && isTrusted(trustedList(trustedProxies), remoteAddress);
+
 const isTrusted = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 function trustedList(ranges: readonly string[]): BlockList {

@@ -1,5 +1,6 @@
 /** Settings: environment variables, each also a flag of `parley serve` (contract 11). One table serves parsing, help and documentation. */
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { limits } from './limits.ts';
 import { codePoints } from './text.ts';
 
@@ -33,6 +34,10 @@ export interface Config {
   readonly log: (typeof logLevels)[number];
   readonly synthetic: boolean;
   readonly turnMsMax: number;
+  /** Processes that speak and listen for the embedded voice; 0 turns it off. */
+  readonly voiceProcesses: number;
+  /** The folder of the voice provider `local`; null if there is none. */
+  readonly voiceFolder: string | null;
 }
 
 /** A setting that cannot be used: one line that names the variable; the process ends with code 2. */
@@ -48,6 +53,9 @@ export interface Setting {
   readonly fallback: string;
   readonly description: string;
 }
+
+/** One core is the server's. */
+const voiceProcessesDefault = Math.max(1, availableParallelism() - 1);
 
 const setting = (variable: string, flag: string, value: string, fallback: string, description: string): Setting => ({
   variable,
@@ -73,7 +81,9 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_ALLOW_VOLATILE', '--allow-volatile', '0|1', '0', 'start on a Redis without an append-only file, which loses what it acknowledged when it dies'),
   setting('PARLEY_PROCESSES', '--processes', 'number', '1', `how many processes serve, 1 to ${limits.processesMax}; more than one need Redis`),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
-  setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic model provider, for load and fault tests'),
+  setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic providers of models and voices, for load and fault tests'),
+  setting('PARLEY_VOICE_PROCESSES', '--voice-processes', 'number', String(voiceProcessesDefault), 'processes that speak and listen for the embedded voice, started when voice is first used: the cores but one, shared out among PARLEY_PROCESSES; 0 turns it off'),
+  setting('PARLEY_VOICE_FOLDER', '--voice-folder', 'path', '', 'folder with voices (*.flitevox) and recognisers (folders with Moonshine weights) for the voice provider local'),
   setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
 ];
 
@@ -101,6 +111,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     processes: processes(read('PARLEY_PROCESSES'), store),
     log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
     synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
+    voiceProcesses: integer('PARLEY_VOICE_PROCESSES', read('PARLEY_VOICE_PROCESSES'), 0, limits.voiceProcessesMax),
+    voiceFolder: read('PARLEY_VOICE_FOLDER') || null,
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, 24 * 3600 * 1000),
   };
 }

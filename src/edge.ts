@@ -63,6 +63,8 @@ export interface SocketListener {
   opened(socket: Socket): void;
   /** Called with a whole message; a message over `socketMessageBytesMax` closes the socket with 1009 instead. */
   message(data: string | Uint8Array): void;
+  /** Called before a message that is too large closes the socket: what is sent now still goes out. A message over four times the bound may close the socket without it. */
+  tooLarge?(): void;
   /** Called when the socket can take more again after `send` returned false. */
   drained?(): void;
   closed(code: number): void;
@@ -86,6 +88,9 @@ export interface EdgeListener {
   /** Called with a request that must not run, whatever its target. Its answer closes the connection. */
   refuse(request: Answerable, fault: HeadFault): void;
 }
+
+/** An engine itself takes messages of this many times our bound, so that a message beyond ours can be answered before the socket closes. */
+export const engineMessageFactor = 4;
 
 export interface EdgeBounds {
   bodyBytesMax: number;

@@ -48,9 +48,12 @@ export function endInOrder(house: House): void {
 async function drain({ services, edge, service, http, log, clock, supervisor }: House): Promise<void> {
   services.draining = true;
   log.info({ turns: services.host.turns.inFlight }, 'draining');
+  // Sockets are not waited for: a client opens another one elsewhere (contract 8).
+  services.host.sockets.drain();
   await services.host.turns.drain(limits.drainMs, sealGraceMs);
   await edge.close(closeGraceMs);
   services.host.close();
+  services.voice.processes.close();
   await http.close();
   await services.store.close();
   await supervisor?.leave();

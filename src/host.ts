@@ -16,6 +16,7 @@ import { Takeovers } from './host/takeovers.ts';
 import { Sessions } from './host/sessions.ts';
 import { Turns } from './host/turns.ts';
 import { Withdrawals } from './host/withdrawals.ts';
+import { Sockets } from './host/sockets.ts';
 import { Workspaces } from './host/workspaces.ts';
 import type { Ids } from './ids.ts';
 import { limits } from './limits.ts';
@@ -40,6 +41,7 @@ export class Host {
   readonly turns: Turns;
   readonly remote: RemoteTurns;
   readonly credentials: Credentials;
+  readonly sockets: Sockets;
   /** The actors, by kind. */
   readonly #actors: Readonly<Record<ActorKind, { readonly population: Population<LiveActor> }>>;
   readonly #store: Store;
@@ -67,6 +69,7 @@ export class Host {
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
     this.credentials = new Credentials(store.catalog, clock);
+    this.sockets = new Sockets(store, clock, inspector);
     this.remote = new RemoteTurns(store, clock);
     const owner = ids.secret();
     let moves = 0;
@@ -75,7 +78,7 @@ export class Host {
     const withdrawals = this.#withdrawals;
     this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, takeovers: new Takeovers(), turnMsMax, owner, mark });
     this.turns = new Turns(this.sessions, this.workspaces);
-    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions };
+    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, socket: this.sockets };
   }
 
   /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */

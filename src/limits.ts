@@ -77,6 +77,25 @@ export const limits = {
   providerRepeatMsMax: 1_000, // from sending on a kept connection to its loss, for the request to be sent once more
   providerOriginsMax: 1000, // base URLs, and TLS sessions, that are remembered
 
+  // Voice
+  voiceProcessesMax: 64,
+  voiceTriesMax: 3, // of an order whose process has ended each time
+  voiceOrderMs: 20_000, // before a voice process counts as hung
+  voiceRestartMs: 1_000, // a process that ended sooner is replaced only after that
+  voiceShareMs: 1_000, // over which the load is measured
+  voiceFirstBytesMs: 10_000, // contract 8: of a provider's silence
+  voiceAnswerBytesMax: 64 * 1024 * 1024, // of a WAV, which is read whole
+  speechAheadBytesMax: 512 * 1024, // of a provider's audio that its reader has not taken
+  speechPieceMs: 100, // of audio encoded in one turn of the event loop
+  transcriptionTokenMs: 60_000, // contract 8
+  socketAudioMsMax: 10_000, // contract 8: the burst of the pace, which is one second a second
+  socketBacklogMs: 30_000, // of audio that no detector takes
+  socketWaitingBytesMax: 256 * 1024, // contract 8: for a slow reader
+  socketPartialBytesMax: 64 * 1024, // for one that still gets partials
+  socketPollMs: 100, // between looks at the deadline and the session
+  socketUsageMs: 60_000, // contract 8: between two counts of usage
+  socketDrainMs: 1_000, // for closing frames to go out before a process ends
+
   // The host
   actorIdleMs: 60_000,
   actorsLiveMax: 20_000,

@@ -39,7 +39,15 @@ import { StoreRefused, type Store } from './store.ts';
 import { SupervisorLine } from './supervisor/worker.ts';
 import { AddressThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
+import { transcriptionTokens } from './transcription-tokens.ts';
 import { openVault } from './vault.ts';
+import type { VoiceProvider } from './voice.ts';
+import { VoiceDesk } from './voice/desk.ts';
+import { embeddedVoice } from './voice/embedded.ts';
+import { localVoice } from './voice/local.ts';
+import { openaiVoice } from './voice/openai.ts';
+import { VoiceProcesses } from './voice/processes.ts';
+import { syntheticVoice } from './voice/synthetic.ts';
 
 /** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
 export async function serve(config: Config): Promise<void> {
@@ -67,6 +75,9 @@ export async function serve(config: Config): Promise<void> {
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, proxy: config.providerProxy });
+  const processes = new VoiceProcesses({ count: voiceProcessesEach(config), clock, onEnded: (why) => log.warn({ why }, 'a voice process ended') });
+  const voice = new VoiceDesk(openVoices(config, processes, clock, http), processes, clock);
+  metrics.watchVoice(voice, () => host.sockets.population.size);
   let document: StaticFile | null = null;
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
   const services: Services = {
@@ -79,7 +90,9 @@ export async function serve(config: Config): Promise<void> {
     store,
     host,
     models: openModels(config, clock, http),
+    voice,
     vault,
+    transcriptionTokens: transcriptionTokens(secret, ids, config.secretPrevious),
     operatorToken,
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
@@ -119,6 +132,14 @@ async function openStore({ store, durability, allowVolatile }: Config, clock: Wh
 function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp): Models {
   const models = [scriptedModel(clock), openaiModel(http), anthropicModel(http), ...(synthetic ? [syntheticModel(clock)] : [])];
   return new Map(models.map((model) => [model.provider, model]));
+}
+
+/** The setting is for all processes of a supervisor together. */
+const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number => (voiceProcesses === 0 ? 0 : Math.max(1, Math.floor(voiceProcesses / processes)));
+
+function openVoices({ synthetic, voiceFolder }: Config, processes: VoiceProcesses, clock: WheelClock, http: ProviderHttp): VoiceProvider[] {
+  const local = voiceFolder === null ? [] : [localVoice(processes, voiceFolder)];
+  return [embeddedVoice(processes), openaiVoice(http), ...local, ...(synthetic ? [syntheticVoice(clock)] : [])];
 }
 
 const scrapeBounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };

@@ -1,5 +1,6 @@
 /** The metrics of `/metrics`, in Prometheus' format (contract 12). */
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { openVoiceMetrics, watchVoice, type VoiceMetrics, type VoiceView } from './metrics/voice.ts';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -29,7 +30,10 @@ export interface Metrics {
   readonly storeSeconds: Histogram<'step'>;
   readonly storeErrors: Counter<'step'>;
   readonly limited: { inc(limiter: Limiter): void };
+  readonly voice: VoiceMetrics;
   readonly loopLag: Gauge;
+  /** Adds what is read of voice when the metrics are. */
+  watchVoice(desk: VoiceView, sockets: () => number): void;
   /** All metrics as text, and their content type. */
   text(): Promise<string>;
   /** All metrics as data, which can be added to those of other processes. */
@@ -80,6 +84,8 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
     storeSeconds: new Histogram({ name: 'parley_store_seconds', help: 'How long steps of the store take.', labelNames: ['step'], buckets: fastSeconds, registers }),
     storeErrors: new Counter({ name: 'parley_store_errors_total', help: 'Steps that the store did not take.', labelNames: ['step'], registers }),
     limited: limitedCounter(registers),
+    voice: openVoiceMetrics(registers),
+    watchVoice: (desk, sockets) => watchVoice(desk, sockets, registers),
     loopLag: new Gauge({
       name: 'parley_event_loop_lag_seconds',
       help: 'Mean delay of the event loop since it was last read.',

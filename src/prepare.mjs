@@ -16,7 +16,7 @@ const bundle = inRoot('dist', 'parley.mjs');
 export const bundleUrl = pathToFileURL(bundle).href;
 
 /** Packages left outside the bundle: they load native parts or worker files from beside themselves. The rest starts faster inside. */
-const unbundled = ['lmdb', 'msgpackr', 'pino'];
+const unbundled = ['lmdb', 'msgpackr', 'pino', 'onnxruntime-node', '@evan/opus', 'wasm-media-encoders'];
 
 /** Something that the person at the terminal can mend: one line, without a stack. */
 export class PrepareError extends Error {}
@@ -90,7 +90,7 @@ function scripts() {
 
 const bundling = {
   absWorkingDir: root,
-  entryPoints: { parley: 'src/cli.ts' },
+  entryPoints: { parley: 'src/cli.ts', voice: 'src/voice/engine/main.ts' },
   outdir: dirname(bundle),
   outExtension: { '.js': '.mjs' },
   chunkNames: 'chunk-[hash]',

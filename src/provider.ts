@@ -24,8 +24,8 @@ export const providerBounds: ProviderBounds = {
 };
 
 export interface ProviderHttp {
-  /** Sends a request. Never throws, and never calls the listener before it returns. */
-  post(post: ProviderPost, listener: ProviderListener): ProviderCall;
+  /** Sends a request, within bounds of its own where they are given. Never throws, and never calls the listener before it returns. */
+  post(post: ProviderPost, listener: ProviderListener, within?: Partial<ProviderBounds>): ProviderCall;
   /** The same without a body. What is only looked up is there at once or not at all, so the wait for it is shorter. */
   get(get: ProviderGet, listener: ProviderListener): ProviderCall;
   /** Closes every connection; calls in flight fail. */
@@ -70,7 +70,7 @@ export function providerHttp({ clock, allowPrivate, bounds = providerBounds, loo
   };
   const shorter = { ...bounds, firstOutputMs: Math.min(bounds.firstOutputMs, limits.providerGetMs) };
   return {
-    post: (post, listener) => begin(post, listener, bounds),
+    post: (post, listener, within) => begin(post, listener, within === undefined ? bounds : { ...bounds, ...within }),
     get: (get, listener) => begin(get, listener, shorter),
     close: () => pool.close(),
   };

@@ -38,7 +38,10 @@ export interface ModelSettings {
 
 export interface VoiceSettings {
   readonly provider: string;
+  /** What speaks. */
   readonly name: string | null;
+  /** What listens. Absent in rows of versions that had no transcription. */
+  readonly transcriptionName?: string | null;
   readonly voice: string | null;
   readonly credentialId: string | null;
 }

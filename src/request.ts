@@ -1,9 +1,10 @@
 /** A handler's request, and the reply that it returns. */
 import type { ErrorName } from './errors.ts';
-import type { Outlet, RequestHead, ResponseHeaders, Upgrade } from './edge.ts';
+import type { Answerable, Outlet, RequestHead, ResponseHeaders, Upgrade } from './edge.ts';
 import type { KeyActor } from './host/keys.ts';
 import type { Services } from './services.ts';
 import type { BudgetName, Session } from './store.ts';
+import type { TokenClaims } from './transcription-tokens.ts';
 import type { Shape } from './wire.ts';
 import type { TSchema } from 'typebox';
 
@@ -39,14 +40,20 @@ export interface NobodyCaller {
   readonly kind: 'anyone';
 }
 /** The bearer of a transcription token, which opens one socket. */
-export interface TokenCaller {
+export interface TokenCaller extends PartyCaller {
   readonly kind: 'token';
+  readonly claims: TokenClaims;
+  /** The subprotocol that the token came in, to be answered; null if it came in the query. */
+  readonly protocol: string | null;
 }
 export type Caller = KeyCaller | OperatorCaller | NobodyCaller | TokenCaller;
 
+/** The head of a request, and word of its client's leaving. */
+export type ClientHead = RequestHead & Pick<Answerable, 'onGone'>;
+
 export interface Request<C = Caller, Query = unknown, Body = unknown> {
   readonly requestId: string;
-  readonly head: RequestHead;
+  readonly head: ClientHead;
   readonly caller: C;
   /** The path's parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;

@@ -11,7 +11,9 @@ import type { Readiness } from './readiness.ts';
 import type { StaticFile } from './static-files.ts';
 import type { Store } from './store.ts';
 import type { AddressThrottle } from './throttle.ts';
+import type { TranscriptionTokens } from './transcription-tokens.ts';
 import type { Vault } from './vault.ts';
+import type { VoiceDesk } from './voice/desk.ts';
 
 export interface Services {
   readonly config: Config;
@@ -23,7 +25,9 @@ export interface Services {
   readonly store: Store;
   readonly host: Host;
   readonly models: Models;
+  readonly voice: VoiceDesk;
   readonly vault: Vault;
+  readonly transcriptionTokens: TranscriptionTokens;
   readonly operatorToken: string;
   readonly failedAuthentications: AddressThrottle;
   /** The row of the error table that says why a provider's base URL must not be called; null if it may. */

@@ -6,6 +6,7 @@ import { keyStatus } from './host/keys.ts';
 import { secondsOf } from './clock.ts';
 import { hintOf } from './keys.ts';
 import { linkLimitNames } from './limits.ts';
+import type { Voice } from './voice.ts';
 import type { Assistant, Credential, Key, LinkSettings, Message, Session, Turn, UsageCounts, Workspace } from './store.ts';
 
 export const assistantView = (assistant: Assistant) => ({
@@ -36,11 +37,14 @@ export const consoleAssistantView = (assistant: Assistant) => ({
   voice: assistant.voice && {
     provider: assistant.voice.provider,
     name: assistant.voice.name,
+    transcription_name: assistant.voice.transcriptionName ?? null,
     voice: assistant.voice.voice,
     credential_id: assistant.voice.credentialId,
   },
   link: assistant.link && { slug: assistant.link.slug, limits: linkLimitsView(assistant.link.limits), origins: assistant.link.origins },
 });
+
+export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({ id, object: 'voice', name, language, sample_rate: sampleRate });
 
 /** The limits that were given. An earlier version accepted any name. */
 const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =>

@@ -93,13 +93,18 @@ export function pruned(value: unknown, schema: Parts): unknown {
 const containerOf = (value: object): string => (Array.isArray(value) ? 'array' : 'object');
 const takesNull = ({ type, anyOf }: Parts): boolean => type === 'null' || (anyOf?.some(takesNull) ?? false);
 
-/** A query as an object: the last of duplicate names counts, and whole numbers are read where the schema wants them. */
+function valueOf(text: string, type: string | undefined): unknown {
+  if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text;
+}
+
+/** A query as an object: the last of duplicate names counts, and whole numbers and booleans are read where the schema wants them. */
 export function queryObject(query: string, schema: TSchema): Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
   const object: Record<string, unknown> = {};
   for (const [name, text] of new URLSearchParams(query)) {
     if (!Object.hasOwn(properties, name)) continue;
-    object[name] = properties[name]!.type === 'integer' && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+    object[name] = valueOf(text, properties[name]!.type);
   }
   return object;
 }

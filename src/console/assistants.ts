@@ -1,4 +1,5 @@
 /** `/console/api/workspaces/{w}/assistants`. */
+import { choiceOf } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
 import { draftSnapshot, type AssistantVerb } from '../host/assistants.ts';
 import { limits } from '../limits.ts';
@@ -123,6 +124,7 @@ const mergedModel = (before: ModelSettings, body: PatchAssistantBody['model'] & 
 const mergedVoice = (before: VoiceSettings | null, body: PatchAssistantBody['voice'] & {}): VoiceSettings => ({
   provider: body.provider,
   name: kept(body.name, before?.name ?? null),
+  transcriptionName: kept(body.transcription_name, before?.transcriptionName ?? null),
   voice: kept(body.voice, before?.voice ?? null),
   credentialId: kept(body.credential_id, before?.credentialId ?? null),
 });
@@ -142,7 +144,15 @@ async function checkModel({ workspaceId, model, voice, visitorFields }: Assistan
     if (provider.accepts !== undefined && !provider.accepts(model.name)) throw new Failure('invalid_field', { field: 'model.name' });
     await checkCredential(workspaceId, 'model', model, services);
   }
-  if (body.voice && voice !== null) await checkCredential(workspaceId, 'voice', voice, services);
+  if (body.voice && voice !== null) await checkVoice(workspaceId, voice, services);
+}
+
+async function checkVoice(workspaceId: string, voice: VoiceSettings, services: Services): Promise<void> {
+  const provider = services.voice.providers.get(voice.provider);
+  if (provider === undefined) throw new Failure('invalid_field', { field: 'voice.provider' });
+  const refused = provider.refusedField?.(choiceOf(voice)) ?? null;
+  if (refused !== null) throw new Failure('invalid_field', { field: `voice.${refused}` });
+  await checkCredential(workspaceId, 'voice', voice, services);
 }
 
 /** The credential, if one is named, must be the workspace's, of this kind and for this provider. */

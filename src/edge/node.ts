@@ -4,6 +4,7 @@ import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { Clock } from '../clock.ts';
+import { engineMessageFactor } from '../edge.ts';
 import type { Answerable, Edge, EdgeBounds, EdgeListener, HeadFault } from '../edge.ts';
 import { guarded } from './guard.ts';
 import { NodeExchange } from './node/exchange.ts';
@@ -154,7 +155,7 @@ function socketServer(bounds: EdgeBounds, handshakes: Handshakes): WebSocketServ
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: bounds.socketMessageBytesMax,
+    maxPayload: engineMessageFactor * bounds.socketMessageBytesMax,
     handleProtocols: (_, request) => handshakes.get(request)?.protocol ?? false,
   });
   server.on('headers', (lines, request) => {

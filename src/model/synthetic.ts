@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { estimateTokens } from '../model.ts';
 import type { Model, ModelCall, ModelFailure, ModelRequest, ModelSink } from '../model.ts';
+import { failure, failures, flag, meaningsOf, parseName, whole, word, type Keys } from '../synthetic-name.ts';
 import { refusedCall } from './refused.ts';
 
 export interface SyntheticSettings {
@@ -28,33 +29,15 @@ const defaults: SyntheticSettings = {
   usage: true,
 };
 
-const failures: readonly string[] = [
-  'credential', 'address', 'connect', 'rate_limit', 'status', 'redirect',
-  'first_output_timeout', 'idle_timeout', 'malformed', 'provider_error', 'cut',
-] satisfies ModelFailure[];
-
-interface Key {
-  readonly field: keyof SyntheticSettings;
-  readonly meaning: string;
-  /** The value meant, or undefined if the text is none. */
-  read(text: string): SyntheticSettings[keyof SyntheticSettings] | undefined;
-}
-
-const whole = (max: number) => (text: string): number | undefined =>
-  /^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined;
-const flag = (text: string): boolean | undefined => (text === '1' ? true : text === '0' ? false : undefined);
-const oneOf = (names: readonly string[]) => (text: string) => (names.includes(text) ? (text as ModelFailure) : undefined);
-const word = (text: string): string | undefined => (text !== '' && text.length <= 1000 ? text : undefined);
-
 const tokensMax = 1_000_000;
 const delayMax = 600_000;
 
-const keys: Readonly<Record<string, Key>> = {
+const keys: Keys<SyntheticSettings> = {
   tokens: { field: 'tokens', read: whole(tokensMax), meaning: 'pieces of the answer (20)' },
   delay_ms: { field: 'delayMs', read: whole(delayMax), meaning: 'milliseconds between two pieces (0: in bursts)' },
   first_ms: { field: 'firstMs', read: whole(delayMax), meaning: 'milliseconds before the first piece (0)' },
   fail_at: { field: 'failAt', read: whole(tokensMax), meaning: 'fails after that many pieces; 0 before the first' },
-  fail_as: { field: 'failAs', read: oneOf(failures), meaning: `how it fails: ${failures.join(', ')} (provider_error)` },
+  fail_as: { field: 'failAs', read: failure, meaning: `how it fails: ${failures.join(', ')} (provider_error)` },
   hang_at: { field: 'hangAt', read: whole(tokensMax), meaning: 'falls silent for good after that many pieces' },
   text: { field: 'text', read: word, meaning: 'the text of a piece, a space is added (word)' },
   unicode: { field: 'unicode', read: flag, meaning: '1: pieces beyond ASCII instead of `text`, with surrogate pairs split between two' },
@@ -62,22 +45,10 @@ const keys: Readonly<Record<string, Key>> = {
 };
 
 /** Every key with what it means and, in brackets, its default. */
-export const syntheticKeys = (): { key: string; meaning: string }[] =>
-  Object.entries(keys).map(([key, { meaning }]) => ({ key, meaning }));
+export const syntheticKeys = (): { key: string; meaning: string }[] => meaningsOf(keys);
 
 /** Reads a name strictly: the settings, or the first key that is unknown, repeated or has no such value. */
-export function parseSynthetic(name: string): SyntheticSettings | string {
-  const settings: Record<string, unknown> = {};
-  for (const item of name === '' ? [] : name.split(',')) {
-    const equals = item.indexOf('=');
-    const keyName = (equals === -1 ? item : item.slice(0, equals)).trim();
-    const key = Object.hasOwn(keys, keyName) ? keys[keyName]! : undefined;
-    const value = equals === -1 ? undefined : key?.read(item.slice(equals + 1).trim());
-    if (key === undefined || value === undefined || key.field in settings) return keyName;
-    settings[key.field] = value;
-  }
-  return { ...defaults, ...settings };
-}
+export const parseSynthetic = (name: string): SyntheticSettings | string => parseName(keys, defaults, name);
 
 export function syntheticModel(clock: Clock): Model {
   return {

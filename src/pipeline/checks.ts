@@ -1,8 +1,7 @@
 /** The order of checks, the same for requests and for upgrades (contract 3, 1 to 5). Handlers make the later checks. */
-import type { RequestHead } from '../edge.ts';
 import type { Refusal } from '../errors.ts';
 import { promptly } from '../promptly.ts';
-import type { Request, Route } from '../request.ts';
+import type { ClientHead, Request, Route } from '../request.ts';
 import type { Find } from '../routes.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import { queryObject } from '../wire.ts';
@@ -23,7 +22,7 @@ export type ReadBody = (route: Route) => Promise<unknown> | undefined;
  * Returns the request that has passed every check, or the refusal of a limit; synchronously, without a promise or a throw, if that
  * needs no store. Every other check that fails throws the `Failure` to be answered, and later checks are not made.
  */
-export function check(head: RequestHead, find: Find, readBody: ReadBody, course: Course, services: Services): Refusal | Promise<Checked | Refusal> | Checked {
+export function check(head: ClientHead, find: Find, readBody: ReadBody, course: Course, services: Services): Refusal | Promise<Checked | Refusal> | Checked {
   // 1. The route exists.
   const { route, params } = find(head.method, head.path);
   course.route = route;
@@ -39,7 +38,7 @@ export function check(head: RequestHead, find: Find, readBody: ReadBody, course:
   return promptly<Refusal | null, Refusal | Checked>(charged, (limited) => limited ?? checkContent(head, route, params, readBody, course, services));
 }
 
-async function checkContent(head: RequestHead, route: Route, params: Request['params'], readBody: ReadBody, course: Course, services: Services): Promise<Checked> {
+async function checkContent(head: ClientHead, route: Route, params: Request['params'], readBody: ReadBody, course: Course, services: Services): Promise<Checked> {
   const idempotencyKey = route.repeatable ? idempotencyKeyOf(head) : null;
   // With an `Idempotency-Key` the request may be a repeat, which is no new work: its handler looks the key up, and refuses new work (contract 12).
   if (route.newWork && services.draining && idempotencyKey === null) throw refusedByDrain();

@@ -8,7 +8,8 @@ import { createSession, endSession, getSession, listSessions } from '../handlers
 import { transcript } from '../handlers/transcript.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import { usage } from '../handlers/usage.ts';
-import { createTranscriptionToken, speech } from '../handlers/voice.ts';
+import { listVoices, speech } from '../handlers/speech.ts';
+import { createTranscriptionToken } from '../handlers/transcription.ts';
 import { limits } from '../limits.ts';
 import type { Route, Success } from '../request.ts';
 import * as wire from '../wire.ts';
@@ -104,17 +105,23 @@ export const apiRoutes: readonly Route[] = [
     success: json(wire.UsageView, 'Usage by bucket and in all.'),
     errors: ['assistant_not_found', 'invalid_range'],
   }),
+  api('GET', '/voices', listVoices, {
+    summary: "Lists the voices of an assistant's provider.",
+    query: wire.VoicesQuery,
+    success: json(wire.VoiceList, 'A page of voices.'),
+    errors: ['assistant_not_found'],
+  }),
   api('POST', '/speech', speech, {
-    summary: 'Speaks a text. No voice provider is in this version: what passes every check is answered 503.',
+    summary: 'Speaks a text, sentence by sentence.',
     body: wire.SpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: { status: 200, description: 'The audio, in pieces.', content: { type: 'audio/wav', schema: Type.String() } },
-    errors: [...onVoice, 'text_too_long'],
+    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: Type.String() }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Audio-Sample-Rate'] },
+    errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
     budget: 'speech',
   }),
   api('POST', '/transcription-tokens', createTranscriptionToken, {
-    summary: 'Mints a token for one transcription socket. No voice provider is in this version: what passes every check is answered 503.',
+    summary: 'Mints a token for one transcription socket.',
     body: wire.CreateTranscriptionTokenBody,
     success: json(wire.TranscriptionTokenView, 'The token.', 201),
     errors: [...onVoice, 'session_not_found', 'session_ended', 'session_expired'],

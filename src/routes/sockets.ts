@@ -2,7 +2,8 @@
 import { Type } from 'typebox';
 import { actorKinds } from '../../machines/all.ts';
 import { watchActors } from '../console/inspect.ts';
-import { openTranscription } from '../handlers/voice.ts';
+import { openTranscription } from '../handlers/transcription.ts';
+import { TranscriptionQuery } from '../wire.ts';
 import type { Route } from '../request.ts';
 import { operatorSocket, tokenSocket } from './row.ts';
 
@@ -10,8 +11,21 @@ const only = (description: string) => Type.Optional(Type.String({ description })
 
 export const socketRoutes: readonly Route[] = [
   tokenSocket('/transcription', openTranscription, {
-    summary: 'Transcribes what is said. No token is minted in this version, so every one is unknown.',
-    errors: ['invalid_token'],
+    summary: 'Transcribes what is said: audio in, text out.',
+    query: TranscriptionQuery,
+    errors: [
+      'invalid_token',
+      'assistant_not_found',
+      'assistant_not_permitted',
+      'session_not_found',
+      'session_ended',
+      'session_expired',
+      'assistant_not_published',
+      'assistant_disabled',
+      'voice_disabled',
+      'voice_unavailable',
+    ],
+    newWork: true,
   }),
   operatorSocket('/console/api/inspect', watchActors, {
     summary: 'Shows live actors, their events and snapshots.',

@@ -37,6 +37,7 @@ const steps = {
   'limits.takeBudgets': 'takeBudgets',
   'limits.take': 'takeLimits',
   'usage.read': 'usage',
+  'usage.count': 'countUsage',
   'requests.find': 'remembered',
   open: 'open',
   close: 'close',

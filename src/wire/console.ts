@@ -17,6 +17,7 @@ const ModelSettings = Type.Object({
 const VoiceSettings = Type.Object({
   provider: Text(64),
   name: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
+  transcription_name: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
   voice: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
   credential_id: Type.Optional(Nullable(Type.String())),
 });
@@ -151,6 +152,7 @@ export const ConsoleAssistantView = named(
       Type.Object({
         provider: Type.String(),
         name: Nullable(Type.String()),
+        transcription_name: Nullable(Type.String()),
         voice: Nullable(Type.String()),
         credential_id: Nullable(Type.String()),
       }),

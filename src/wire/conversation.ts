@@ -1,6 +1,8 @@
 /** The API's own shapes (contract 6 and 7). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
+import { encodings } from '../voice/audio/decoding.ts';
+import { speechFormats } from '../voice/audio/encoding.ts';
 import { Id, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
 export const VisitorField = named(
@@ -137,15 +139,15 @@ export type CreateSessionBody = Static<typeof CreateSessionBody>;
 
 export const ChatBody = named('Chat', Type.Object({ message: Text(limits.messageCharactersMax) }));
 
-/** Names of the audio formats that OpenAI-compatible endpoints speak in. */
-const speechFormats = ['wav', 'mp3', 'opus', 'aac', 'flac', 'pcm'] as const;
-
 export const SpeechBody = named(
   'Speech',
   Type.Object({
     assistant_id: Text(limits.bodyBytesMax),
     text: Text(limits.speechCharactersMax),
-    format: Type.Optional(Type.Enum([...speechFormats], { default: 'wav' })),
+    format: Type.Optional(Strings(speechFormats, '`wav` if absent; `opus` is in Ogg.')),
+    voice: Type.Optional(Type.String({ minLength: 1, description: "An id of `GET /voices`; the assistant's own if absent." })),
+    speed: Type.Optional(Type.Number({ minimum: 0.5, maximum: 2, default: 1 })),
+    stream: Type.Optional(Type.Boolean({ default: true, description: 'Whether the audio is sent as it is made; otherwise whole, with its length.' })),
   }),
 );
 export type SpeechBody = Static<typeof SpeechBody>;
@@ -158,8 +160,77 @@ export type CreateTranscriptionTokenBody = Static<typeof CreateTranscriptionToke
 
 export const TranscriptionTokenView = named(
   'TranscriptionToken',
-  Type.Object({ object: Type.Literal('transcription_token'), token: Id('tok'), url: Type.String(), expires_at: UnixSeconds() }),
+  Type.Object({ object: Type.Literal('transcription_token'), token: Type.String({ pattern: '^tok_[\\w-]+$' }), url: Type.String({ description: 'Where it opens a socket.' }), expires_at: UnixSeconds() }),
 );
+
+export const VoicesQuery = Type.Object({ assistant_id: Text(limits.bodyBytesMax), ...messagesQuery() });
+
+export const VoiceView = named(
+  'Voice',
+  Type.Object({ id: Type.String(), object: Type.Literal('voice'), name: Type.String(), language: Type.String({ description: 'A BCP 47 tag.' }), sample_rate: Type.Integer({ description: 'Hertz.' }) }),
+);
+export const VoiceList = listOf('VoiceList', VoiceView);
+
+/** The settings of a socket's audio, in the query of the upgrade and in its `start`. */
+const audioSettings = {
+  encoding: Type.Optional(Strings(encodings, '`pcm_s16le` if absent; `opus` is one raw packet in each message.')),
+  sample_rate: Type.Optional(Type.Integer({ minimum: 8000, maximum: 48_000, default: 16_000, description: 'Hertz; ignored with `opus`.' })),
+  language: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "A BCP 47 tag that the assistant's provider takes." })),
+  silence_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 2000, default: 300, description: 'Silence that ends an utterance.' })),
+  partials: Type.Optional(Type.Boolean({ default: true, description: 'Whether the text is sent while it is spoken.' })),
+};
+
+export const TranscriptionQuery = Type.Object({ token: Type.Optional(Type.String({ description: 'The token; the subprotocol `token.TOKEN` will do too.' })), ...audioSettings });
+export type TranscriptionQuery = Static<typeof TranscriptionQuery>;
+
+/** What a client sends on a transcription socket, beside audio. */
+export const StartMessage = named('TranscriptionStart', Type.Object({ type: Type.Literal('start'), ...audioSettings }));
+export type StartMessage = Static<typeof StartMessage>;
+export const FlushMessage = named('TranscriptionFlush', Type.Object({ type: Type.Literal('flush') }));
+export const FinishMessage = named('TranscriptionFinish', Type.Object({ type: Type.Literal('finish') }));
+
+const utterance = () => Type.Integer({ description: 'Counts from 1.' });
+const milliseconds = () => Type.Integer({ description: 'Milliseconds of audio from its beginning.' });
+
+/** What the server sends on a transcription socket. */
+export const TranscriptionEvents = {
+  ready: named(
+    'TranscriptionReady',
+    Type.Object({
+      type: Type.Literal('ready'),
+      sample_rate: Type.Integer(),
+      encoding: Strings(encodings),
+      silence_ms: Type.Integer(),
+      expires_at: Nullable(Type.Integer({ description: "Unix seconds: the session's, or null." })),
+    }),
+  ),
+  started: named('SpeechStarted', Type.Object({ type: Type.Literal('speech.started'), utterance: utterance(), at_ms: milliseconds() })),
+  stopped: named('SpeechStopped', Type.Object({ type: Type.Literal('speech.stopped'), utterance: utterance(), at_ms: milliseconds() })),
+  partial: named(
+    'TranscriptPartial',
+    Type.Object({
+      type: Type.Literal('transcript.partial'),
+      utterance: utterance(),
+      text: Type.String(),
+      stable: Type.Integer({ description: 'Code points at the beginning of `text` that will not change.' }),
+      start_ms: milliseconds(),
+    }),
+  ),
+  final: named(
+    'TranscriptFinal',
+    Type.Object({
+      type: Type.Literal('transcript.final'),
+      utterance: utterance(),
+      text: Type.String(),
+      start_ms: milliseconds(),
+      end_ms: milliseconds(),
+      reason: Strings(['silence', 'flush', 'finish', 'length']),
+    }),
+  ),
+  received: named('AudioReceived', Type.Object({ type: Type.Literal('audio.received'), audio_ms: milliseconds() })),
+  done: named('TranscriptionDone', Type.Object({ type: Type.Literal('done'), audio_ms: milliseconds() })),
+  error: named('TranscriptionError', Type.Object({ type: Type.Literal('error'), code: Type.String(), message: Type.String() })),
+};
 
 const ofAssistant = (description: string) => Type.String({ description });
 

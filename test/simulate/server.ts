@@ -19,7 +19,7 @@ interface Sending {
 }
 
 /** Steps that nothing in them tells apart from a second sending: the server remembers their answers. */
-const writes: ReadonlySet<StepName> = new Set<StepName>(['saveSession', 'takeBudgets', 'takeLimits', 'catalog.create', 'catalog.replace', 'catalog.remove']);
+const writes: ReadonlySet<StepName> = new Set<StepName>(['saveSession', 'takeBudgets', 'takeLimits', 'countUsage', 'catalog.create', 'catalog.replace', 'catalog.remove']);
 
 /** The shared store behind the network; the time is its own. */
 export class Server {

@@ -105,6 +105,10 @@ export class NodeSocket implements Socket, Cuttable {
   #received(data: Buffer, isBinary: boolean): void {
     this.#alive = true;
     if (this.#code !== null) return;
+    if (data.length > this.#shared.bounds.socketMessageBytesMax) {
+      this.#call(() => this.#listener.tooLarge?.());
+      return this.close(1009);
+    }
     this.#call(() => this.#listener.message(isBinary ? new Uint8Array(data) : data.toString()));
   }
 

@@ -1,3 +1,4 @@
+import { engineMessageFactor } from '../../edge.ts';
 import type { EdgeBounds, ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
 import { guarded } from '../guard.ts';
 import type { Cuttable } from '../running.ts';
@@ -77,7 +78,10 @@ export class UwsSocket implements Socket, Cuttable {
   }
 
   received(data: ArrayBuffer, isBinary: boolean): void {
-    if (data.byteLength > this.#shared.bounds.socketMessageBytesMax) return this.close(1009);
+    if (data.byteLength > this.#shared.bounds.socketMessageBytesMax) {
+      this.#call(() => this.#listener.tooLarge?.());
+      return this.close(1009);
+    }
     // The message is valid only during the call.
     const bytes = Buffer.from(data);
     const message = isBinary ? new Uint8Array(bytes) : bytes.toString();
@@ -103,9 +107,6 @@ export class UwsSocket implements Socket, Cuttable {
     guarded(call, () => this.close(1011));
   }
 }
-
-/** The engine cuts a connection without a closing frame when a message exceeds the engine's bound, so that bound is higher than ours. */
-const engineMessageFactor = 4;
 
 /** The engine's behaviour for sockets; `upgrade` is the server's own. */
 export const socketBehavior = (bounds: EdgeBounds): WebSocketBehavior<UwsSocketData> => ({

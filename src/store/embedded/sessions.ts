@@ -50,7 +50,7 @@ export class Sessions implements SessionStore {
       }
       putSession(draft, null, { session, version: 1, withdrawn: null });
       if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting);
-      this.#usage.count(draft, session.workspaceId, session.assistantId, session.createdAt, { sessions: 1 });
+      this.#usage.countIn(draft, session.workspaceId, session.assistantId, session.createdAt, { sessions: 1 });
       return { outcome: 'created', version: 1 };
     });
   }

@@ -3,7 +3,7 @@
  * at its ends from the seconds.
  */
 import { limits } from '../../limits.ts';
-import type { UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
+import type { CountUsage, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { fields, floor, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
@@ -16,8 +16,20 @@ export class UsageBook implements UsageStore {
     this.#ledger = ledger;
   }
 
+  count({ id, workspaceId, assistantId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
+    return this.#ledger.step((draft) => {
+      // As a place of this id: a repeat of the step finds it taken, and the sweep that takes away past places takes it away.
+      const key = keys.limit(workspaceId, `counted/${id}`);
+      if (this.#ledger.get(key) !== undefined) return;
+      const endMs = at * 1000 + limits.redisStepKeptMs;
+      draft.put(key, { state: endMs, endMs });
+      draft.put(keys.memoryEnd(endMs, key), key);
+      this.countIn(draft, workspaceId, assistantId, at, { speechCharacters, transcriptionSeconds });
+    });
+  }
+
   /** Counts within the step that causes the usage. At most once in a step, because a draft does not see its own writes. */
-  count(draft: Draft, workspaceId: string, assistantId: string, at: number, counts: Partial<UsageCounts>): void {
+  countIn(draft: Draft, workspaceId: string, assistantId: string, at: number, counts: Partial<UsageCounts>): void {
     for (const [grain, start] of [['second', at], ['hour', floor(at, hourSeconds)]] as const) {
       const key = keys.usageAt(grain, workspaceId, assistantId, start);
       const before = this.#ledger.get<number[]>(key);

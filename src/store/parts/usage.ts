@@ -1,5 +1,5 @@
-/** The part of a store that tells what was used. The steps of sessions and turns count it. */
-import type { UsageBucket } from '../../records.ts';
+/** The part of a store that has what was used. The steps of sessions and turns count theirs; what belongs to no session is counted here. */
+import type { UsageBucket, UsageCounts } from '../../records.ts';
 
 export interface UsageQuery {
   /** Only these assistants; null for all. */
@@ -10,7 +10,26 @@ export interface UsageQuery {
   readonly bucketSeconds: 3600 | 86400;
 }
 
+export interface CountUsage {
+  /** Different for each count; a repeat of the step has the same one. */
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  /** The Unix second that it counts for. */
+  readonly at: number;
+  readonly speechCharacters: number;
+  readonly transcriptionSeconds: number;
+}
+
+/** What is counted beside conversations. */
+export type VoiceCounts = Pick<UsageCounts, 'speechCharacters' | 'transcriptionSeconds'>;
+
 export interface UsageStore {
+  /**
+   * Adds to the assistant's usage. A lost answer: the caller repeats the step with the same id within a minute, and it counts once;
+   * if the process dies before that, the count may be missing.
+   */
+  count(step: CountUsage): Promise<void>;
   /** Every bucket of the window, empty ones with zeros. */
   read(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]>;
 }

@@ -49,6 +49,7 @@ export const steps = {
   'release-slug': ['id', 'token'],
   'take-budgets': ['id', 'lane', 'number', '...asked'],
   'take-limits': ['write', '...asked'],
+  'count-usage': ['write', 'assistant', 'countedAt', 'speech', 'seconds'],
   'hold-budget': ['id', 'lane', 'number', 'budget', 'level', 'since'],
 
   register: ['list', 'workspace'],

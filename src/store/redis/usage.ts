@@ -1,6 +1,6 @@
 /** Usage for each assistant: a hash of hours, and for each hour a hash of its seconds. */
 import { limits } from '../../limits.ts';
-import type { UsageBucket, UsageQuery, UsageStore } from '../../store.ts';
+import type { CountUsage, UsageBucket, UsageQuery, UsageStore } from '../../store.ts';
 import { floor, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
 import { part } from './keys.ts';
@@ -16,6 +16,11 @@ export class RedisUsage implements UsageStore {
   constructor(link: Link, roots: Roots) {
     this.#link = link;
     this.#roots = roots;
+  }
+
+  async count({ id, workspaceId, assistantId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
+    const given = { write: id, assistant: part(assistantId), countedAt: at, speech: speechCharacters, seconds: transcriptionSeconds };
+    await this.#link.runDurable('count-usage', this.#roots.workspace(workspaceId), given);
   }
 
   async read(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {

@@ -237,6 +237,11 @@ const takeLimits: Make = (known, { pick, which, lasts, near }) => {
   return call('takeLimits', true, [{ workspaceId, asked: asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3), nowMs: known.nowMs }]);
 };
 
+const countUsage: Make = (known, { pick, which, near, lasts, text }) =>
+  call('countUsage', false, [
+    { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
+  ]);
+
 const usage: Make = (known, { pick, which, lasts, near }) => {
   const end = known.now + chosen([1, 0, 3_600, 17], near);
   const query: UsageQuery = {
@@ -259,7 +264,7 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, takeLimits, usage, sweep,
+  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, takeLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),

@@ -1,0 +1,81 @@
+/** Speaks a text on behalf of any caller, sentence by sentence (contract 8). */
+import { atTurnEnd } from '../clock.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import { limits } from '../limits.ts';
+import type { Services } from '../services.ts';
+import { codePoints } from '../text.ts';
+import type { SentenceAudio } from '../voice.ts';
+import { encoderFor, type AudioEncoder, type SpeechFormat } from '../voice/audio/encoding.ts';
+import { Resampler } from '../voice/audio/resample.ts';
+import { sentencesOf, spoken } from '../voice/sentences.ts';
+import type { ReadyVoice } from './voice-call.ts';
+import { countVoice } from './voice-usage.ts';
+
+export interface SpeechWish {
+  readonly text: string;
+  readonly format: SpeechFormat;
+  /** Null for the assistant's, or the provider's own. */
+  readonly voice: string | null;
+  readonly speed: number;
+  /** Whether the audio is wanted as it is made; otherwise all at once. */
+  readonly stream: boolean;
+}
+
+/** Speech whose first sentence is at hand. */
+export interface BegunSpeech {
+  readonly encoder: AudioEncoder;
+  /** Whether it is sent whole, with its length. */
+  readonly whole: boolean;
+  /** The encoded audio. Leaving the loop stops the work; usage is counted when it is left, whatever the reason. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. */
+export async function beginSpeech(assistant: AssistantActor, { provider, settings, access }: ReadyVoice, wish: SpeechWish, services: Services): Promise<BegunSpeech> {
+  const sentences = sentencesOf(wish.text);
+  const stop = new AbortController();
+  let begun = 0;
+  const speak = (index: number): Promise<SentenceAudio> => {
+    begun += codePoints(sentences[index]!);
+    const asked = { text: spoken(sentences[index]!), index, name: settings.name, voice: wish.voice ?? settings.voice, speed: wish.speed, access, awaited: index === 0, signal: stop.signal };
+    const audio = provider.speak(asked);
+    // It is looked at once the sentence before has been sent.
+    audio.catch(() => {});
+    return audio;
+  };
+  const first = await speak(0);
+  const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1);
+  const encoder = await encoderFor(wish.format, first.sampleRate, whole);
+  const bytes = async function* (): AsyncIterable<Uint8Array> {
+    try {
+      for (let index = 0, audio: Promise<SentenceAudio> = Promise.resolve(first); index < sentences.length; index++) {
+        const { pieces, sampleRate } = await audio;
+        // The next sentence is made while this one is sent.
+        if (index + 1 < sentences.length) audio = speak(index + 1);
+        const resampler = sampleRate === first.sampleRate ? null : new Resampler(sampleRate, first.sampleRate);
+        for await (const piece of pieces) yield* encoded(encoder, resampler?.push(piece) ?? piece);
+        if (resampler !== null) yield* encoded(encoder, resampler.end());
+      }
+      yield encoder.end();
+    } catch (error) {
+      // Speech that is sent whole has failed as a whole: its answer is a status, which counts nothing.
+      if (whole) begun = 0;
+      throw error;
+    } finally {
+      stop.abort();
+      const { workspaceId, id } = assistant.record;
+      void countVoice(workspaceId, id, { speechCharacters: begun }, services);
+    }
+  };
+  return { encoder, whole, bytes: bytes() };
+}
+
+/** A little at a time, with other work of the process in between. */
+async function* encoded(encoder: AudioEncoder, samples: Int16Array): AsyncIterable<Uint8Array> {
+  const step = Math.max(1, Math.round((encoder.sampleRate * limits.speechPieceMs) / 1000));
+  for (let from = 0; from < samples.length; from += step) {
+    const bytes = encoder.push(samples.subarray(from, from + step));
+    if (bytes.length > 0) yield bytes;
+    await new Promise<void>(atTurnEnd);
+  }
+}

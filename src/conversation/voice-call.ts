@@ -1,0 +1,56 @@
+/** An assistant's voice, ready to be called: its provider with its settings and the opened credential. */
+import { Failure } from '../errors.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import type { Services } from '../services.ts';
+import type { VoiceSettings } from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
+import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../voice.ts';
+
+/** Of an assistant whose voice is not configured (contract 8). */
+export const defaultVoice: VoiceSettings = { provider: 'embedded', name: null, transcriptionName: null, voice: null, credentialId: null };
+
+export interface AssistantVoice {
+  readonly settings: VoiceSettings;
+  /** Null if this server does not offer it. */
+  readonly provider: VoiceProvider | null;
+}
+
+export function voiceOf({ record }: AssistantActor, { voice }: Services): AssistantVoice {
+  const settings = record.voice ?? defaultVoice;
+  return { settings, provider: voice.providers.get(settings.provider) ?? null };
+}
+
+/** Throws the 409 of an assistant that does not speak, or not now. */
+export function checkSpeaks(assistant: AssistantActor, { host }: Services): void {
+  const refusal = host.assistants.voiceRefusal(assistant);
+  if (refusal !== null) throw new Failure(refusal);
+}
+
+/** The settings as a provider takes them. */
+export const choiceOf = ({ name, transcriptionName = null, voice }: VoiceSettings): VoiceChoice => ({ name, transcriptionName, voice });
+
+export interface ReadyVoice {
+  readonly provider: VoiceProvider;
+  readonly settings: VoiceSettings;
+  readonly access: VoiceAccess;
+}
+
+/** Throws 503 `voice_unavailable` if the provider is not offered, or the credential that it needs is missing or cannot be opened. */
+export async function readyVoice({ record }: AssistantActor, { settings, provider }: AssistantVoice, { host, vault }: Services): Promise<ReadyVoice> {
+  if (provider === null) throw new Failure('voice_unavailable');
+  if (!provider.needsCredential) return { provider, settings, access: { baseUrl: null, apiKey: null } };
+  const { credentialId } = settings;
+  const found = credentialId === null ? null : await host.credentials.of(record.workspaceId, credentialId);
+  if (found === null || found.kind !== 'voice' || found.provider !== settings.provider) throw new Failure('voice_unavailable');
+  const apiKey = vault.open(found);
+  if (apiKey === null) throw new Failure('voice_unavailable');
+  return { provider, settings, access: { baseUrl: found.baseUrl, apiKey } };
+}
+
+/** What a client gets for a failure of the provider or of ours (contract 12). */
+export function failureOfVoice(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof VoiceFailed) return new Failure(error.reason === 'rate_limit' ? 'assistant_unavailable' : 'voice_unavailable', { cause: error });
+  if (error instanceof StoreUnavailable) return new Failure('service_unavailable', { cause: error });
+  return new Failure('api_error', { cause: error });
+}

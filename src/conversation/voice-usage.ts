@@ -1,0 +1,27 @@
+/** Counts what an assistant spoke and heard. */
+import { secondsOf } from '../clock.ts';
+import { limits } from '../limits.ts';
+import type { Services } from '../services.ts';
+import { StoreUnavailable, type VoiceCounts } from '../store.ts';
+
+/** For so long a repeat of the step is known to the store as one. */
+const repeatMsMax = limits.redisStepKeptMs / 2;
+
+/** Never rejects: a count that the store does not take within half a minute is logged and lost. */
+export async function countVoice(workspaceId: string, assistantId: string, counts: Partial<VoiceCounts>, { store, clock, ids, log }: Services): Promise<void> {
+  const step = { id: ids.secret(), workspaceId, assistantId, at: secondsOf(clock.now()), speechCharacters: 0, transcriptionSeconds: 0, ...counts };
+  if (step.speechCharacters === 0 && step.transcriptionSeconds === 0) return;
+  const until = clock.monotonic() + repeatMsMax;
+  for (let waitMs: number = limits.storeRetryMs; ; waitMs = Math.min(2 * waitMs, limits.storeRetryMsMax)) {
+    try {
+      return await store.usage.count(step);
+    } catch (error) {
+      if (error instanceof StoreUnavailable && clock.monotonic() < until) {
+        await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+        continue;
+      }
+      log.error({ err: error, assistant_id: assistantId, ...counts }, 'voice usage is not counted');
+      return;
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/** `POST /speech` and `GET /voices` (contract 8). */
+import { beginSpeech, type BegunSpeech } from '../conversation/speech.ts';
+import { mayUse, reachAssistant } from '../conversation/reach.ts';
+import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf } from '../conversation/voice-call.ts';
+import type { Outlet } from '../edge.ts';
+import { Failure } from '../errors.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { Services } from '../services.ts';
+import { voiceView } from '../views.ts';
+import type { SpeechFormat } from '../voice/audio/encoding.ts';
+import type { SpeechBody } from '../wire.ts';
+import { list, pageRequest, type PageFields } from './lists.ts';
+
+const audible = /[\p{L}\p{N}]/u;
+
+export async function speech({ caller, body, services, requestId, head }: Request<PartyCaller, unknown, SpeechBody>): Promise<Reply> {
+  if (!audible.test(body.text)) throw new Failure('invalid_field', { field: 'text' });
+  const assistant = await reachAssistant(caller.party, body.assistant_id, services);
+  const chosen = voiceOf(assistant, services);
+  if (body.voice !== undefined && !(chosen.provider?.takesVoice(body.voice) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
+  checkSpeaks(assistant, services);
+  const ready = await readyVoice(assistant, chosen, services);
+  const wish = { text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
+  const askedAt = services.clock.monotonic();
+  const begun = await beginSpeech(assistant, ready, wish, services).catch((error) => {
+    services.log.warn({ request_id: requestId, assistant_id: body.assistant_id, reason: (error as { reason?: string }).reason, err: error }, 'voice provider failed');
+    throw failureOfVoice(error);
+  });
+  services.metrics.voice.firstAudio.observe((services.clock.monotonic() - askedAt) / 1000);
+  const { encoder } = begun;
+  const headers = { 'content-type': encoder.contentType, 'x-audio-sample-rate': String(encoder.sampleRate) };
+  if (begun.whole) return { status: 200, headers, bytes: await wholeOf(begun, (callback) => head.onGone(callback)) };
+  return { status: 200, headers, stream: (outlet, onGone) => send(begun, outlet, onGone, services, requestId) };
+}
+
+/** What fails before the first byte is a status. */
+async function wholeOf({ bytes }: BegunSpeech, onGone: (callback: () => void) => void): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let gone = false;
+  onGone(() => (gone = true));
+  try {
+    for await (const piece of bytes) {
+      if (gone) break;
+      pieces.push(piece);
+    }
+  } catch (error) {
+    throw failureOfVoice(error);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Sends what the reader can take; rejects if the provider fails, which cuts the answer. */
+async function send({ bytes }: BegunSpeech, outlet: Outlet, onGone: (callback: () => void) => void, { log }: Services, requestId: string): Promise<void> {
+  let gone = false;
+  let wake = (): void => {};
+  onGone(() => {
+    gone = true;
+    wake();
+  });
+  outlet.onDrain(() => wake());
+  try {
+    for await (const piece of bytes) {
+      if (gone) return;
+      if (piece.length > 0 && !outlet.write(piece)) await new Promise<void>((resolve) => (gone ? resolve() : (wake = resolve)));
+      if (gone) return;
+    }
+  } catch (error) {
+    log.warn({ request_id: requestId, err: error }, 'voice provider failed');
+    outlet.cut();
+    return;
+  }
+  outlet.end();
+}
+
+interface VoicesFields extends PageFields {
+  readonly assistant_id: string;
+}
+
+export async function listVoices({ caller, query, services }: Request<PartyCaller, VoicesFields>): Promise<Reply> {
+  const assistant = await services.host.assistants.of(caller.party.workspaceId, query.assistant_id);
+  // What the key may not use does not exist in a list (contract 8).
+  if (assistant === null || !mayUse(caller.party, query.assistant_id)) throw new Failure('assistant_not_found');
+  const { provider, settings } = voiceOf(assistant, services);
+  const all = provider?.voices(choiceOf(settings)) ?? [];
+  return list(
+    pageRequest(query, 'asc'),
+    ({ after, limit, order }) => {
+      const ordered = order === 'asc' ? all : [...all].reverse();
+      const from = Number(after ?? 0);
+      return { items: ordered.slice(from, from + limit), next: from + limit < ordered.length ? String(from + limit) : null };
+    },
+    voiceView,
+  );
+}

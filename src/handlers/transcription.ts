@@ -1,0 +1,90 @@
+/** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
+import { isBehindTrustedProxy } from '../client-address.ts';
+import { secondsOf } from '../clock.ts';
+import { checkPermission, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
+import { TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
+import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
+import type { Upgrade } from '../edge.ts';
+import { Failure } from '../errors.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import { limits } from '../limits.ts';
+import type { Party, PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
+import type { Services } from '../services.ts';
+import type { Session } from '../store.ts';
+import { sessionView } from '../views.ts';
+import type { Encoding } from '../voice/audio/decoding.ts';
+import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../wire.ts';
+
+export async function createTranscriptionToken({ caller, body, head, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> {
+  const { party } = caller;
+  const { assistant_id: assistantId, session_id: sessionId = null } = body;
+  const assistant = await knownAssistant(party, assistantId, services);
+  await checkUse(party, assistant, sessionId, services);
+  await readyVoice(assistant, voiceOf(assistant, services), services);
+  // By the time that the socket opens, what listens has been loaded.
+  services.voice.warm();
+  const untilMs = services.clock.now() + limits.transcriptionTokenMs;
+  const claims = { id: services.ids.make('tok'), workspaceId: party.workspaceId, keyId: party.id, assistantId, sessionId, untilMs };
+  const token = services.transcriptionTokens.seal(claims);
+  const url = `${socketOrigin(head, services)}/transcription?token=${token}`;
+  return { status: 201, json: { object: 'transcription_token', token, url, expires_at: secondsOf(untilMs) } };
+}
+
+/** The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12) and open, then the assistant's state. Returns the session. */
+async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, services: Services): Promise<Session | null> {
+  const { id } = assistant.record;
+  const session = sessionId === null ? null : await retainedSession(party.workspaceId, sessionId, services);
+  for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
+  if (session !== null) checkSession(session, id, services);
+  checkSpeaks(assistant, services);
+  return session;
+}
+
+function checkSession(session: Session, assistantId: string, { clock }: Services): void {
+  if (session.assistantId !== assistantId) throw new Failure('invalid_field', { field: 'session_id' });
+  const { status } = sessionView(session, clock.now());
+  if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
+}
+
+/** Where the client reached this server, for the same address as a socket. A proxy that is trusted says whether the client came by TLS. */
+function socketOrigin(head: Request['head'], { config }: Services): string {
+  const host = head.headers('host')[0] ?? `${config.host}:${config.port}`;
+  const secure = isBehindTrustedProxy(head, config.trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
+  return `${secure ? 'wss' : 'ws'}://${host}`;
+}
+
+/** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
+export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade): Promise<void> {
+  const { claims, party, protocol } = caller;
+  const assistant = await reachAssistant(party, claims.assistantId, services);
+  const chosen = voiceOf(assistant, services);
+  checkLanguage(query.language, chosen);
+  const session = await checkUse(party, assistant, claims.sessionId, services);
+  if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  const ready = await readyVoice(assistant, chosen, services);
+
+  const { host } = services;
+  const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session?.expiresAt ?? null };
+  if (upgrade.gone) return;
+  if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
+  const actor = await host.sockets.open(facts);
+  actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
+  const socket = new TranscriptionSocket({ actor, assistant, session, ready, settings: settingsOf(query), requestId, services });
+  upgrade.onGone(() => socket.closed());
+  upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
+}
+
+/** How long a client waits that came while the server was full. */
+const retrySeconds = 5;
+
+function checkLanguage(language: string | undefined, { provider }: AssistantVoice): void {
+  if (language !== undefined && provider !== null && !provider.takesLanguage(language)) throw new Failure('invalid_field', { field: 'language' });
+}
+
+const settingsOf = (query: TranscriptionQuery): AudioSettings => ({
+  encoding: (query.encoding ?? 'pcm_s16le') as Encoding,
+  sampleRate: query.sample_rate ?? 16_000,
+  language: query.language ?? null,
+  silenceMs: query.silence_ms ?? 300,
+  partials: query.partials ?? true,
+});

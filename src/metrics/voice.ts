@@ -1,0 +1,55 @@
+/** The metrics of voice (contract 12): sockets, what waits, and how it gives way under load. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { rungs, type Rung } from '../voice/ladder.ts';
+import type { VoiceLoad } from '../voice/processes.ts';
+
+const voiceSeconds = [0.025, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 1, 2, 5, 10];
+
+export interface VoiceMetrics {
+  readonly utterances: Counter<'reason'>;
+  readonly firstAudio: Histogram;
+}
+
+/** What is read of voice. */
+export interface VoiceView {
+  readonly processes: { readonly load: VoiceLoad; readonly decoded: { readonly cpuSeconds: number; readonly audioSeconds: number }; readonly endings: number };
+  readonly ladder: { readonly rung: Rung };
+}
+
+const finalReasons = ['silence', 'flush', 'finish', 'length'] as const;
+
+export function openVoiceMetrics(registers: Registry[]): VoiceMetrics {
+  const utterances = new Counter({ name: 'parley_utterances_total', help: 'Utterances transcribed, by what ended them.', labelNames: ['reason'], registers });
+  for (const reason of finalReasons) utterances.inc({ reason }, 0);
+  return {
+    utterances,
+    firstAudio: new Histogram({ name: 'parley_first_audio_seconds', help: 'From a request for speech to its first audio.', buckets: voiceSeconds, registers }),
+  };
+}
+
+export function watchVoice({ processes, ladder }: VoiceView, sockets: () => number, registers: Registry[]): void {
+  const gauge = (name: string, help: string, read: () => number): void => void new Gauge({ name, help, registers, collect() { this.set(read()); } });
+  gauge('parley_voice_sockets', 'Open transcription sockets.', sockets);
+  gauge('parley_voice_busy_ratio', 'The share of time that voice processes are at work.', () => processes.load.busy);
+  gauge('parley_voice_final_wait_seconds', 'How long the oldest utterance has waited to be transcribed.', () => processes.load.finalWaitsMs / 1000);
+  gauge('parley_voice_real_time_factor', 'CPU seconds of recognition for each second of audio decoded.', () => processes.decoded.cpuSeconds / Math.max(1e-9, processes.decoded.audioSeconds));
+  gauge('parley_voice_process_endings', 'Voice processes that ended unasked.', () => processes.endings);
+  new Gauge({
+    name: 'parley_voice_waiting',
+    help: 'What waits for a voice process, by kind.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const [kind, count] of Object.entries(processes.load.waiting)) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'parley_voice_rung',
+    help: '1 for the rung of the ladder on which voice gives way now.',
+    labelNames: ['rung'],
+    registers,
+    collect() {
+      for (const rung of rungs) this.set({ rung }, Number(ladder.rung === rung));
+    },
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * A voice process: it speaks and listens on its parent's orders, apart from the server, so that no turn waits for it and no fault
+ * of a native library ends the server. It ends with its parent.
+ */
+import { setPriority } from 'node:os';
+import { Coming } from './coming.ts';
+import { openFlite } from './flite.ts';
+import type { Order, Report } from './messages.ts';
+import { Recogniser } from './moonshine.ts';
+import { Detector } from './silero.ts';
+
+/** Text turns come first on a busy machine. */
+const niceness = 10;
+
+try {
+  setPriority(niceness);
+} catch {
+  // Where it is not permitted, the process runs as any other.
+}
+
+const flite = new Coming(openFlite);
+const detector = new Coming(() => Detector.open());
+const recognisers = new Map<string | null, Coming<Recogniser>>();
+
+function recogniser(folder: string | null): Promise<Recogniser> {
+  let known = recognisers.get(folder);
+  if (known === undefined) recognisers.set(folder, (known = new Coming(() => Recogniser.open(folder))));
+  return known.get();
+}
+
+/** Audio of one stream is looked at in order, between the tokens of a decoding. */
+let detecting: Promise<unknown> = Promise.resolve();
+
+async function obey(order: Exclude<Order, { do: 'forget' }>): Promise<Report> {
+  const { id } = order;
+  if (order.do === 'speak') return { id, ...(await flite.get())(order.text, order.voice, order.speed) };
+  if (order.do === 'warm') {
+    await Promise.all([detector.get(), recogniser(null)]);
+    return { id, warm: true };
+  }
+  if (order.do === 'detect') {
+    const found = detecting.then(async () => (await detector.get()).chances(order.stream, order.samples));
+    detecting = found.catch(() => {});
+    return { id, chances: await found };
+  }
+  const engine = await recogniser(order.folder);
+  const before = process.cpuUsage();
+  const text = await engine.text(order.samples);
+  const { user, system } = process.cpuUsage(before);
+  return { id, text, cpuMs: (user + system) / 1000 };
+}
+
+process.on('message', (order: Order) => {
+  if (order.do === 'forget') return void detecting.then(async () => (await detector.get()).forget(order.stream)).catch(() => {});
+  obey(order).then(
+    (report) => process.send!(report),
+    (error: unknown) => process.send!({ id: order.id, failed: error instanceof Error ? error.message : String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit(0));
+// Ctrl-C reaches the whole group of a terminal; the server ends its voice processes itself, once its sockets are closed.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});

@@ -1,0 +1,54 @@
+/** What a voice process is ordered to do, and what it reports. Audio is 16-bit PCM, mono; 16 kHz wherever it is listened to. */
+
+/** What speaks: one of flite's own voices, or a file of the operator's. */
+export interface VoiceSource {
+  readonly name: string;
+  /** The path of a `.flitevox` file; null for a voice that flite has built in. */
+  readonly file: string | null;
+}
+
+export interface SpeakOrder {
+  readonly do: 'speak';
+  readonly id: number;
+  readonly text: string;
+  readonly voice: VoiceSource;
+  /** 0.5 to 2; 1 is the voice's own. */
+  readonly speed: number;
+}
+
+export interface TranscribeOrder {
+  readonly do: 'transcribe';
+  readonly id: number;
+  readonly samples: Int16Array;
+  /** A folder with the weights; null for those that are installed. */
+  readonly folder: string | null;
+}
+
+export interface DetectOrder {
+  readonly do: 'detect';
+  readonly id: number;
+  /** Names the audio stream, whose earlier windows count. */
+  readonly stream: number;
+  /** Whole windows of `windowSamples`. */
+  readonly samples: Int16Array;
+}
+
+export type Order =
+  | SpeakOrder
+  | TranscribeOrder
+  | DetectOrder
+  /** Drops what is kept for a stream. */
+  | { readonly do: 'forget'; readonly stream: number }
+  /** Loads what listens, so that the first order need not wait for it. */
+  | { readonly do: 'warm'; readonly id: number };
+
+/** `cpuMs`: the CPU time of the process for this order, decoding alone. */
+export type Report =
+  | { readonly id: number; readonly samples: Int16Array; readonly sampleRate: number }
+  | { readonly id: number; readonly text: string; readonly cpuMs: number }
+  | { readonly id: number; readonly chances: Float32Array }
+  | { readonly id: number; readonly warm: true }
+  | { readonly id: number; readonly failed: string };
+
+/** The window of the voice activity detector: 32 ms at 16 kHz. */
+export const windowSamples = 512;

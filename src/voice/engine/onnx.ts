@@ -1,0 +1,26 @@
+/** The ONNX runtime, loaded when something listens. */
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
+
+/** One thread each: a voice process has one core. */
+const options: InferenceSession.SessionOptions = {
+  intraOpNumThreads: 1,
+  interOpNumThreads: 1,
+  executionMode: 'sequential',
+  // An arena keeps the memory of the longest audio for ever.
+  enableCpuMemArena: false,
+  logSeverityLevel: 3,
+};
+
+export async function openSession(file: string): Promise<InferenceSession> {
+  const runtime = await import('onnxruntime-node');
+  return runtime.InferenceSession.create(file, options);
+}
+
+/** The class of the runtime's tensors. */
+export const tensors = async (): Promise<typeof Tensor> => (await import('onnxruntime-node')).Tensor;
+
+/** Writes 16-bit samples as floats of −1 to 1, from `at` on. */
+export function toFloat(samples: Int16Array, into: Float32Array, at = 0): Float32Array {
+  for (let i = 0; i < samples.length; i++) into[at + i] = samples[i]! / 32_768;
+  return into;
+}

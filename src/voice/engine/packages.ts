@@ -1,0 +1,19 @@
+/** Where the optional packages of the embedded voice lie. */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const require = createRequire(import.meta.url);
+
+/** The folder of an installed package; throws a sentence if it is not installed. */
+export function packageFolder(name: string): string {
+  for (const folder of require.resolve.paths(name) ?? []) {
+    const path = join(folder, name);
+    try {
+      require.resolve(join(path, 'package.json'));
+      return path;
+    } catch {
+      // The next folder.
+    }
+  }
+  throw new Error(`The package ${name} is not installed: run npm ci without --omit=optional.`);
+}

@@ -1,0 +1,251 @@
+/**
+ * Turns one stream of audio into what a transcription socket sends (contract 8). The voice activity detector is in front of every
+ * recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are samples.
+ */
+import { windowSamples } from './engine/messages.ts';
+import { Hypothesis } from './hypothesis.ts';
+import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
+import { Tape } from './tape.ts';
+
+const samplesPerMs = 16;
+/** Before the onset, because the detector is sure only once a word has begun. */
+const prerollSamples = 500 * samplesPerMs;
+/** Behind the end, where it was silent already. */
+const hangoverSamples = 120 * samplesPerMs;
+/** Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the square of its length. */
+const partialsAt = [500, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
+/** Windows detected at a time. */
+const windowsMax = 32;
+
+export type ListenerEvent =
+  | { readonly type: 'speech.started'; readonly utterance: number; readonly at_ms: number }
+  | { readonly type: 'speech.stopped'; readonly utterance: number; readonly at_ms: number }
+  | { readonly type: 'transcript.partial'; readonly utterance: number; readonly text: string; readonly stable: number; readonly start_ms: number }
+  | { readonly type: 'transcript.final'; readonly utterance: number; readonly text: string; readonly start_ms: number; readonly end_ms: number; readonly reason: FinalReason };
+
+export interface ListenerOptions {
+  readonly silenceMs: number;
+  readonly partials: boolean;
+  /** Whether the recogniser can be asked for the same utterance again and again; without it there are no partials. */
+  readonly repeats: boolean;
+  /** For each window of 512 samples the chance that it has speech in it. */
+  detect(samples: Int16Array): Promise<Float32Array>;
+  transcribe(samples: Int16Array, utterance: number, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string>;
+  /** By how much partials are to be rarer now: 1 as often as can be, Infinity not at all. */
+  stretch(): number;
+  /** Called before the first event of an utterance; false ends the stream. */
+  begins(): boolean | Promise<boolean>;
+  emit(event: ListenerEvent): void;
+  /** The stream ends: the detector or the recogniser cannot go on. */
+  failed(error: unknown): void;
+}
+
+interface Spoken {
+  readonly number: number;
+  readonly from: number;
+  /** Where its audio begins. */
+  readonly audioFrom: number;
+  readonly hypothesis: Hypothesis;
+  partialsMade: number;
+  /** A decoding begun at a pause, in case the speech ends there. */
+  early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController } | null;
+  partial: AbortController | null;
+}
+
+type Command = { readonly at: number; readonly reason: 'flush' | 'finish'; readonly done: () => void };
+
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #segmenter: Segmenter;
+  readonly #tape = new Tape();
+  readonly #commands: Command[] = [];
+  #spoken: Spoken | null = null;
+  /** The end of the utterance before, whose audio is not heard twice. */
+  #lastEnd = 0;
+  #running = false;
+  #closed = false;
+  /** Finals are sent in the order of their utterances. */
+  #finals: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#segmenter = new Segmenter(options.silenceMs);
+  }
+
+  /** Milliseconds of audio that wait for the detector. */
+  get backlogMs(): number {
+    return (this.#tape.end - this.#segmenter.position) / samplesPerMs;
+  }
+
+  get #wanted(): boolean {
+    return this.#options.partials && this.#options.repeats;
+  }
+
+  push(samples: Int16Array): void {
+    if (this.#closed || samples.length === 0) return;
+    this.#tape.append(samples);
+    this.#run();
+  }
+
+  /** What was said so far becomes final. */
+  flush(): void {
+    void this.#command('flush');
+  }
+
+  /** No more audio comes; resolves once every final is sent. */
+  async finish(): Promise<void> {
+    await this.#command('finish');
+    await this.#finals;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stop.abort();
+    for (const { done } of this.#commands.splice(0)) done();
+  }
+
+  #command(reason: Command['reason']): Promise<void> {
+    return new Promise((done) => {
+      if (this.#closed) return done();
+      // What is less than a window is looked at with silence behind it.
+      if (reason === 'finish') this.#tape.append(new Int16Array((windowSamples - (this.#tape.end % windowSamples)) % windowSamples));
+      this.#commands.push({ at: this.#tape.end, reason, done });
+      this.#run();
+    });
+  }
+
+  #run(): void {
+    if (this.#running) return;
+    this.#running = true;
+    this.#work().catch((error) => this.#fail(error)).finally(() => (this.#running = false));
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closed) return;
+    this.close();
+    this.#options.failed(error);
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const windows = this.#windows();
+      if (windows > 0) await this.#detect(windows);
+      else if (this.#commands.length > 0) this.#obey(this.#commands.shift()!);
+      else return;
+      if (this.#closed) return;
+    }
+  }
+
+  /** Whole windows that can be detected now; a command waits for the audio before it. */
+  #windows(): number {
+    const until = this.#commands[0]?.at ?? this.#tape.end;
+    return Math.min(windowsMax, Math.floor((until - this.#segmenter.position) / windowSamples));
+  }
+
+  async #detect(windows: number): Promise<void> {
+    const from = this.#segmenter.position;
+    const chances = await this.#options.detect(this.#tape.slice(from, from + windows * windowSamples));
+    for (const chance of chances) {
+      if (this.#closed) return;
+      for (const found of this.#segmenter.push(chance)) await this.#follow(found);
+      this.#maybePartial();
+    }
+    this.#tape.forget(Math.min(this.#spoken?.audioFrom ?? Infinity, this.#segmenter.position - prerollSamples));
+  }
+
+  #obey({ reason, done }: Command): void {
+    for (const found of this.#segmenter.end(reason)) void this.#follow(found);
+    done();
+  }
+
+  async #follow(found: Segmented): Promise<void> {
+    if (found.type === 'started') await this.#begin(found.utterance, found.at);
+    else if (found.type === 'paused') this.#decodeEarly(found.at);
+    else if (found.type === 'resumed') this.#takeEarly();
+    else this.#end(found);
+  }
+
+  async #begin(number: number, from: number): Promise<void> {
+    const begins = this.#options.begins();
+    if (!(typeof begins === 'boolean' ? begins : await begins)) return this.close();
+    const audioFrom = Math.max(from - prerollSamples, this.#lastEnd, 0);
+    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), partialsMade: 0, early: null, partial: null };
+    this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
+  }
+
+  /** Decodes what there is at a pause: if the speech has ended, the final is there with the end of the silence. */
+  #decodeEarly(to: number): void {
+    const spoken = this.#spoken;
+    if (spoken === null || !this.#options.repeats) return;
+    spoken.early?.stop.abort();
+    const stop = new AbortController();
+    const text = this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'final', stop.signal);
+    text.catch(() => {});
+    spoken.early = { to, text, stop };
+  }
+
+  /** The speech goes on: what was decoded at the pause is a partial. */
+  #takeEarly(): void {
+    const spoken = this.#spoken;
+    const early = spoken?.early;
+    if (!spoken || !early) return;
+    spoken.early = null;
+    early.text.then((text) => this.#sendPartial(spoken, text), () => {});
+  }
+
+  #maybePartial(): void {
+    const spoken = this.#spoken;
+    if (spoken === null || !this.#wanted || spoken.partial !== null || spoken.early !== null) return;
+    const stretch = this.#options.stretch();
+    const said = this.#segmenter.position - spoken.from;
+    if (stretch === Infinity || said < (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) return;
+    // One that is late is skipped.
+    while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
+    const stop = (spoken.partial = new AbortController());
+    this.#options.transcribe(this.#audio(spoken, this.#segmenter.position), spoken.number, 'partial', stop.signal).then(
+      (text) => {
+        spoken.partial = null;
+        this.#sendPartial(spoken, text);
+      },
+      // A partial that fails is only missing; the final says whether the recogniser has failed.
+      () => (spoken.partial = null),
+    );
+  }
+
+  #sendPartial(spoken: Spoken, text: string): void {
+    if (this.#spoken !== spoken || text === '' || !this.#wanted) return;
+    this.#emit({ type: 'transcript.partial', utterance: spoken.number, ...spoken.hypothesis.take(text), start_ms: msOf(spoken.from) });
+  }
+
+  #end({ utterance, from, to, reason }: Extract<Segmented, { type: 'ended' }>): void {
+    const spoken = this.#spoken!;
+    this.#spoken = null;
+    this.#lastEnd = to;
+    spoken.partial?.abort();
+    if (reason === 'silence') this.#emit({ type: 'speech.stopped', utterance, at_ms: msOf(to) });
+    const decoded = this.#finalText(spoken, to);
+    decoded.catch(() => {});
+    this.#finals = this.#finals.then(async () => {
+      const text = spoken.hypothesis.final(await decoded);
+      this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(to), reason });
+    });
+    this.#finals.catch((error) => this.#fail(error));
+  }
+
+  #finalText(spoken: Spoken, to: number): Promise<string> {
+    if (spoken.early?.to === to) return spoken.early.text;
+    spoken.early?.stop.abort();
+    return this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'final', this.#stop.signal);
+  }
+
+  #audio({ audioFrom }: Spoken, to: number): Int16Array {
+    return this.#tape.slice(audioFrom, Math.min(to + hangoverSamples, this.#segmenter.position));
+  }
+
+  #emit(event: ListenerEvent): void {
+    if (!this.#closed) this.#options.emit(event);
+  }
+}
+
+const msOf = (position: number): number => Math.floor(position / samplesPerMs);

@@ -1,0 +1,44 @@
+/**
+ * Voices and recognisers of the operator's own, in the folder that `PARLEY_VOICE_FOLDER` names: `name` is a file `NAME.flitevox`,
+ * `transcription_name` a folder with Moonshine's `encoder_model.onnx` and `decoder_model_merged.onnx`. Both run in the voice processes.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Voice, VoiceProvider } from '../voice.ts';
+import { asVoiceFailure, speakWith } from './embedded.ts';
+import type { VoiceProcesses } from './processes.ts';
+
+const suffix = '.flitevox';
+const weights = ['encoder_model.onnx', 'decoder_model_merged.onnx'];
+
+/** A name that stays within the folder. */
+const isPlain = (name: string): boolean => /^[\w][\w.-]*$/.test(name);
+
+export function localVoice(processes: VoiceProcesses, folder: string): VoiceProvider {
+  const voices = (): Voice[] =>
+    (existsSync(folder) ? readdirSync(folder) : [])
+      .filter((name) => name.endsWith(suffix))
+      .sort()
+      .map((name) => name.slice(0, -suffix.length))
+      .map((id) => ({ id, name: id, language: 'en', sampleRate: 16_000 }));
+  const isVoice = (name: string): boolean => isPlain(name) && existsSync(join(folder, name + suffix));
+  const isRecogniser = (name: string): boolean => isPlain(name) && weights.every((file) => existsSync(join(folder, name, file)));
+  const fileOf = (name: string | null): string => join(folder, (name ?? voices()[0]?.id ?? '') + suffix);
+  return {
+    provider: 'local',
+    needsCredential: false,
+    partials: true,
+    refusedField({ name, transcriptionName, voice }) {
+      if (name !== null && !isVoice(name)) return 'name';
+      if (transcriptionName !== null && !isRecogniser(transcriptionName)) return 'transcription_name';
+      return voice === null || isVoice(voice) ? null : 'voice';
+    },
+    voices,
+    takesVoice: isVoice,
+    // The operator's weights are of the languages that they are of.
+    takesLanguage: () => true,
+    speak: (request) => speakWith(processes, { name: '', file: fileOf(request.voice ?? request.name) }, request),
+    transcribe: ({ samples, name, urgency, signal }) =>
+      processes.transcribe(samples, name === null ? null : join(folder, name), urgency, signal).catch(asVoiceFailure),
+  };
+}

@@ -1,0 +1,119 @@
+/** One voice process, seen from the server. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Clock, Timer } from '../clock.ts';
+import { limits } from '../limits.ts';
+import type { DetectOrder, Order, Report, SpeakOrder, TranscribeOrder } from './engine/messages.ts';
+
+/** The process ended before it reported. */
+export type Ended = 'ended';
+
+/** Beside this file in the sources, beside the bundle where that was built. */
+const entry = import.meta.url.endsWith('.ts') ? './engine/main.ts' : './voice.mjs';
+
+export class VoiceProcess {
+  readonly pid: number;
+  alive = true;
+  /** The streams whose state it has. */
+  readonly streams = new Set<number>();
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  readonly #reports = new Map<number, (report: Report | Ended) => void>();
+  readonly #startedAt: number;
+  #running = false;
+  /** Time at work since `#shareFrom`, and when what runs now began. */
+  #workedMs = 0;
+  #workFrom = 0;
+  #shareFrom: number;
+  #share = 0;
+
+  constructor(clock: Clock, onEnded: (why: string) => void) {
+    this.#clock = clock;
+    this.#startedAt = this.#shareFrom = clock.monotonic();
+    // Nothing of the server's environment is needed, and it has secrets in it.
+    const { PATH, NODE_PATH, TMPDIR } = process.env;
+    this.#child = fork(fileURLToPath(new URL(entry, import.meta.url)), [], {
+      env: { PATH, NODE_PATH, TMPDIR },
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: process.execArgv.filter((arg) => arg.startsWith('--import')),
+    });
+    this.pid = this.#child.pid ?? 0;
+    this.#child.on('message', (report: Report) => this.#take(report));
+    let over = false;
+    const end = (why: string): void => {
+      if (over) return;
+      over = true;
+      this.alive = false;
+      for (const settle of [...this.#reports.values()]) settle('ended');
+      this.#reports.clear();
+      onEnded(why);
+    };
+    this.#child.on('error', (error) => end(error.message));
+    this.#child.on('exit', (code, signal) => end(signal ?? `code ${code}`));
+  }
+
+  get idle(): boolean {
+    return this.alive && !this.#running;
+  }
+
+  get ageMs(): number {
+    return this.#clock.monotonic() - this.#startedAt;
+  }
+
+  /** The share of the time that it was at work, over the last one to two `voiceShareMs`. */
+  busyShare(): number {
+    const now = this.#clock.monotonic();
+    const elapsed = now - this.#shareFrom;
+    if (elapsed < limits.voiceShareMs) return this.#share;
+    const worked = this.#workedMs + (this.#running ? now - this.#workFrom : 0);
+    this.#share = Math.min(1, worked / elapsed);
+    [this.#workedMs, this.#workFrom, this.#shareFrom] = [0, now, now];
+    return this.#share;
+  }
+
+  async run(order: SpeakOrder | TranscribeOrder): Promise<Report | Ended> {
+    this.#running = true;
+    this.#workFrom = this.#clock.monotonic();
+    const report = await this.#send(order);
+    this.#workedMs += this.#clock.monotonic() - this.#workFrom;
+    this.#running = false;
+    return report;
+  }
+
+  detect(order: DetectOrder): Promise<Report | Ended> {
+    this.streams.add(order.stream);
+    return this.#send(order);
+  }
+
+  async warm(id: number): Promise<void> {
+    await this.#send({ do: 'warm', id });
+  }
+
+  forget(stream: number): void {
+    this.streams.delete(stream);
+    if (this.alive) this.#child.send({ do: 'forget', stream } satisfies Order, () => {});
+  }
+
+  end(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #send(order: Exclude<Order, { do: 'forget' }>): Promise<Report | Ended> {
+    if (!this.alive) return Promise.resolve('ended');
+    return new Promise((resolve) => {
+      // A process that hangs is ended, and what it had goes to the next one.
+      const timer: Timer = this.#clock.after(limits.voiceOrderMs, () => this.end());
+      this.#reports.set(order.id, (report) => {
+        timer.cancel();
+        resolve(report);
+      });
+      this.#child.send(order, (error) => error !== null && this.end());
+    });
+  }
+
+  #take(report: Report): void {
+    this.#reports.get(report.id)?.(report);
+    this.#reports.delete(report.id);
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The voice processes: started when voice is first used, replaced when one ends. Each makes one thing at a time; what waits is
+ * taken in order of urgency. An order whose process has ended is given to the next one, so that nobody notices but by the delay.
+ */
+import { VoiceProcess, type Ended } from './process.ts';
+import type { Clock } from '../clock.ts';
+import { limits } from '../limits.ts';
+import type { DetectOrder, Report, SpeakOrder, TranscribeOrder, VoiceSource } from './engine/messages.ts';
+
+/** What is done first: finals, then speech that a listener waits for, then what is only ahead of its time. */
+export type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
+const urgencies: readonly Urgency[] = ['final', 'speech', 'ahead', 'partial'];
+
+/** No voice process can do it: there is none, it has ended each time, or it refuses. */
+export class VoiceProcessFailed extends Error {}
+
+type Job = { readonly order: SpeakOrder | TranscribeOrder; readonly urgency: Urgency; tries: number; readonly settle: Settle };
+interface Settle {
+  resolve(report: Report): void;
+  reject(error: Error): void;
+}
+
+export interface VoiceProcessesOptions {
+  /** 0 turns the embedded voice off. */
+  readonly count: number;
+  readonly clock: Clock;
+  /** Called when a process ends that was not asked to. */
+  readonly onEnded?: (why: string) => void;
+}
+
+export interface VoiceLoad {
+  /** Orders that wait for a process, by urgency. */
+  readonly waiting: Readonly<Record<Urgency, number>>;
+  /** Milliseconds that the oldest waiting final has waited. */
+  readonly finalWaitsMs: number;
+  /** The share of the processes that are at work, of late: 0 to 1. */
+  readonly busy: number;
+}
+
+export class VoiceProcesses {
+  readonly #options: VoiceProcessesOptions;
+  readonly #members: VoiceProcess[] = [];
+  readonly #waiting: Readonly<Record<Urgency, { readonly job: Job; readonly sinceMs: number }[]>> = { final: [], speech: [], ahead: [], partial: [] };
+  #ids = 0;
+  #streams = 0;
+  #closed = false;
+  #restartMs = 0;
+
+  constructor(options: VoiceProcessesOptions) {
+    this.#options = options;
+  }
+
+  get available(): boolean {
+    return this.#options.count > 0;
+  }
+
+  /** CPU seconds spent on decoding, and seconds of audio decoded. */
+  readonly decoded = { cpuSeconds: 0, audioSeconds: 0 };
+  /** Processes that have ended unasked. */
+  endings = 0;
+
+  /** Starts what listens; resolves when every process is ready to. */
+  async warm(): Promise<void> {
+    await Promise.all(this.#staffed().map((member) => member.warm(this.#ids++)));
+  }
+
+  /** Speaks a sentence. */
+  async speak(text: string, voice: VoiceSource, speed: number, urgency: 'speech' | 'ahead', signal: AbortSignal): Promise<{ samples: Int16Array; sampleRate: number }> {
+    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed }, urgency, signal);
+    return report as Extract<Report, { samples: Int16Array }>;
+  }
+
+  /** Transcribes an utterance; 16 kHz. */
+  async transcribe(samples: Int16Array, folder: string | null, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string> {
+    const report = (await this.#post({ do: 'transcribe', id: this.#ids++, samples, folder }, urgency, signal)) as Extract<Report, { text: string }>;
+    this.decoded.cpuSeconds += report.cpuMs / 1000;
+    this.decoded.audioSeconds += samples.length / 16_000;
+    return report.text;
+  }
+
+  /** A stream of audio to detect voice in; on whichever process has the fewest. */
+  stream(): DetectorStream {
+    return new DetectorStream(this.#streams++, (order, current) => this.#detect(order, current));
+  }
+
+  get load(): VoiceLoad {
+    const now = this.#options.clock.monotonic();
+    const waiting = Object.fromEntries(urgencies.map((urgency) => [urgency, this.#waiting[urgency].length])) as Record<Urgency, number>;
+    const oldest = this.#waiting.final[0];
+    const busy = this.#members.map((member) => member.busyShare());
+    return { waiting, finalWaitsMs: oldest === undefined ? 0 : now - oldest.sinceMs, busy: busy.length === 0 ? 0 : busy.reduce((a, b) => a + b) / busy.length };
+  }
+
+  /** The process ids, for tests and the doctor. */
+  get pids(): number[] {
+    return this.#members.map(({ pid }) => pid);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const urgency of urgencies) for (const { job } of this.#waiting[urgency].splice(0)) job.settle.reject(new VoiceProcessFailed('The server ends.'));
+    for (const member of this.#members.splice(0)) member.end();
+  }
+
+  #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, signal: AbortSignal): Promise<Report> {
+    if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0.'));
+    return new Promise((resolve, reject) => {
+      const job: Job = { order, urgency, tries: 0, settle: { resolve, reject } };
+      this.#enqueue(job, false);
+      signal.addEventListener('abort', () => this.#drop(job, reject), { once: true });
+      this.#assign();
+    });
+  }
+
+  /** An order that has begun runs to its end: it is short, and its result is not wanted. */
+  #drop(job: Job, reject: (error: Error) => void): void {
+    const queue = this.#waiting[job.urgency];
+    const place = queue.findIndex((entry) => entry.job === job);
+    if (place >= 0) queue.splice(place, 1);
+    reject(new VoiceProcessFailed('It is not wanted any more.'));
+  }
+
+  #enqueue(job: Job, first: boolean): void {
+    const entry = { job, sinceMs: this.#options.clock.monotonic() };
+    if (first) this.#waiting[job.urgency].unshift(entry);
+    else this.#waiting[job.urgency].push(entry);
+  }
+
+  #assign(): void {
+    const idle = this.#staffed().filter((member) => member.idle);
+    for (const member of idle) {
+      const urgency = urgencies.find((name) => this.#waiting[name].length > 0);
+      if (urgency === undefined) return;
+      void this.#run(member, this.#waiting[urgency].shift()!.job);
+    }
+  }
+
+  async #run(member: VoiceProcess, job: Job): Promise<void> {
+    job.tries++;
+    const report = await member.run(job.order);
+    if (report === ended) {
+      // An order that ends every process that takes it would end them all for ever.
+      if (job.tries < limits.voiceTriesMax && !this.#closed) this.#enqueue(job, true);
+      else job.settle.reject(new VoiceProcessFailed('The voice process ended.'));
+    } else if ('failed' in report) job.settle.reject(new VoiceProcessFailed(report.failed));
+    else job.settle.resolve(report);
+    if (!this.#closed) this.#assign();
+  }
+
+  async #detect(order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null): Promise<{ chances: Float32Array; member: VoiceProcess }> {
+    for (let tries = 1; this.available && !this.#closed; tries++) {
+      const member = current !== null && current.alive ? current : leastStreams(this.#staffed());
+      const report = await member.detect({ do: 'detect', id: this.#ids++, ...order });
+      if (report !== ended && 'chances' in report) return { chances: report.chances, member };
+      if (tries >= limits.voiceTriesMax) break;
+    }
+    throw new VoiceProcessFailed('No voice process detects.');
+  }
+
+  /** The processes, as many as there should be: those that are missing are started. */
+  #staffed(): readonly VoiceProcess[] {
+    if (this.#restartMs === 0) while (this.#members.length < this.#options.count && !this.#closed) this.#members.push(this.#start());
+    // While a restart is put off there may be none: the order waits.
+    return this.#members;
+  }
+
+  #start(): VoiceProcess {
+    const { clock } = this.#options;
+    const member = new VoiceProcess(clock, (why) => {
+      const place = this.#members.indexOf(member);
+      if (place >= 0) this.#members.splice(place, 1);
+      if (this.#closed) return;
+      this.endings++;
+      this.#options.onEnded?.(why);
+      this.#replace(member.ageMs);
+    });
+    return member;
+  }
+
+  /** One that lived is replaced at once; one that ended as it began is a fault that haste does not mend. */
+  #replace(ageMs: number): void {
+    if (this.#restartMs > 0) return;
+    const waitMs = ageMs > limits.voiceRestartMs ? 0 : limits.voiceRestartMs;
+    if (waitMs === 0) return this.#assign();
+    this.#restartMs = waitMs;
+    this.#options.clock.after(waitMs, () => {
+      this.#restartMs = 0;
+      if (!this.#closed) this.#assign();
+    });
+  }
+}
+
+const ended: Ended = 'ended';
+
+const leastStreams = (members: readonly VoiceProcess[]): VoiceProcess => {
+  const [first, ...others] = members;
+  if (first === undefined) throw new VoiceProcessFailed('Voice processes end as they begin.');
+  return others.reduce((least, member) => (member.streams.size < least.streams.size ? member : least), first);
+};
+
+type Detect = (order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null) => Promise<{ chances: Float32Array; member: VoiceProcess }>;
+
+/** A stream of audio in the detector. */
+export class DetectorStream {
+  readonly #id: number;
+  readonly #detect: Detect;
+  #member: VoiceProcess | null = null;
+
+  constructor(id: number, detect: Detect) {
+    this.#id = id;
+    this.#detect = detect;
+  }
+
+  /** For each window of 512 samples the chance that it has speech in it. One call at a time. */
+  async chances(samples: Int16Array): Promise<Float32Array> {
+    const { chances, member } = await this.#detect({ stream: this.#id, samples }, this.#member);
+    this.#member = member;
+    return chances;
+  }
+
+  close(): void {
+    this.#member?.forget(this.#id);
+  }
+}
