@@ -10,7 +10,7 @@ const patiently = ['-o', 'DPkg::Lock::Timeout=60'];
 type Program = 'redis-server' | 'nginx' | 'haproxy' | 'slowhttptest';
 
 /** Not every program ends well when it is asked for its help or its version. */
-const found = (program: Program): boolean => spawnSync(program, ['-h'], { env: environment }).error === undefined;
+const found = (program: string): boolean => spawnSync(program, ['-h'], { env: environment }).error === undefined;
 
 /** Why a program is not there to test with, or null. Where packages may be installed, it is installed. */
 export function whyMissing(program: Program): string | null {
@@ -18,3 +18,6 @@ export function whyMissing(program: Program): string | null {
   if (process.getuid?.() === 0) spawnSync('apt-get', [...patiently, 'install', '-y', '--no-install-recommends', program], { stdio: 'ignore' });
   return found(program) ? null : `${program} is not installed and cannot be installed here`;
 }
+
+/** Why a program is not there to test with, or null. Unlike servers, tools that are large are not installed for a test. */
+export const whyAbsent = (program: 'ffmpeg' | 'python3'): string | null => (found(program) ? null : `${program} is not installed`);

@@ -79,7 +79,9 @@ function layoutOf(format: Buffer): Layout {
   const width = format.readUInt16LE(12) / channels;
   const float = encoding === formats.float;
   const known = float ? [4, 8] : encoding === formats.pcm ? [1, 2, 3, 4] : [];
-  if (channels === 0 || sampleRate === 0 || !known.includes(width)) throw new UnreadableAudio('The WAV has an encoding that is not supported.');
+  // Fewer bits than the bytes have stand at the top of them, so they are read alike.
+  const fits = Math.ceil(format.readUInt16LE(14) / 8) === width;
+  if (channels === 0 || sampleRate === 0 || !known.includes(width) || !fits) throw new UnreadableAudio('The WAV has an encoding that is not supported.');
   return { sampleRate, channels, width, float };
 }
 
