@@ -33,7 +33,7 @@ function played(file: Uint8Array, rate: number): Int16Array {
 const losses: Record<Container, { longer: number; late: [number, number]; correlation: number }> = {
   wav: { longer: 0, late: [0, 0], correlation: 0.9999 },
   mp3: { longer: 3500, late: [528, 1200], correlation: 0.95 },
-  opus: { longer: 0, late: [-8, 8], correlation: 0.85 },
+  opus: { longer: 0, late: [-8, 8], correlation: 0.97 },
 };
 
 t.test('ffmpeg', { skip: whyAbsent('ffmpeg') ?? false }, async (t) => {
@@ -67,7 +67,7 @@ t.test('our Opus, read by our decoder', async (t) => {
   const out = all(packets.map((packet) => decoder.push(packet)));
   t.equal(out.length, packets.length * 320);
   const { lag, correlation } = likeness(sound, out, 300);
-  t.ok(Math.abs(lag - 104) < 8 && correlation > 0.85, `${correlation} at ${lag}`);
+  t.ok(Math.abs(lag - 104) < 8 && correlation > 0.97, `${correlation} at ${lag}`);
   decoder.close();
 });
 

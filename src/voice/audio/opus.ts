@@ -25,9 +25,9 @@ export const opusRates: readonly number[] = [8000, 12000, 16000, 24000, 48000];
 /** What libopus copies into its memory has this much room; real packets of one stream are at most 7,662 bytes (RFC 6716, part 3.2.1). */
 const packetBytesMax = 8192;
 
-/** Mono speech with nothing to hear of the coding, in bits per second. */
+/** On average, in bits per second: enough for mono speech of the whole range of hearing (RFC 7587, part 3.1.1). */
 const bitrate = 32_000;
-/** Of 0 to 10; above this, speech gains nothing that can be heard, and the time doubles. */
+/** Of 0 to 10; above 5 the time triples and the samples come hardly nearer to what they were. */
 const complexity = 5;
 
 async function load(): Promise<Library> {
@@ -78,7 +78,8 @@ export async function opusDecoder(rate: number): Promise<OpusDecoder> {
 /** An encoder from one of `opusRates`. Rejects if the package does not load. */
 export async function opusEncoder(rate: number): Promise<OpusEncoder> {
   const { Encoder } = await load();
-  const encoder = new Encoder({ channels: 1, sample_rate: rate, application: 'voip' });
+  // Not `voip`, which is for microphones: it filters out the low tones and alters the sound to be understood in noise. It also costs twice the time.
+  const encoder = new Encoder({ channels: 1, sample_rate: rate, application: 'audio' });
   encoder.ctl(requests.setBitrate, bitrate);
   encoder.ctl(requests.setComplexity, complexity);
   return {
