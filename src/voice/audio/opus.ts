@@ -22,9 +22,6 @@ const requests = { setBitrate: 4002, setComplexity: 4010, lookahead: 4027 } as c
 /** The rates that libopus takes and gives, in hertz. */
 export const opusRates: readonly number[] = [8000, 12000, 16000, 24000, 48000];
 
-/** What libopus copies into its memory has this much room; real packets of one stream are at most 7,662 bytes (RFC 6716, part 3.2.1). */
-const packetBytesMax = 8192;
-
 /** On average, in bits per second: enough for mono speech of the whole range of hearing (RFC 7587, part 3.1.1). */
 const bitrate = 32_000;
 /** Of 0 to 10; above 5 the time triples and the samples come hardly nearer to what they were. */
@@ -64,8 +61,8 @@ export async function opusDecoder(rate: number): Promise<OpusDecoder> {
   const decoder = new Decoder({ channels: 1, sample_rate: rate });
   return {
     decode(packet) {
-      if (packet.length > packetBytesMax) throw new UnreadableAudio('The Opus packet is too large.');
       try {
+        // Throws as well at more bytes than the library has room for, 8,192: packets of one channel have at most 7,662 (RFC 6716, part 3.2.1).
         return samplesOf(decoder.decode(packet));
       } catch (error) {
         throw new UnreadableAudio('The Opus packet cannot be read.', { cause: error });
