@@ -34,7 +34,7 @@ export interface Config {
   readonly log: (typeof logLevels)[number];
   readonly synthetic: boolean;
   readonly turnMsMax: number;
-  /** Processes that speak and listen for the embedded voice; 0 turns it off. */
+  /** Processes that listen for the embedded voice, and as many that speak; 0 turns it off. */
   readonly voiceProcesses: number;
   /** The folder of the voice provider `local`; null if there is none. */
   readonly voiceFolder: string | null;
@@ -82,7 +82,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_PROCESSES', '--processes', 'number', '1', `how many processes serve, 1 to ${limits.processesMax}; more than one need Redis`),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
   setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic providers of models and voices, for load and fault tests'),
-  setting('PARLEY_VOICE_PROCESSES', '--voice-processes', 'number', String(voiceProcessesDefault), 'processes that speak and listen for the embedded voice, started when voice is first used: the cores but one, shared out among PARLEY_PROCESSES; 0 turns it off'),
+  setting('PARLEY_VOICE_PROCESSES', '--voice-processes', 'number', String(voiceProcessesDefault), 'processes that listen for the embedded voice, and as many that speak, started when they are first used: by default the cores but one; shared out among PARLEY_PROCESSES; 0 turns it off'),
   setting('PARLEY_VOICE_FOLDER', '--voice-folder', 'path', '', 'folder with voices (*.flitevox) and recognisers (folders with Moonshine weights) for the voice provider local'),
   setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
 ];

@@ -53,7 +53,7 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   await services.host.turns.drain(limits.drainMs, sealGraceMs);
   await edge.close(closeGraceMs);
   services.host.close();
-  services.voice.processes.close();
+  services.voice.close();
   await http.close();
   await services.store.close();
   await supervisor?.leave();

@@ -12,7 +12,7 @@ import { firstStart } from './first-start.ts';
 import { Host } from './host.ts';
 import { randomIds, type Ids } from './ids.ts';
 import { limits } from './limits.ts';
-import { openLog } from './log.ts';
+import { openLog, type Log } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { anthropicModel } from './model/anthropic.ts';
 import { baseUrlProblem } from './provider/address.ts';
@@ -41,7 +41,6 @@ import { AddressThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { transcriptionTokens } from './transcription-tokens.ts';
 import { openVault } from './vault.ts';
-import type { VoiceProvider } from './voice.ts';
 import { VoiceDesk } from './voice/desk.ts';
 import { embeddedVoice } from './voice/embedded.ts';
 import { localVoice } from './voice/local.ts';
@@ -75,8 +74,7 @@ export async function serve(config: Config): Promise<void> {
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, proxy: config.providerProxy });
-  const processes = new VoiceProcesses({ count: voiceProcessesEach(config), clock, onEnded: (why) => log.warn({ why }, 'a voice process ended') });
-  const voice = new VoiceDesk(openVoices(config, processes, clock, http), processes, clock);
+  const voice = openVoice(config, clock, http, log);
   metrics.watchVoice(voice, () => host.sockets.population.size);
   let document: StaticFile | null = null;
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
@@ -137,9 +135,12 @@ function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp
 /** The setting is for all processes of a supervisor together. */
 const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number => (voiceProcesses === 0 ? 0 : Math.max(1, Math.floor(voiceProcesses / processes)));
 
-function openVoices({ synthetic, voiceFolder }: Config, processes: VoiceProcesses, clock: WheelClock, http: ProviderHttp): VoiceProvider[] {
-  const local = voiceFolder === null ? [] : [localVoice(processes, voiceFolder)];
-  return [embeddedVoice(processes), openaiVoice(http), ...local, ...(synthetic ? [syntheticVoice(clock)] : [])];
+function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, log: Log): VoiceDesk {
+  const options = { count: voiceProcessesEach(config), clock, onEnded: (why: string) => log.warn({ why }, 'a voice process ended') };
+  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(options) };
+  const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
+  const providers = [embeddedVoice(staff), openaiVoice(http), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];
+  return new VoiceDesk(providers, staff, clock);
 }
 
 const scrapeBounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };

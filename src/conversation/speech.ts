@@ -32,12 +32,13 @@ export interface BegunSpeech {
 
 /** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. */
 export async function beginSpeech(assistant: AssistantActor, { provider, settings, access }: ReadyVoice, wish: SpeechWish, services: Services): Promise<BegunSpeech> {
-  const sentences = sentencesOf(wish.text);
+  const sentences = sentencesToSpeak(wish.text);
   const stop = new AbortController();
   let begun = 0;
   const speak = (index: number): Promise<SentenceAudio> => {
-    begun += codePoints(sentences[index]!);
-    const asked = { text: spoken(sentences[index]!), index, name: settings.name, voice: wish.voice ?? settings.voice, speed: wish.speed, access, awaited: index === 0, signal: stop.signal };
+    const { said, characters } = sentences[index]!;
+    begun += characters;
+    const asked = { text: said, index, name: settings.name, voice: wish.voice ?? settings.voice, speed: wish.speed, access, awaited: index === 0, signal: stop.signal };
     const audio = provider.speak(asked);
     // It is looked at once the sentence before has been sent.
     audio.catch(() => {});
@@ -68,6 +69,26 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
     }
   };
   return { encoder, whole, bytes: bytes() };
+}
+
+interface Sentence {
+  /** What is given to the voice. */
+  readonly said: string;
+  /** Code points of the text that it stands for. */
+  readonly characters: number;
+}
+
+/** A piece in which nothing is said, such as the mark of a code block, counts with the one before or after it. */
+function sentencesToSpeak(text: string): Sentence[] {
+  const sentences: Sentence[] = [];
+  let silent = 0;
+  for (const piece of sentencesOf(text)) {
+    const [said, characters] = [spoken(piece), codePoints(piece)];
+    if (said !== '') sentences.push({ said, characters: characters + silent });
+    silent = said === '' ? silent + characters : 0;
+  }
+  const last = sentences.pop();
+  return last === undefined ? [{ said: text, characters: silent }] : [...sentences, { ...last, characters: last.characters + silent }];
 }
 
 /** A little at a time, with other work of the process in between. */

@@ -10,9 +10,15 @@ export interface VoiceMetrics {
   readonly firstAudio: Histogram;
 }
 
+interface Watched {
+  readonly load: VoiceLoad;
+  readonly decoded: { readonly cpuSeconds: number; readonly audioSeconds: number };
+  readonly endings: number;
+}
+
 /** What is read of voice. */
 export interface VoiceView {
-  readonly processes: { readonly load: VoiceLoad; readonly decoded: { readonly cpuSeconds: number; readonly audioSeconds: number }; readonly endings: number };
+  readonly staff: { readonly listeners: Watched; readonly speakers: Watched };
   readonly ladder: { readonly rung: Rung };
 }
 
@@ -27,20 +33,20 @@ export function openVoiceMetrics(registers: Registry[]): VoiceMetrics {
   };
 }
 
-export function watchVoice({ processes, ladder }: VoiceView, sockets: () => number, registers: Registry[]): void {
+export function watchVoice({ staff: { listeners, speakers }, ladder }: VoiceView, sockets: () => number, registers: Registry[]): void {
   const gauge = (name: string, help: string, read: () => number): void => void new Gauge({ name, help, registers, collect() { this.set(read()); } });
   gauge('parley_voice_sockets', 'Open transcription sockets.', sockets);
-  gauge('parley_voice_busy_ratio', 'The share of time that voice processes are at work.', () => processes.load.busy);
-  gauge('parley_voice_final_wait_seconds', 'How long the oldest utterance has waited to be transcribed.', () => processes.load.finalWaitsMs / 1000);
-  gauge('parley_voice_real_time_factor', 'CPU seconds of recognition for each second of audio decoded.', () => processes.decoded.cpuSeconds / Math.max(1e-9, processes.decoded.audioSeconds));
-  gauge('parley_voice_process_endings', 'Voice processes that ended unasked.', () => processes.endings);
+  gauge('parley_voice_busy_ratio', 'The share of time that the voice processes that listen are at work.', () => listeners.load.busy);
+  gauge('parley_voice_final_wait_seconds', 'How long the oldest utterance has waited to be transcribed.', () => listeners.load.finalWaitsMs / 1000);
+  gauge('parley_voice_real_time_factor', 'CPU seconds of recognition for each second of audio decoded.', () => listeners.decoded.cpuSeconds / Math.max(1e-9, listeners.decoded.audioSeconds));
+  gauge('parley_voice_process_endings', 'Voice processes that ended unasked.', () => listeners.endings + speakers.endings);
   new Gauge({
     name: 'parley_voice_waiting',
     help: 'What waits for a voice process, by kind.',
     labelNames: ['kind'],
     registers,
     collect() {
-      for (const [kind, count] of Object.entries(processes.load.waiting)) this.set({ kind }, count);
+      for (const [kind, count] of Object.entries(listeners.load.waiting)) this.set({ kind }, count + speakers.load.waiting[kind as keyof VoiceLoad['waiting']]);
     },
   });
   new Gauge({

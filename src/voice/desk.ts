@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { VoiceProvider, VoiceProviders } from '../voice.ts';
 import { EnergyDetector } from './energy.ts';
 import { Ladder } from './ladder.ts';
-import type { VoiceProcesses } from './processes.ts';
+import type { VoiceStaff } from './processes.ts';
 
 /** Finds voice in one stream of audio. */
 export interface VoiceDetector {
@@ -13,21 +13,28 @@ export interface VoiceDetector {
 
 export class VoiceDesk {
   readonly providers: VoiceProviders;
-  readonly processes: VoiceProcesses;
+  readonly staff: VoiceStaff;
   readonly ladder: Ladder;
 
-  constructor(providers: readonly VoiceProvider[], processes: VoiceProcesses, clock: Clock) {
+  constructor(providers: readonly VoiceProvider[], staff: VoiceStaff, clock: Clock) {
     this.providers = new Map(providers.map((provider) => [provider.provider, provider]));
-    this.processes = processes;
-    this.ladder = new Ladder(processes, clock);
+    this.staff = staff;
+    this.ladder = new Ladder(staff.listeners, clock);
   }
 
   detector(): VoiceDetector {
-    return this.processes.available ? this.processes.stream() : new EnergyDetector();
+    const { listeners } = this.staff;
+    return listeners.available ? listeners.stream() : new EnergyDetector();
+  }
+
+  close(): void {
+    this.staff.speakers.close();
+    this.staff.listeners.close();
   }
 
   /** Starts what listens, in case it does not run yet. */
   warm(): void {
-    if (this.processes.available) this.processes.warm().catch(() => {});
+    const { listeners } = this.staff;
+    if (listeners.available) listeners.warm().catch(() => {});
   }
 }

@@ -2,7 +2,7 @@
 import type { SentenceRequest, Voice, VoiceProvider } from '../voice.ts';
 import { VoiceFailed } from '../voice.ts';
 import type { VoiceSource } from './engine/messages.ts';
-import { VoiceProcessFailed, type VoiceProcesses } from './processes.ts';
+import { VoiceProcessFailed, type VoiceProcesses, type VoiceStaff } from './processes.ts';
 
 interface EmbeddedVoice extends Voice {
   readonly source: VoiceSource;
@@ -20,7 +20,7 @@ const voices: readonly EmbeddedVoice[] = [
 
 export const isEnglish = (language: string): boolean => /^en(?:-[a-z0-9-]*)?$/i.test(language);
 
-export const embeddedVoice = (processes: VoiceProcesses): VoiceProvider => ({
+export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvider => ({
   provider: 'embedded',
   needsCredential: false,
   partials: true,
@@ -28,13 +28,13 @@ export const embeddedVoice = (processes: VoiceProcesses): VoiceProvider => ({
   voices: () => voices,
   takesVoice: (id) => voices.some((voice) => voice.id === id),
   takesLanguage: isEnglish,
-  speak: (request) => speakWith(processes, (voices.find(({ id }) => id === request.voice) ?? voices[0]!).source, request),
-  transcribe: ({ samples, urgency, signal }) => processes.transcribe(samples, null, urgency, signal).catch(asVoiceFailure),
+  speak: (request) => speakWith(speakers, (voices.find(({ id }) => id === request.voice) ?? voices[0]!).source, request),
+  transcribe: ({ samples, urgency, signal }) => listeners.transcribe(samples, null, urgency, signal).catch(asVoiceFailure),
 });
 
 /** A sentence made whole by a voice process: it takes less time than one of its words. */
-export async function speakWith(processes: VoiceProcesses, source: VoiceSource, { text, speed, awaited, signal }: SentenceRequest) {
-  const { samples, sampleRate } = await processes.speak(text, source, speed, awaited ? 'speech' : 'ahead', signal).catch(asVoiceFailure);
+export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { text, speed, awaited, signal }: SentenceRequest) {
+  const { samples, sampleRate } = await speakers.speak(text, source, speed, awaited ? 'speech' : 'ahead', signal).catch(asVoiceFailure);
   return { sampleRate, pieces: once(samples) };
 }
 

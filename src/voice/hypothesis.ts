@@ -15,11 +15,11 @@ export class Hypothesis {
   #stable: readonly string[] = [];
   #last: readonly string[] = [];
 
-  /** Takes a further hypothesis. */
-  take(text: string): Partial {
+  /** Takes a further hypothesis, of an utterance that is so long by now. */
+  take(text: string, spokenMs: number): Partial {
     const words = this.#continued(text);
     // The last word of either may be cut in the middle, and a repetition confirms itself.
-    const agreed = Math.min(agreement(words, this.#last), words.length - 1, this.#last.length - 1);
+    const agreed = Math.min(agreement(words, this.#last), settled(words, spokenMs), words.length - 1, this.#last.length - 1);
     if (agreed > this.#stable.length && !isRepetition(words.slice(0, agreed))) this.#stable = words.slice(0, agreed);
     this.#last = words;
     const stable = this.#stable.join(' ');
@@ -44,6 +44,17 @@ export class Hypothesis {
 function agreement(one: readonly string[], other: readonly string[]): number {
   let count = 0;
   while (count < one.length && count < other.length && one[count] === other[count]) count++;
+  return count;
+}
+
+/** What is said after a word still changes it, for so long. */
+const unsettledMs = 1_000;
+
+/** The words that were said long enough ago, if all are said at one pace. */
+function settled(words: readonly string[], spokenMs: number): number {
+  const length = words.reduce((sum, word) => sum + word.length + 1, 0) * Math.max(0, 1 - unsettledMs / spokenMs);
+  let [count, sum] = [0, 0];
+  while (count < words.length && (sum += words[count]!.length + 1) <= length) count++;
   return count;
 }
 

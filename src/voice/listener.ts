@@ -191,7 +191,7 @@ export class Listener {
     const early = spoken?.early;
     if (!spoken || !early) return;
     spoken.early = null;
-    early.text.then((text) => this.#sendPartial(spoken, text), () => {});
+    early.text.then((text) => this.#sendPartial(spoken, text, early.to), () => {});
   }
 
   #maybePartial(): void {
@@ -202,20 +202,21 @@ export class Listener {
     if (stretch === Infinity || said < (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) return;
     // One that is late is skipped.
     while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
+    const to = this.#segmenter.position;
     const stop = (spoken.partial = new AbortController());
-    this.#options.transcribe(this.#audio(spoken, this.#segmenter.position), spoken.number, 'partial', stop.signal).then(
+    this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'partial', stop.signal).then(
       (text) => {
         spoken.partial = null;
-        this.#sendPartial(spoken, text);
+        this.#sendPartial(spoken, text, to);
       },
       // A partial that fails is only missing; the final says whether the recogniser has failed.
       () => (spoken.partial = null),
     );
   }
 
-  #sendPartial(spoken: Spoken, text: string): void {
+  #sendPartial(spoken: Spoken, text: string, to: number): void {
     if (this.#spoken !== spoken || text === '' || !this.#wanted) return;
-    this.#emit({ type: 'transcript.partial', utterance: spoken.number, ...spoken.hypothesis.take(text), start_ms: msOf(spoken.from) });
+    this.#emit({ type: 'transcript.partial', utterance: spoken.number, ...spoken.hypothesis.take(text, msOf(to - spoken.from)), start_ms: msOf(spoken.from) });
   }
 
   #end({ utterance, from, to, reason }: Extract<Segmented, { type: 'ended' }>): void {

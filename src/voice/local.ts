@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Voice, VoiceProvider } from '../voice.ts';
 import { asVoiceFailure, speakWith } from './embedded.ts';
-import type { VoiceProcesses } from './processes.ts';
+import type { VoiceStaff } from './processes.ts';
 
 const suffix = '.flitevox';
 const weights = ['encoder_model.onnx', 'decoder_model_merged.onnx'];
@@ -14,7 +14,7 @@ const weights = ['encoder_model.onnx', 'decoder_model_merged.onnx'];
 /** A name that stays within the folder. */
 const isPlain = (name: string): boolean => /^[\w][\w.-]*$/.test(name);
 
-export function localVoice(processes: VoiceProcesses, folder: string): VoiceProvider {
+export function localVoice({ speakers, listeners }: VoiceStaff, folder: string): VoiceProvider {
   const voices = (): Voice[] =>
     (existsSync(folder) ? readdirSync(folder) : [])
       .filter((name) => name.endsWith(suffix))
@@ -37,8 +37,8 @@ export function localVoice(processes: VoiceProcesses, folder: string): VoiceProv
     takesVoice: isVoice,
     // The operator's weights are of the languages that they are of.
     takesLanguage: () => true,
-    speak: (request) => speakWith(processes, { name: '', file: fileOf(request.voice ?? request.name) }, request),
+    speak: (request) => speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, request),
     transcribe: ({ samples, name, urgency, signal }) =>
-      processes.transcribe(samples, name === null ? null : join(folder, name), urgency, signal).catch(asVoiceFailure),
+      listeners.transcribe(samples, name === null ? null : join(folder, name), urgency, signal).catch(asVoiceFailure),
   };
 }

@@ -36,7 +36,7 @@ export class VoiceProcess {
       env: { PATH, NODE_PATH, TMPDIR },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      execArgv: process.execArgv.filter((arg) => arg.startsWith('--import')),
+      execArgv: entry.endsWith('.ts') ? ['--import=tsx'] : [],
     });
     this.pid = this.#child.pid ?? 0;
     this.#child.on('message', (report: Report) => this.#take(report));

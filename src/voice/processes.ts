@@ -1,6 +1,6 @@
 /**
- * The voice processes: started when voice is first used, replaced when one ends. Each makes one thing at a time; what waits is
- * taken in order of urgency. An order whose process has ended is given to the next one, so that nobody notices but by the delay.
+ * Voice processes: started when they are first used, replaced when one ends. Each makes one thing at a time; what waits is taken in
+ * order of urgency. An order whose process has ended is given to the next one, so that nobody notices but by the delay.
  */
 import { VoiceProcess, type Ended } from './process.ts';
 import type { Clock } from '../clock.ts';
@@ -35,6 +35,12 @@ export interface VoiceLoad {
   readonly finalWaitsMs: number;
   /** The share of the processes that are at work, of late: 0 to 1. */
   readonly busy: number;
+}
+
+/** Those that speak and those that listen are apart: a sentence is made in one go, and no utterance may wait for it. */
+export interface VoiceStaff {
+  readonly speakers: VoiceProcesses;
+  readonly listeners: VoiceProcesses;
 }
 
 export class VoiceProcesses {

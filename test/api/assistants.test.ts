@@ -27,7 +27,7 @@ async function openWorld(t: Test) {
     visitor_fields: [{ name: 'email', label: 'Your address', type: 'email', required: true }, { name: 'nick' }],
     max_call_seconds: 600,
     model: { provider: 'openai', name: 'some-model-5', credential_id: credential.id, system_prompt: secret, temperature: 0.5, output_tokens_max: 100 },
-    voice: { provider: 'some-voice', voice: 'warm' },
+    voice: { provider: 'synthetic', name: 'audio_ms=17', voice: 'tone' },
     link: { slug: 'ada', limits: { minutes_per_day: 60 }, origins: ['https://example.com'] },
   };
   const published = await house.assistant(settings);
@@ -55,7 +55,7 @@ async function shown(t: Test, { house, secret, credential, published, path }: Wo
     max_call_seconds: 600,
   });
   t.ok(Number.isInteger(created_at) && Number.isInteger(updated_at) && updated_at >= created_at);
-  const hidden = [secret, 'some-model', 'openai', 'some-voice', 'warm', credential.id, 'sk-secret', 'example.com', house.workspaceId];
+  const hidden = [secret, 'some-model', 'openai', 'audio_ms=17', 'tone', credential.id, 'sk-secret', 'example.com', house.workspaceId];
   const listed = (await house.ask('/assistants')).text;
   for (const word of hidden) t.notOk(text.includes(word) || listed.includes(word), word);
   t.same((await house.ask('/assistants')).json.data.find(({ id }: { id: string }) => id === published.id), json, 'the same in the list');

@@ -104,7 +104,7 @@ const settings = {
   visitor_fields: [{ name: 'email', label: 'Address', type: 'email', required: true }],
   max_call_seconds: 600,
   model: { provider: 'synthetic', name: 'tokens=3', credential_id: null, system_prompt: 'Be brief.', temperature: 0.5, output_tokens_max: 100 },
-  voice: { provider: 'some', name: 'tts', voice: 'warm', credential_id: null },
+  voice: { provider: 'openai', name: 'tts', transcription_name: null, voice: 'warm', credential_id: null },
   link: { slug: 'ada', limits: { minutes_per_day: 60, concurrent_visitors: null }, origins: ['https://example.com'] },
 };
 
@@ -209,7 +209,11 @@ async function wrongAssistants(t: Test, house: House): Promise<void> {
     [{ name: 'a', ...model({ output_tokens_max: 0 }) }, 'model.output_tokens_max'],
     [{ name: 'a', ...model({ system_prompt: 5 }) }, 'model.system_prompt'],
     [{ name: 'a', ...model({ credential_id: nobody('crd') }) }, 'model.credential_id'],
-    [{ name: 'a', voice: { provider: 'some', credential_id: nobody('crd') } }, 'voice.credential_id'],
+    [{ name: 'a', voice: { provider: 'some' } }, 'voice.provider'],
+    [{ name: 'a', voice: { provider: 'embedded', voice: 'nobody' } }, 'voice.voice'],
+    [{ name: 'a', voice: { provider: 'synthetic', name: 'nonsense' } }, 'voice.name'],
+    [{ name: 'a', voice: { provider: 'synthetic', transcription_name: 'nonsense' } }, 'voice.transcription_name'],
+    [{ name: 'a', voice: { provider: 'openai', credential_id: nobody('crd') } }, 'voice.credential_id'],
     [{ name: 'a', link: { slug: 'Not A Slug' } }, 'link.slug'],
     [{ name: 'a', link: { limits: { minutes_per_day: -1 } } }, 'link.limits.minutes_per_day'],
     [{ name: 'a', link: { origins: 'https://example.com' } }, 'link.origins'],

@@ -168,7 +168,7 @@ const cases: Record<ErrorName, Case | string> = {
   text_too_long: { refusal: refusals.textTooLong, ask: (world) => speakWith(world, {}, 'x'.repeat(1001)) },
   invalid_range: { refusal: refusals.invalidRange, ask: ({ house }) => house.ask('/usage?start=2&end=1') },
   assistant_unavailable: { refusal: refusals.unavailable, ask: (world) => chatWith(world, { model: { provider: 'synthetic', name: 'fail_at=0' } }) },
-  voice_unavailable: { refusal: refusals.voiceUnavailable, ask: (world) => speakWith(world, { channels: { voice: true } }) },
+  voice_unavailable: { refusal: refusals.voiceUnavailable, ask: (world) => speakWith(world, { channels: { voice: true }, voice: { provider: 'openai' } }) },
   service_unavailable: {
     // The last one: from here on the server drains, for as long as the turn goes on.
     refusal: refusals.draining,

@@ -1,4 +1,4 @@
-/** Speech and transcription where no voice provider is: every check of theirs, in the contract's order (specification 4 and 8, contract 3, 6 and 12). */
+/** Speech and transcription of an assistant whose voice lacks its credential: every check of theirs, in the contract's order (specification 4 and 8, contract 3, 6 and 12). */
 import t, { type Test } from 'tap';
 import { edges, openHouse, type Answer } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
@@ -16,11 +16,14 @@ for (const edge of edges) {
   });
 }
 
+/** Voice that needs a credential and has none. */
+const locked = { provider: 'openai' };
+
 type World = Awaited<ReturnType<typeof openWorld>>;
 
 async function openWorld(t: Test, edge: string) {
   const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
-  const speaking = await house.assistant({ channels: { voice: true } });
+  const speaking = await house.assistant({ channels: { voice: true }, voice: locked });
   const silent = await house.assistant();
   const move = (id: string, verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
   return { house, speaking, silent, move };
@@ -30,7 +33,7 @@ const endpoints = [['/speech', { text: 'Hello' }], ['/transcription-tokens', {}]
 
 /** What either endpoint refuses a body and a key with. */
 async function everyCheck(t: Test, { house, speaking, silent, move }: World): Promise<void> {
-  const draft = await house.assistant({ channels: { voice: true } });
+  const draft = await house.assistant({ channels: { voice: true }, voice: locked });
   await move(draft.id, 'unpublish');
   const off = await house.assistant();
   await move(off.id, 'disable');
@@ -54,18 +57,18 @@ async function everyCheck(t: Test, { house, speaking, silent, move }: World): Pr
 
 async function lengths(t: Test, { house, speaking }: World): Promise<void> {
   const speak = (text: unknown, format?: unknown) => house.ask('/speech', { body: { assistant_id: speaking.id, text, format } });
-  for (const character of ['a', '\u{1f600}']) {
+  for (const character of ['a', '\u{1d4d0}']) {
     isRefused(t, await speak(character.repeat(1000)), refusals.voiceUnavailable, `1000 × ${character}`);
     isRefused(t, await speak(character.repeat(1001)), refusals.textTooLong, `1001 × ${character}`);
   }
   for (const absent of [undefined, null]) isRefused(t, await speak(absent), missingField('text'));
-  for (const wrong of ['', 5, ['a'], '\ud83d']) isRefused(t, await speak(wrong), wrongField('text'), JSON.stringify(wrong));
-  for (const format of ['wav', 'mp3', null]) isRefused(t, await speak('a', format), refusals.voiceUnavailable, `as ${format}`);
-  isRefused(t, await speak('a', 'cassette'), wrongField('format'));
+  for (const wrong of ['', 5, ['a'], '\ud83d', '…!', '\u{1f600}'.repeat(1000)]) isRefused(t, await speak(wrong), wrongField('text'), JSON.stringify(wrong));
+  for (const format of ['wav', 'pcm', 'mp3', 'opus', null]) isRefused(t, await speak('a', format), refusals.voiceUnavailable, `as ${format}`);
+  for (const format of ['cassette', 'aac', 'flac']) isRefused(t, await speak('a', format), wrongField('format'));
 }
 
 async function sessions(t: Test, { house, speaking, silent }: World): Promise<void> {
-  const brief = await synthetic(house, 'tokens=1', { channels: { voice: true }, max_call_seconds: 1 });
+  const brief = await synthetic(house, 'tokens=1', { channels: { voice: true }, voice: locked, max_call_seconds: 1 });
   const { key: restricted } = await house.newKey({ assistant_ids: [speaking.id] });
   const mint = (assistantId: string, sessionId: string | null, key = house.key) => house.ask('/transcription-tokens', { key, body: { assistant_id: assistantId, session_id: sessionId } });
   const [own, ended, other, short] = await Promise.all([speaking, speaking, silent, brief].map(({ id }) => house.session(id)));
