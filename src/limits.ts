@@ -81,7 +81,8 @@ export const limits = {
   voiceProcessesMax: 64,
   voiceTriesMax: 3, // of an order whose process has ended each time
   voiceOrderMs: 20_000, // before a voice process counts as hung
-  voiceRestartMs: 1_000, // a process that ended sooner is replaced only after that
+  voiceRestartMs: 250, // before the third voice process in a row is started that ended as it began; doubled each time
+  voiceRestartMsMax: 5_000,
   voiceShareMs: 1_000, // over which the load is measured
   voiceFirstBytesMs: 10_000, // contract 8: of a provider's silence
   voiceAnswerBytesMax: 64 * 1024 * 1024, // of a WAV, which is read whole

@@ -28,6 +28,8 @@ export interface BegunSpeech {
   readonly whole: boolean;
   /** The encoded audio. Leaving the loop stops the work; usage is counted when it is left, whatever the reason. */
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** Ends the work at once: the provider is left, and the loop ends. */
+  stop(): void;
 }
 
 /** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. */
@@ -60,7 +62,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
       yield encoder.end();
     } catch (error) {
       // Speech that is sent whole has failed as a whole: its answer is a status, which counts nothing.
-      if (whole) begun = 0;
+      if (whole && !stop.signal.aborted) begun = 0;
       throw error;
     } finally {
       stop.abort();
@@ -68,7 +70,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
       void countVoice(workspaceId, id, { speechCharacters: begun }, services);
     }
   };
-  return { encoder, whole, bytes: bytes() };
+  return { encoder, whole, bytes: bytes(), stop: () => stop.abort() };
 }
 
 interface Sentence {

@@ -323,5 +323,6 @@ const sentences: Readonly<Record<string, string>> = {
 function sentenceFor(code: string, close: number): string {
   if (close === tooLarge) return `The message is larger than ${limits.socketMessageBytesMax} bytes.`;
   if (close === restart) return 'The server is restarting.';
+  if (code === 'api_error') return errors.api_error.message;
   return sentences[code] ?? Object.values(errors).find((row) => row.code === code)?.message ?? errors.api_error.message;
 }

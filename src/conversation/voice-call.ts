@@ -4,6 +4,7 @@ import type { AssistantActor } from '../host/assistants.ts';
 import type { Services } from '../services.ts';
 import type { VoiceSettings } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
+import { VoiceProcessFailed } from '../voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../voice.ts';
 
 /** Of an assistant whose voice is not configured (contract 8). */
@@ -51,6 +52,7 @@ export async function readyVoice({ record }: AssistantActor, { settings, provide
 export function failureOfVoice(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof VoiceFailed) return new Failure(error.reason === 'rate_limit' ? 'assistant_unavailable' : 'voice_unavailable', { cause: error });
+  if (error instanceof VoiceProcessFailed) return new Failure('voice_unavailable', { cause: error });
   if (error instanceof StoreUnavailable) return new Failure('service_unavailable', { cause: error });
   return new Failure('api_error', { cause: error });
 }

@@ -34,15 +34,11 @@ export async function speech({ caller, body, services, requestId, head }: Reques
 }
 
 /** What fails before the first byte is a status. */
-async function wholeOf({ bytes }: BegunSpeech, onGone: (callback: () => void) => void): Promise<Uint8Array> {
+async function wholeOf({ bytes, stop }: BegunSpeech, onGone: (callback: () => void) => void): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
-  let gone = false;
-  onGone(() => (gone = true));
+  onGone(stop);
   try {
-    for await (const piece of bytes) {
-      if (gone) break;
-      pieces.push(piece);
-    }
+    for await (const piece of bytes) pieces.push(piece);
   } catch (error) {
     throw failureOfVoice(error);
   }
@@ -50,11 +46,12 @@ async function wholeOf({ bytes }: BegunSpeech, onGone: (callback: () => void) =>
 }
 
 /** Sends what the reader can take; rejects if the provider fails, which cuts the answer. */
-async function send({ bytes }: BegunSpeech, outlet: Outlet, onGone: (callback: () => void) => void, { log }: Services, requestId: string): Promise<void> {
+async function send({ bytes, stop }: BegunSpeech, outlet: Outlet, onGone: (callback: () => void) => void, { log }: Services, requestId: string): Promise<void> {
   let gone = false;
   let wake = (): void => {};
   onGone(() => {
     gone = true;
+    stop();
     wake();
   });
   outlet.onDrain(() => wake());
@@ -65,6 +62,7 @@ async function send({ bytes }: BegunSpeech, outlet: Outlet, onGone: (callback: (
       if (gone) return;
     }
   } catch (error) {
+    if (gone) return;
     log.warn({ request_id: requestId, err: error }, 'voice provider failed');
     outlet.cut();
     return;

@@ -14,13 +14,14 @@ const entry = import.meta.url.endsWith('.ts') ? './engine/main.ts' : './voice.mj
 export class VoiceProcess {
   readonly pid: number;
   alive = true;
+  /** Whether it has done anything yet: one that ends before that is broken. */
+  worked = false;
   /** The streams whose state it has. */
   readonly streams = new Set<number>();
   readonly #clock: Clock;
   readonly #child: ChildProcess;
   readonly #reports = new Map<number, (report: Report | Ended) => void>();
-  readonly #startedAt: number;
-  #running = false;
+  #running: number | null = null;
   /** Time at work since `#shareFrom`, and when what runs now began. */
   #workedMs = 0;
   #workFrom = 0;
@@ -29,7 +30,7 @@ export class VoiceProcess {
 
   constructor(clock: Clock, onEnded: (why: string) => void) {
     this.#clock = clock;
-    this.#startedAt = this.#shareFrom = clock.monotonic();
+    this.#shareFrom = clock.monotonic();
     // Nothing of the server's environment is needed, and it has secrets in it.
     const { PATH, NODE_PATH, TMPDIR } = process.env;
     this.#child = fork(fileURLToPath(new URL(entry, import.meta.url)), [], {
@@ -54,11 +55,7 @@ export class VoiceProcess {
   }
 
   get idle(): boolean {
-    return this.alive && !this.#running;
-  }
-
-  get ageMs(): number {
-    return this.#clock.monotonic() - this.#startedAt;
+    return this.alive && this.#running === null;
   }
 
   /** The share of the time that it was at work, over the last one to two `voiceShareMs`. */
@@ -66,19 +63,24 @@ export class VoiceProcess {
     const now = this.#clock.monotonic();
     const elapsed = now - this.#shareFrom;
     if (elapsed < limits.voiceShareMs) return this.#share;
-    const worked = this.#workedMs + (this.#running ? now - this.#workFrom : 0);
+    const worked = this.#workedMs + (this.#running === null ? 0 : now - this.#workFrom);
     this.#share = Math.min(1, worked / elapsed);
     [this.#workedMs, this.#workFrom, this.#shareFrom] = [0, now, now];
     return this.#share;
   }
 
   async run(order: SpeakOrder | TranscribeOrder): Promise<Report | Ended> {
-    this.#running = true;
+    this.#running = order.id;
     this.#workFrom = this.#clock.monotonic();
     const report = await this.#send(order);
     this.#workedMs += this.#clock.monotonic() - this.#workFrom;
-    this.#running = false;
+    this.#running = null;
     return report;
+  }
+
+  /** Ends the decoding that runs soon, with an empty text. */
+  drop(id: number): void {
+    if (this.alive && this.#running === id) this.#child.send({ do: 'drop', id } satisfies Order, () => {});
   }
 
   detect(order: DetectOrder): Promise<Report | Ended> {
@@ -99,7 +101,7 @@ export class VoiceProcess {
     this.#child.kill('SIGKILL');
   }
 
-  #send(order: Exclude<Order, { do: 'forget' }>): Promise<Report | Ended> {
+  #send(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<Report | Ended> {
     if (!this.alive) return Promise.resolve('ended');
     return new Promise((resolve) => {
       // A process that hangs is ended, and what it had goes to the next one.
@@ -113,6 +115,7 @@ export class VoiceProcess {
   }
 
   #take(report: Report): void {
+    this.worked = true;
     this.#reports.get(report.id)?.(report);
     this.#reports.delete(report.id);
   }

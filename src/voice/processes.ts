@@ -46,11 +46,17 @@ export interface VoiceStaff {
 export class VoiceProcesses {
   readonly #options: VoiceProcessesOptions;
   readonly #members: VoiceProcess[] = [];
+  /** Partials that are being decoded: a final does not wait for them. */
+  readonly #partials = new Map<VoiceProcess, number>();
   readonly #waiting: Readonly<Record<Urgency, { readonly job: Job; readonly sinceMs: number }[]>> = { final: [], speech: [], ahead: [], partial: [] };
   #ids = 0;
   #streams = 0;
   #closed = false;
-  #restartMs = 0;
+  /** Processes in a row that ended before they had done anything. */
+  #broken = 0;
+  #waitsToRestart = false;
+  /** Those who wait for a process while there is none. */
+  readonly #lacking = new Set<() => void>();
 
   constructor(options: VoiceProcessesOptions) {
     this.#options = options;
@@ -67,7 +73,7 @@ export class VoiceProcesses {
 
   /** Starts what listens; resolves when every process is ready to. */
   async warm(): Promise<void> {
-    await Promise.all(this.#staffed().map((member) => member.warm(this.#ids++)));
+    for (const member of this.#staffed()) await member.warm(this.#ids++);
   }
 
   /** Speaks a sentence. */
@@ -106,6 +112,7 @@ export class VoiceProcesses {
     this.#closed = true;
     for (const urgency of urgencies) for (const { job } of this.#waiting[urgency].splice(0)) job.settle.reject(new VoiceProcessFailed('The server ends.'));
     for (const member of this.#members.splice(0)) member.end();
+    for (const wake of this.#lacking) wake();
   }
 
   #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, signal: AbortSignal): Promise<Report> {
@@ -115,7 +122,16 @@ export class VoiceProcesses {
       this.#enqueue(job, false);
       signal.addEventListener('abort', () => this.#drop(job, reject), { once: true });
       this.#assign();
+      if (urgency === 'final') this.#hurry();
     });
+  }
+
+  /** A final that waits ends a partial that is being decoded. */
+  #hurry(): void {
+    const [partial] = this.#partials;
+    if (partial === undefined || this.#waiting.final.length === 0) return;
+    this.#partials.delete(partial[0]);
+    partial[0].drop(partial[1]);
   }
 
   /** An order that has begun runs to its end: it is short, and its result is not wanted. */
@@ -143,7 +159,9 @@ export class VoiceProcesses {
 
   async #run(member: VoiceProcess, job: Job): Promise<void> {
     job.tries++;
+    if (job.urgency === 'partial') this.#partials.set(member, job.order.id);
     const report = await member.run(job.order);
+    this.#partials.delete(member);
     if (report === ended) {
       // An order that ends every process that takes it would end them all for ever.
       if (job.tries < limits.voiceTriesMax && !this.#closed) this.#enqueue(job, true);
@@ -155,7 +173,8 @@ export class VoiceProcesses {
 
   async #detect(order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null): Promise<{ chances: Float32Array; member: VoiceProcess }> {
     for (let tries = 1; this.available && !this.#closed; tries++) {
-      const member = current !== null && current.alive ? current : leastStreams(this.#staffed());
+      const member = current !== null && current.alive ? current : await this.#leastBusy();
+      if (member === null) break;
       const report = await member.detect({ do: 'detect', id: this.#ids++, ...order });
       if (report !== ended && 'chances' in report) return { chances: report.chances, member };
       if (tries >= limits.voiceTriesMax) break;
@@ -165,7 +184,7 @@ export class VoiceProcesses {
 
   /** The processes, as many as there should be: those that are missing are started. */
   #staffed(): readonly VoiceProcess[] {
-    if (this.#restartMs === 0) while (this.#members.length < this.#options.count && !this.#closed) this.#members.push(this.#start());
+    if (!this.#waitsToRestart) while (this.#members.length < this.#options.count && !this.#closed) this.#members.push(this.#start());
     // While a restart is put off there may be none: the order waits.
     return this.#members;
   }
@@ -178,31 +197,46 @@ export class VoiceProcesses {
       if (this.#closed) return;
       this.endings++;
       this.#options.onEnded?.(why);
-      this.#replace(member.ageMs);
+      this.#replace(member.worked);
     });
     return member;
   }
 
-  /** One that lived is replaced at once; one that ended as it began is a fault that haste does not mend. */
-  #replace(ageMs: number): void {
-    if (this.#restartMs > 0) return;
-    const waitMs = ageMs > limits.voiceRestartMs ? 0 : limits.voiceRestartMs;
-    if (waitMs === 0) return this.#assign();
-    this.#restartMs = waitMs;
-    this.#options.clock.after(waitMs, () => {
-      this.#restartMs = 0;
-      if (!this.#closed) this.#assign();
+  /** One that worked is replaced at once; that several in a row end as they begin is a fault that haste does not mend. */
+  #replace(worked: boolean): void {
+    this.#broken = worked ? 0 : this.#broken + 1;
+    if (this.#waitsToRestart) return;
+    if (this.#broken <= 1) return this.#restart();
+    this.#waitsToRestart = true;
+    this.#options.clock.after(Math.min(limits.voiceRestartMs * 2 ** (this.#broken - 2), limits.voiceRestartMsMax), () => {
+      this.#waitsToRestart = false;
+      if (!this.#closed) this.#restart();
     });
+  }
+
+  #restart(): void {
+    this.#assign();
+    for (const wake of this.#lacking) wake();
+  }
+
+  /** The process with the fewest streams; waits while there is none. Null once it is closed. */
+  async #leastBusy(): Promise<VoiceProcess | null> {
+    for (;;) {
+      const [first, ...others] = this.#staffed();
+      if (first !== undefined) return others.reduce((least, member) => (member.streams.size < least.streams.size ? member : least), first);
+      if (this.#closed) return null;
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          this.#lacking.delete(wake);
+          resolve();
+        };
+        this.#lacking.add(wake);
+      });
+    }
   }
 }
 
 const ended: Ended = 'ended';
-
-const leastStreams = (members: readonly VoiceProcess[]): VoiceProcess => {
-  const [first, ...others] = members;
-  if (first === undefined) throw new VoiceProcessFailed('Voice processes end as they begin.');
-  return others.reduce((least, member) => (member.streams.size < least.streams.size ? member : least), first);
-};
 
 type Detect = (order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null) => Promise<{ chances: Float32Array; member: VoiceProcess }>;
 

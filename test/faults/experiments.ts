@@ -16,6 +16,8 @@ import { deadlinesAgree } from './p10-skew.ts';
 import { awayAndBack, awayUnheard } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
+import { everyFinal, everyFinalDespiteKills } from './v1-finals.ts';
+import { oneSocketForEachToken } from './v3-tokens.ts';
 
 export const experiments: readonly Experiment[] = [
   oneWriter,
@@ -37,4 +39,7 @@ export const experiments: readonly Experiment[] = [
   awayUnheard,
   drained,
   revoked,
+  everyFinal,
+  everyFinalDespiteKills,
+  oneSocketForEachToken,
 ];

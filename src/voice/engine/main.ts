@@ -10,7 +10,7 @@ import { Recogniser } from './moonshine.ts';
 import { Detector } from './silero.ts';
 
 /** Text turns come first on a busy machine. */
-const niceness = 10;
+const niceness = 5;
 
 try {
   setPriority(niceness);
@@ -31,7 +31,10 @@ function recogniser(folder: string | null): Promise<Recogniser> {
 /** Audio of one stream is looked at in order, between the tokens of a decoding. */
 let detecting: Promise<unknown> = Promise.resolve();
 
-async function obey(order: Exclude<Order, { do: 'forget' }>): Promise<Report> {
+/** Decodings that are to end. */
+const dropped = new Set<number>();
+
+async function obey(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<Report> {
   const { id } = order;
   if (order.do === 'speak') return { id, ...(await flite.get())(order.text, order.voice, order.speed) };
   if (order.do === 'warm') {
@@ -45,12 +48,14 @@ async function obey(order: Exclude<Order, { do: 'forget' }>): Promise<Report> {
   }
   const engine = await recogniser(order.folder);
   const before = process.cpuUsage();
-  const text = await engine.text(order.samples);
+  const text = await engine.text(order.samples, () => dropped.has(id));
+  dropped.delete(id);
   const { user, system } = process.cpuUsage(before);
   return { id, text, cpuMs: (user + system) / 1000 };
 }
 
 process.on('message', (order: Order) => {
+  if (order.do === 'drop') return void dropped.add(order.id);
   if (order.do === 'forget') return void detecting.then(async () => (await detector.get()).forget(order.stream)).catch(() => {});
   obey(order).then(
     (report) => process.send!(report),

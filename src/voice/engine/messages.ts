@@ -37,6 +37,8 @@ export type Order =
   | SpeakOrder
   | TranscribeOrder
   | DetectOrder
+  /** The result of a decoding is not wanted any more: it ends at its next token, with an empty text. */
+  | { readonly do: 'drop'; readonly id: number }
   /** Drops what is kept for a stream. */
   | { readonly do: 'forget'; readonly stream: number }
   /** Loads what listens, so that the first order need not wait for it. */

@@ -47,22 +47,22 @@ export class Recogniser {
     return new Recogniser(encoder, decoder, await tensors(), (tokens) => tokenizer.decode(tokens, false, false));
   }
 
-  /** The text; empty where nothing is said, or where the network only repeats itself. */
-  async text(samples: Int16Array): Promise<string> {
+  /** The text; empty where nothing is said, or once `dropped` says that it is not wanted any more. */
+  async text(samples: Int16Array, dropped: () => boolean = () => false): Promise<string> {
     const audio = toFloat(samples, new Float32Array(samples.length));
     for (const margin of isQuiet(audio) ? [] : margins) {
-      const text = this.#textOf(await this.#tokens(withMargin(audio, margin))).trim();
-      if (text !== '') return text;
+      const text = this.#textOf(await this.#tokens(withMargin(audio, margin), dropped)).trim();
+      if (text !== '' || dropped()) return dropped() ? '' : text;
     }
     return '';
   }
 
-  async #tokens(audio: Float32Array): Promise<number[]> {
+  async #tokens(audio: Float32Array, dropped: () => boolean): Promise<number[]> {
     const { last_hidden_state: heard } = await this.#encoder.run({ input_values: new this.#make('float32', audio, [1, audio.length]) });
     const most = Math.max(tokensLeast, Math.ceil((audio.length / sampleRate) * tokensPerSecond));
     const [tokens, cache]: [number[], Cache] = [[], { ...this.#empty }];
     let token = startToken;
-    while (tokens.length < most) {
+    while (tokens.length < most && !dropped()) {
       const first = tokens.length === 0;
       const results = await this.#decoder.run({
         ...cache,
