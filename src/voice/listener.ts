@@ -118,7 +118,7 @@ export class Listener {
   #run(): void {
     if (this.#running) return;
     this.#running = true;
-    this.#work().catch((error) => this.#fail(error)).finally(() => (this.#running = false));
+    this.#work().catch((error) => this.#fail(error));
   }
 
   #fail(error: unknown): void {
@@ -128,12 +128,17 @@ export class Listener {
   }
 
   async #work(): Promise<void> {
-    for (;;) {
-      const windows = this.#windows();
-      if (windows > 0) await this.#detect(windows);
-      else if (this.#commands.length > 0) this.#obey(this.#commands.shift()!);
-      else return;
-      if (this.#closed) return;
+    try {
+      for (;;) {
+        const windows = this.#windows();
+        if (windows > 0) await this.#detect(windows);
+        else if (this.#commands.length > 0) this.#obey(this.#commands.shift()!);
+        else return;
+        if (this.#closed) return;
+      }
+    } finally {
+      // In the same turn in which it found nothing to do: what comes in the next one must not be left lying.
+      this.#running = false;
     }
   }
 
