@@ -307,6 +307,9 @@ async function otherEnds(t: Test, open: OpenEdge): Promise<void> {
   });
 }
 
+/** Ten times what the buffers of the system take of their answers. */
+const pingsMax = 800_000;
+
 async function slowSocket(t: Test, open: OpenEdge): Promise<void> {
   await t.test('is told to hold back, and drains', async (t) => {
     const held = gate<number>();
@@ -334,6 +337,24 @@ async function slowSocket(t: Test, open: OpenEdge): Promise<void> {
     await drained.promise;
     const got = await client.received(sent);
     t.ok(got.every((message, index) => (message as Buffer).length === 50_000 && (message as Buffer)[0] === index % 256));
+    client.socket.terminate();
+    await client.closed;
+  });
+
+  await t.test('is cut if it pings and does not read', async (t) => {
+    const code = gate<number>();
+    const { port } = await serve(t, open, { upgrade: (upgrade) => upgrade.accept({ ...silent, closed: code.open }) });
+    const client = new Client(port);
+    await client.opened;
+    client.socket.pause();
+    const payload = Buffer.alloc(125);
+    // Waits for the other side, which takes pings only for as long as there is room for their answers.
+    const ping = (): Promise<unknown> => new Promise((resolve) => client.socket.ping(payload, undefined, resolve));
+    let over = false;
+    void code.promise.then(() => (over = true));
+    let sent = 0;
+    for (; !over && sent < pingsMax; sent += 1000) await Promise.race([code.promise, Promise.all(Array.from({ length: 1000 }, ping))]);
+    t.ok(sent < pingsMax, `cut after ${sent} pings`);
     client.socket.terminate();
     await client.closed;
   });

@@ -59,6 +59,8 @@ export interface WebSocketBehavior<Data> {
   open(socket: WebSocket<Data>): void;
   message(socket: WebSocket<Data>, message: ArrayBuffer, isBinary: boolean): void;
   drain(socket: WebSocket<Data>): void;
+  /** Called once the engine has answered the ping. */
+  ping(socket: WebSocket<Data>, message: ArrayBuffer): void;
   close(socket: WebSocket<Data>, code: number, reason: ArrayBuffer): void;
 }
 

@@ -94,6 +94,11 @@ export class UwsSocket implements Socket, Cuttable {
     this.#call(() => this.#listener.drained?.());
   }
 
+  /** The engine answers every ping and bounds nothing that waits: a client that pings and reads no answer would fill the memory. */
+  pinged(): void {
+    if (this.bufferedBytes > this.#shared.bounds.slowReaderBytesMax) this.#engine?.close();
+  }
+
   /** `reason` is the engine's own text if the engine closed the connection without a closing frame. */
   closed(code: number, reason: string): void {
     this.#engine = null;
@@ -119,6 +124,7 @@ export const socketBehavior = (bounds: EdgeBounds): WebSocketBehavior<UwsSocketD
   open: (engine) => engine.getUserData().socket.opened(engine),
   message: (engine, data, isBinary) => engine.getUserData().socket.received(data, isBinary),
   drain: (engine) => engine.getUserData().socket.drained(),
+  ping: (engine) => engine.getUserData().socket.pinged(),
   close: (engine, code, reason) => {
     // The engine's own texts are ASCII; the getter of a closed socket throws, the property does not.
     const { socket } = engine as unknown as UwsSocketData;
