@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz`: hostile requests against an edge of a server of its own, faults of a provider behind it, or slow clients beside
- * others. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
+ * `npm run fuzz`: hostile requests against an edge of a server of its own, hostile clients of its voice, faults of a provider behind
+ * it, or slow clients beside others. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
  */
 import { randomInt } from 'node:crypto';
 import { Option } from 'commander';
@@ -18,17 +18,19 @@ const { what, edge, times, seed } = developmentCommand(
   npm run fuzz -- --edge node                           hostile requests to that engine
   npm run fuzz -- --edge uws --times 20000 --seed 33    the same requests again
   npm run fuzz -- --what faults --times 5000            a provider that does whatever it likes
+  npm run fuzz -- --what voice --times 2000             sockets, speech and tokens
   npm run fuzz -- --what slow --times 1000              requests beside slow clients`,
 )
-  .addOption(new Option('--what <what>', 'hostile requests, faults of a provider, or slow clients beside others').choices(['requests', 'faults', 'slow']).default('requests'))
+  .addOption(new Option('--what <what>', 'hostile requests, hostile clients of voice, faults of a provider, or slow clients beside others').choices(['requests', 'voice', 'faults', 'slow']).default('requests'))
   .addOption(new Option('--edge <engine>', 'the HTTP engine').choices(['uws', 'node']).default('uws'))
-  .addOption(numberOption('--times <number>', 'how many requests or faults', 1).default(20_000))
+  .addOption(numberOption('--times <number>', 'how many requests, visits or faults', 1).default(20_000))
   .addOption(numberOption('--seed <number>', 'what they are drawn from', 0, seeds - 1).default(randomInt(seeds), 'a new one'))
   .parse()
-  .opts<{ what: 'requests' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
+  .opts<{ what: 'requests' | 'voice' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
 // Imported once they are wanted, so that help comes at once: the judge has a server's API to read.
 const { barrage } = await import('./barrage.ts');
 const { slowness } = await import('./slowness.ts');
+const { openVoiceWorld, voiceBarrage } = await import('./voice.ts');
 const print = (text: string): boolean => process.stdout.write(text);
 
 const teardowns: (() => Promise<unknown>)[] = [];
@@ -52,7 +54,8 @@ try {
   } else if (what === 'slow') {
     const world = await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } });
     for await (const words of slowness(world, times)) print(`${words}\n`);
-  } else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
+  } else if (what === 'voice') await voiceBarrage(await openVoiceWorld(owner, edge), { seed, times, onProgress });
+  else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
   print('\nnothing failed\n');
 } catch (error) {
   for (let one: unknown = error; one instanceof Error; one = one.cause) print(`\n${one.message}\n`);

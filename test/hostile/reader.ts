@@ -83,6 +83,8 @@ export function readAnswers(text: string, toHead: boolean): ReadAnswers {
     if (body === null) return { answers, rest: text.slice(at) };
     const next = end + 4 + body.length;
     if (status !== 100) answers.push({ bytes: text.slice(at, next), status, headers, body: body.text });
+    // What follows is no HTTP any more.
+    if (status === 101) return { answers, rest: '' };
     at = next;
   }
 }

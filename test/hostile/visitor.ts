@@ -1,0 +1,85 @@
+/** Makes one visit of a transcription socket and keeps all that came back. */
+import { once } from 'node:events';
+import type { Socket as Connection } from 'node:net';
+import { WebSocket } from 'ws';
+import { refusedUpgrade } from '../api/raw.ts';
+import { mint } from '../voice/talker.ts';
+import type { Sound, Step, Visit } from './visits.ts';
+import type { World } from './world.ts';
+
+export interface Visited {
+  /** Every message, as it came. */
+  readonly messages: readonly string[];
+  /** Messages of bytes, of which the server has none. */
+  readonly binary: number;
+  readonly code: number;
+  readonly tookMs: number;
+  readonly refusals: readonly { readonly status: number; readonly json: any; readonly headers: Headers }[];
+}
+
+/** It is more than any visit needs: one that takes longer hangs. */
+const hangsAfterMs = 15_000;
+
+export async function visitOnce({ house }: World, assistantId: string, visit: Visit, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<Visited> {
+  const { token } = await mint(house, assistantId);
+  const refusals: Visited['refusals'][number][] = [];
+  for (const { kind, text } of visit.before) {
+    refusals.push(await refusedUpgrade(house.url, kind === 'query' ? `/transcription?token=${token}${text}` : `/transcription?token=${text}${token.slice(text.length)}x`));
+  }
+  const address = house.url.replace('http', 'ws');
+  const socket = visit.protocol ? new WebSocket(`${address}/transcription?${visit.query.slice(1)}`, [`token.${token}`]) : new WebSocket(`${address}/transcription?token=${token}${visit.query}`);
+  const messages: string[] = [];
+  let binary = 0;
+  socket.on('message', (data, isBinary) => (isBinary ? binary++ : messages.push(String(data))));
+  socket.on('error', () => {});
+  const closed = once(socket, 'close').then(([code]) => code as number);
+  const startedAt = performance.now();
+  const refused = once(socket, 'unexpected-response').then(([, response]) => Promise.reject(new Error(`A good token was refused with ${response.statusCode}.`)));
+  refused.catch(() => {});
+  await Promise.race([once(socket, 'open'), refused, closed]);
+  for (const step of visit.steps) await play(socket, step, bytesOf);
+  leave(socket, visit);
+  const code = await withDeadline(closed, messages);
+  return { messages, binary, code, tookMs: performance.now() - startedAt, refusals };
+}
+
+const connectionOf = (socket: WebSocket): Connection => (socket as unknown as { _socket: Connection })._socket;
+const isOpen = ({ readyState }: WebSocket): boolean => readyState === WebSocket.OPEN;
+
+async function play(socket: WebSocket, step: Step, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<void> {
+  if (!isOpen(socket)) return;
+  const ignore = (): void => {};
+  if (step.do === 'text') socket.send(step.text, ignore);
+  else if (step.do === 'audio') {
+    const audio = bytesOf(step.sound, step.bytes);
+    // A thousand frames are enough for the smallest of them.
+    const frameBytes = Math.max(step.frameBytes, Math.ceil(audio.length / 1000));
+    for (let at = 0; at < audio.length && isOpen(socket); at += frameBytes) socket.send(audio.subarray(at, at + frameBytes), ignore);
+  } else if (step.do === 'frame') socket.send(bytesOf('random', step.bytes), ignore);
+  else if (step.do === 'fragments') {
+    const bytes = bytesOf('noise', step.bytes);
+    const size = Math.ceil(bytes.length / step.pieces);
+    for (let piece = 0; piece < step.pieces && isOpen(socket); piece++) {
+      socket.send(bytes.subarray(piece * size, (piece + 1) * size), { binary: true, fin: piece === step.pieces - 1 }, ignore);
+      socket.ping(undefined, undefined, ignore);
+    }
+  } else if (step.do === 'pings') {
+    for (let count = 0; count < step.count && isOpen(socket); count++) socket.ping(bytesOf('random', step.bytes), undefined, ignore);
+  } else connectionOf(socket).write(Uint8Array.from(step.bytes));
+  // The server is let in between, as it would be if the client were on another machine.
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+function leave(socket: WebSocket, { leaving }: Visit): void {
+  if (!isOpen(socket)) return;
+  if (leaving === 'finish') socket.send('{"type":"finish"}', () => {});
+  else if (leaving === 'close') socket.close(1000);
+  else if (leaving === 'cut') connectionOf(socket).resetAndDestroy();
+  else connectionOf(socket).end();
+}
+
+async function withDeadline(closed: Promise<number>, messages: readonly string[]): Promise<number> {
+  let timer!: NodeJS.Timeout;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`The socket stays open: ${messages.join(' ')}`)), hangsAfterMs)));
+  return Promise.race([closed, late]).finally(() => clearTimeout(timer));
+}
