@@ -26,22 +26,38 @@ export async function visitOnce({ house }: World, assistantId: string, visit: Vi
   for (const { kind, text } of visit.before) {
     refusals.push(await refusedUpgrade(house.url, kind === 'query' ? `/transcription?token=${token}${text}` : `/transcription?token=${text}${token.slice(text.length)}x`));
   }
-  const address = house.url.replace('http', 'ws');
-  const socket = visit.protocol ? new WebSocket(`${address}/transcription?${visit.query.slice(1)}`, [`token.${token}`]) : new WebSocket(`${address}/transcription?token=${token}${visit.query}`);
   const messages: string[] = [];
   let binary = 0;
-  socket.on('message', (data, isBinary) => (isBinary ? binary++ : messages.push(String(data))));
-  socket.on('error', () => {});
-  const closed = once(socket, 'close').then(([code]) => code as number);
   const startedAt = performance.now();
-  const refused = once(socket, 'unexpected-response').then(([, response]) => Promise.reject(new Error(`A good token was refused with ${response.statusCode}.`)));
-  refused.catch(() => {});
-  await Promise.race([once(socket, 'open'), refused, closed]);
+  const { socket, closed } = await opened(house.url.replace('http', 'ws'), token, visit, (data, isBinary) => (isBinary ? binary++ : messages.push(data)));
   for (const step of visit.steps) await play(socket, step, bytesOf);
   leave(socket, visit);
   const code = await withDeadline(closed, messages);
   return { messages, binary, code, tookMs: performance.now() - startedAt, refusals };
 }
+
+interface Opened {
+  readonly socket: WebSocket;
+  readonly closed: Promise<number>;
+}
+
+/** A server that is full says so, and leaves the token good (contract 8, "Overload"). */
+async function opened(address: string, token: string, { protocol, query }: Visit, onMessage: (data: string, isBinary: boolean) => void): Promise<Opened> {
+  for (let tries = 1; ; tries++) {
+    const socket = protocol ? new WebSocket(`${address}/transcription?${query.slice(1)}`, [`token.${token}`]) : new WebSocket(`${address}/transcription?token=${token}${query}`);
+    socket.on('message', (data, isBinary) => onMessage(String(data), isBinary));
+    socket.on('error', () => {});
+    const closed = once(socket, 'close').then(([code]) => code as number);
+    const refused = once(socket, 'unexpected-response').then(([, { statusCode, headers }]) => ({ statusCode, retry: Number(headers['retry-after']) }));
+    const refusal = await Promise.race([once(socket, 'open').then(() => null), closed.then(() => null), refused]);
+    if (refusal === null) return { socket, closed };
+    socket.terminate();
+    if (refusal.statusCode !== 503 || !(refusal.retry > 0) || tries === triesMax) throw new Error(`A good token was refused with ${refusal.statusCode}.`);
+    await new Promise((resolve) => setTimeout(resolve, refusal.retry * 1000));
+  }
+}
+
+const triesMax = 6;
 
 const connectionOf = (socket: WebSocket): Connection => (socket as unknown as { _socket: Connection })._socket;
 const isOpen = ({ readyState }: WebSocket): boolean => readyState === WebSocket.OPEN;

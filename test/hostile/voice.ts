@@ -132,14 +132,14 @@ async function one(world: VoiceWorld, assistantId: string, visit: Visit): Promis
 }
 
 /** Somebody who keeps to the contract, and must be heard whatever others do. */
-async function goodSocket({ house, clip }: VoiceWorld, assistantId: string, text: string | RegExp): Promise<void> {
-  const talker = await talk(house, assistantId);
-  talker.burst(Buffer.concat([silence(300), clip, silence(500)]));
-  talker.send({ type: 'finish' });
-  const code = await talker.closed;
-  const finals = talker.heard.filter(({ type }) => type === 'transcript.final').map(({ text }) => text as string);
+async function goodSocket(world: VoiceWorld, assistantId: string, text: string | RegExp): Promise<void> {
+  const audio = { do: 'audio', sound: 'clip', bytes: world.clip.length + silence(800).length, frameBytes: 640 } as const;
+  const visit: Visit = { before: [], query: '', settings: { encoding: 'pcm_s16le', sampleRate: 16_000 }, protocol: false, steps: [audio], leaving: 'finish' };
+  const visited = await visitOnce(world, assistantId, visit, world.bytesOf);
+  judgeVisit(visit, visited, world.edge);
+  const finals = visited.messages.map((message) => JSON.parse(message)).filter(({ type }) => type === 'transcript.final').map(({ text }) => text as string);
   const isHeard = finals.length === 1 && (typeof text === 'string' ? finals[0] === text : text.test(finals[0]!));
-  if (code !== 1000 || !isHeard) throw new Error(`The good socket closed with ${code} and heard ${JSON.stringify(finals)}.`);
+  if (visited.code !== 1000 || !isHeard) throw new Error(`The good socket closed with ${visited.code} and heard ${JSON.stringify(finals)}.`);
 }
 
 /** A minute of silence, as fast as it passes. */
