@@ -11,5 +11,6 @@ import { store } from './questions/store.ts';
 import { openStreams } from './questions/streams.ts';
 import { transcripts } from './questions/transcripts.ts';
 import { turn } from './questions/turn.ts';
+import { voice } from './questions/voice.ts';
 
-export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client];
+export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice];

@@ -29,6 +29,11 @@ export function takePlace(): void {
   if (pinned) execFileSync('taskset', ['-a', '-p', '-c', String(cores.load), String(process.pid)], { stdio: 'ignore' });
 }
 
+/** Moves processes that another one has started to a core of their own. */
+export function move(pids: readonly number[], place: Place): void {
+  if (pinned) for (const pid of pids) spawnSync('taskset', ['-a', '-p', '-c', String(cores[place]), String(pid)], { stdio: 'ignore' });
+}
+
 export interface Command {
   readonly place: Place;
   readonly program: string;
@@ -95,10 +100,15 @@ function family(pid: number): number[] {
   }
 }
 
+/** Those that a process has started, and that run. */
+export const childrenOf = ({ child }: Pick<Process, 'child'>): number[] => family(child.pid!).slice(1);
+
 /** User and system time so far in microseconds: threads, living children and those waited for included. */
-export function cpuMicroseconds(processes: readonly Process[]): number {
+export const cpuMicroseconds = (processes: readonly Process[]): number => cpuMicrosecondsOf(processes.flatMap(({ child }) => family(child.pid!)));
+
+export function cpuMicrosecondsOf(pids: readonly number[]): number {
   let ticks = 0;
-  for (const pid of processes.flatMap(({ child }) => family(child.pid!))) {
+  for (const pid of pids) {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name, in parentheses, may hold anything. Behind it: state is field 3, utime to cstime are 14 to 17.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

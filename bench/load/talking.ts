@@ -1,0 +1,110 @@
+/** A client of a transcription socket that speaks at the pace of speech, in frames of 20 ms, and notes when what comes back. */
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+import { bytesPerMs, type Clip } from './clips.ts';
+
+const frameMs = 20;
+/** Somebody who is heard no later than this is not heard at all. */
+const lateMs = 10_000;
+
+interface Heard {
+  readonly at: number;
+  readonly message: { readonly type: string; readonly [field: string]: any };
+}
+
+export interface Said {
+  /** From the end of the speech, as it was sent, to its final. */
+  readonly finalMs: number;
+  /** From the onset to the first partial; null where there was none. */
+  readonly partialMs: number | null;
+  readonly text: string;
+}
+
+export class Talking {
+  readonly socket: WebSocket;
+  readonly closed: Promise<number>;
+  #heard: Heard[] = [];
+  #wake: () => void = () => {};
+  /** The close code, once it is closed. */
+  #code: number | null = null;
+  /** Audio sent, in milliseconds. */
+  #sentMs = 0;
+  #startedAt = 0;
+
+  private constructor(url: string) {
+    this.socket = new WebSocket(url, { perMessageDeflate: false });
+    this.socket.on('error', () => {});
+    this.socket.on('message', (data) => {
+      this.#heard.push({ at: performance.now(), message: JSON.parse(String(data)) });
+      this.#wake();
+    });
+    this.closed = once(this.socket, 'close').then(([code]) => {
+      this.#code = code as number;
+      this.#wake();
+      return this.#code;
+    });
+  }
+
+  static async open(url: string): Promise<Talking> {
+    const talking = new Talking(url);
+    await talking.#until(({ message }) => message.type === 'ready');
+    return talking;
+  }
+
+  /** Speaks the clip and stays silent, sending silence, until the final of it is there. `flush`: asks for it at the end of the speech. */
+  async say(clip: Clip, flush = false): Promise<Said> {
+    if (this.#sentMs === 0) this.#startedAt = performance.now();
+    this.#heard = this.#heard.filter(({ message }) => message.type === 'error');
+    const fromMs = this.#sentMs;
+    const audio = flush ? clip.audio.subarray(0, clip.endMs * bytesPerMs) : clip.audio;
+    let [onsetAt, endAt] = [0, 0];
+    for (let at = 0; at < audio.length; at += frameMs * bytesPerMs) {
+      await this.#frame(audio.subarray(at, at + frameMs * bytesPerMs));
+      // A frame is sent when it has been spoken: its last sample is now.
+      if (onsetAt === 0 && this.#sentMs - fromMs >= clip.onsetMs) onsetAt = performance.now();
+      if (endAt === 0 && this.#sentMs - fromMs >= clip.endMs) endAt = performance.now();
+    }
+    endAt ||= performance.now();
+    if (flush) this.socket.send('{"type":"flush"}');
+    const isIts = ({ message }: Heard): boolean => message.type === 'transcript.final' && message['end_ms'] > fromMs + clip.endMs - slackMs;
+    while (!this.#heard.some(isIts)) {
+      if (this.#code !== null || performance.now() - endAt > lateMs) throw new Error(`What was said had no final${this.#code === null ? '' : `, and the socket was closed with ${this.#code}`}: ${JSON.stringify(this.#heard.map(({ message }) => message))}`);
+      if (flush) await Promise.race([new Promise<void>((resolve) => (this.#wake = resolve)), new Promise((resolve) => setTimeout(resolve, lateMs))]);
+      else await this.#frame(quiet);
+    }
+    const final = this.#heard.find(isIts)!;
+    const partial = this.#heard.find(({ message }) => message.type === 'transcript.partial');
+    if (flush) this.#startedAt = performance.now() - this.#sentMs;
+    return { finalMs: final.at - endAt, partialMs: partial === undefined ? null : partial.at - onsetAt, text: final.message['text'] };
+  }
+
+  /** Sends all of it at once, which is at most ten seconds, and resolves with what was heard. */
+  async burst(audio: Buffer): Promise<string> {
+    for (let at = 0; at < audio.length; at += 3200) this.socket.send(audio.subarray(at, at + 3200));
+    this.socket.send('{"type":"finish"}');
+    await this.closed;
+    return this.#heard.flatMap(({ message }) => (message.type === 'transcript.final' ? [message['text'] as string] : [])).join(' ');
+  }
+
+  close(): void {
+    this.socket.terminate();
+  }
+
+  async #frame(frame: Buffer): Promise<void> {
+    this.#sentMs += frame.length / bytesPerMs;
+    const waitMs = this.#startedAt + this.#sentMs - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (this.#code === null) this.socket.send(frame);
+  }
+
+  async #until(fits: (heard: Heard) => boolean): Promise<void> {
+    while (!this.#heard.some(fits)) {
+      if (this.#code !== null) throw new Error('The socket did not open.');
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}
+
+/** By how much the detector may end an utterance earlier than the samples do. */
+const slackMs = 400;
+const quiet = Buffer.alloc(frameMs * bytesPerMs);
