@@ -14,6 +14,8 @@ import { judge } from '../bench/harness/statistics.ts';
 import { tableOf, toldOf } from '../bench/harness/table.ts';
 import { failovers, type Failover } from '../bench/failover.ts';
 import { idleSessions } from '../bench/idle-sessions.ts';
+import { idleSockets, type MemoryAt } from '../bench/idle-sockets.ts';
+import { clipOf, wordErrors } from '../bench/load/clips.ts';
 import { AnswerStream, parleyFormat } from '../bench/load/stream.ts';
 import { questions } from '../bench/questions.ts';
 import { prices } from '../bench/replication.ts';
@@ -23,6 +25,9 @@ const watcher = { tell: () => {}, next: () => {}, end: () => {} };
 
 // Some twenty servers are started.
 t.setTimeout(120_000);
+
+/** Audio of 20 ms and the state of a detector are more than that. */
+const perSocketKbMax = 20;
 
 t.test('what is asked: every question, or those named, in their order', async (t) => {
   t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, profile: null, write: false });
@@ -36,6 +41,15 @@ t.test('idle sessions', async (t) => {
     t.ok(at.heapBytes > 0);
   });
   t.same(sessions, [200, 400, 600, 800, 1000, 1200, 1400, 1600, 1800, 2000, 2000]);
+});
+
+t.test('transcription sockets that come and go', { skip: whyNoMeasure() ?? false }, async (t) => {
+  const reported: MemoryAt[] = [];
+  await idleSockets(100, 0, (at) => reported.push(at));
+  t.same(reported.map(({ sockets, held }) => [sockets, held]), Array.from({ length: 10 }, (_, tenth) => [10 * (tenth + 1), 0]), 'the server holds none of them');
+  for (const { heapBytes, residentBytes } of reported) t.ok(heapBytes > 0 && residentBytes > heapBytes);
+  const grownKb = (reported.at(-1)!.heapBytes - reported[4]!.heapBytes) / 1024;
+  t.ok(grownKb < 50 * perSocketKbMax, `${Math.round(grownKb)} KB of heap for 50 sockets`);
 });
 
 t.test('failovers', { skip: whyNoRedis() ?? false }, async (t) => {
@@ -123,6 +137,19 @@ t.test('why a goal is missed is said beside it', async (t) => {
   }));
   const written = performanceOf({ size: 'quick', rounds: 1, startedAt: '2026-01-01', machine: machineFacts(), answers: [] }, told);
   t.ok(written.includes('\n- small: 2.00. It is large.\n- smaller (stretch): 2.00\n'), written);
+});
+
+t.test('where a clip speaks, and what of it was heard', async (t) => {
+  const samples = new Int16Array(16_000);
+  samples.fill(3, 0, 16_000);
+  samples.fill(1000, 3200, 8000);
+  const { onsetMs, endMs } = clipOf(Buffer.from(samples.buffer));
+  t.same([onsetMs, endMs], [200, 500]);
+  t.same(wordErrors('ten of clubs', 'Ten of clubs.'), { wrong: 0, words: 3 });
+  t.same(wordErrors(' seven of hearts ', '7 of hearts!'), { wrong: 0, words: 3 });
+  t.same(wordErrors('ten of clubs', 'of the clubs'), { wrong: 2, words: 3 }, 'one left out, one put in');
+  t.same(wordErrors('ten of clubs', ''), { wrong: 3, words: 3 });
+  t.same(wordErrors('one', 'one two three'), { wrong: 2, words: 1 });
 });
 
 t.test('the load sees what is lost, doubled or left open', async (t) => {

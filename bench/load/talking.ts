@@ -4,8 +4,8 @@ import { WebSocket } from 'ws';
 import { bytesPerMs, type Clip } from './clips.ts';
 
 const frameMs = 20;
-/** Somebody who is heard no later than this is not heard at all. */
-const lateMs = 10_000;
+/** A final that is later than this is taken for none. */
+const lateMs = 30_000;
 
 interface Heard {
   readonly at: number;
@@ -69,7 +69,7 @@ export class Talking {
     const isIts = ({ message }: Heard): boolean => message.type === 'transcript.final' && message['end_ms'] > fromMs + clip.endMs - slackMs;
     while (!this.#heard.some(isIts)) {
       if (this.#code !== null || performance.now() - endAt > lateMs) throw new Error(`What was said had no final${this.#code === null ? '' : `, and the socket was closed with ${this.#code}`}: ${JSON.stringify(this.#heard.map(({ message }) => message))}`);
-      if (flush) await Promise.race([new Promise<void>((resolve) => (this.#wake = resolve)), new Promise((resolve) => setTimeout(resolve, lateMs))]);
+      if (flush) await Promise.race([new Promise<void>((resolve) => (this.#wake = resolve)), new Promise((resolve) => setTimeout(resolve, lateMs).unref())]);
       else await this.#frame(quiet);
     }
     const final = this.#heard.find(isIts)!;

@@ -17,7 +17,7 @@ const [first50, first95, memory, turnAlone, turnBeside, slower, busy] = ['first 
 const [words, wrong] = ['words', 'words wrong'];
 
 /** What each socket says in a round. */
-const utterances: Sized = { full: 40, quick: 12, smoke: 1 };
+const utterances: Sized = { full: 30, quick: 12, smoke: 1 };
 const spoken: Sized = { full: 100, quick: 30, smoke: 3 };
 const silentSockets: Sized = { full: 2000, quick: 500, smoke: 20 };
 /** Enough for a core of a recogniser, finals alone included. */
