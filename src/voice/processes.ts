@@ -245,6 +245,7 @@ export class DetectorStream {
   readonly #id: number;
   readonly #detect: Detect;
   #member: VoiceProcess | null = null;
+  #closed = false;
 
   constructor(id: number, detect: Detect) {
     this.#id = id;
@@ -255,10 +256,13 @@ export class DetectorStream {
   async chances(samples: Int16Array): Promise<Float32Array> {
     const { chances, member } = await this.#detect({ stream: this.#id, samples }, this.#member);
     this.#member = member;
+    // Closed meanwhile: this process has its state only now.
+    if (this.#closed) member.forget(this.#id);
     return chances;
   }
 
   close(): void {
+    this.#closed = true;
     this.#member?.forget(this.#id);
   }
 }
