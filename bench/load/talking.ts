@@ -1,5 +1,4 @@
 /** A client of a transcription socket that speaks at the pace of speech, in frames of 20 ms, and notes when what comes back. */
-import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { bytesPerMs, type Clip } from './clips.ts';
 
@@ -31,24 +30,35 @@ export class Talking {
   #sentMs = 0;
   #startedAt = 0;
 
-  private constructor(url: string) {
+  private constructor(url: string, onRefused: (status: number) => void) {
     this.socket = new WebSocket(url, { perMessageDeflate: false });
     this.socket.on('error', () => {});
+    this.socket.on('unexpected-response', (_, { statusCode = 0 }) => {
+      onRefused(statusCode);
+      this.socket.terminate();
+    });
     this.socket.on('message', (data) => {
       this.#heard.push({ at: performance.now(), message: JSON.parse(String(data)) });
       this.#wake();
     });
-    this.closed = once(this.socket, 'close').then(([code]) => {
-      this.#code = code as number;
-      this.#wake();
-      return this.#code;
+    this.closed = new Promise((resolve) => {
+      this.socket.on('close', (code) => {
+        this.#code = code;
+        this.#wake();
+        resolve(code);
+      });
     });
   }
 
+  /** Resolves when the socket is open. A server that is full leaves the token good, so it is tried again. */
   static async open(url: string): Promise<Talking> {
-    const talking = new Talking(url);
-    await talking.#until(({ message }) => message.type === 'ready');
-    return talking;
+    for (let tries = 1; ; tries++) {
+      let refusedWith = 0;
+      const talking = new Talking(url, (status) => (refusedWith = status));
+      if (await talking.#until(({ message }) => message.type === 'ready')) return talking;
+      if (refusedWith !== 503 || tries === triesMax) throw new Error(`The socket did not open: ${refusedWith || (await talking.closed)}.`);
+      await new Promise((resolve) => setTimeout(resolve, againMs));
+    }
   }
 
   /** Speaks the clip and stays silent, sending silence, until the final of it is there. `flush`: asks for it at the end of the speech. */
@@ -97,13 +107,18 @@ export class Talking {
     if (this.#code === null) this.socket.send(frame);
   }
 
-  async #until(fits: (heard: Heard) => boolean): Promise<void> {
+  /** False if the socket closes before. */
+  async #until(fits: (heard: Heard) => boolean): Promise<boolean> {
     while (!this.#heard.some(fits)) {
-      if (this.#code !== null) throw new Error('The socket did not open.');
+      if (this.#code !== null) return false;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
+    return true;
   }
 }
+
+const againMs = 1_000;
+const triesMax = 20;
 
 /** By how much the detector may end an utterance earlier than the samples do. */
 const slackMs = 400;

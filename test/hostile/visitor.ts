@@ -1,5 +1,4 @@
 /** Makes one visit of a transcription socket and keeps all that came back. */
-import { once } from 'node:events';
 import type { Socket as Connection } from 'node:net';
 import { WebSocket } from 'ws';
 import { refusedUpgrade } from '../api/raw.ts';
@@ -47,9 +46,11 @@ async function opened(address: string, token: string, { protocol, query }: Visit
     const socket = protocol ? new WebSocket(`${address}/transcription?${query.slice(1)}`, [`token.${token}`]) : new WebSocket(`${address}/transcription?token=${token}${query}`);
     socket.on('message', (data, isBinary) => onMessage(String(data), isBinary));
     socket.on('error', () => {});
-    const closed = once(socket, 'close').then(([code]) => code as number);
-    const refused = once(socket, 'unexpected-response').then(([, { statusCode, headers }]) => ({ statusCode, retry: Number(headers['retry-after']) }));
-    const refusal = await Promise.race([once(socket, 'open').then(() => null), closed.then(() => null), refused]);
+    const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+    const refused = new Promise<{ statusCode: number | undefined; retry: number }>((resolve) => {
+      socket.on('unexpected-response', (_, { statusCode, headers }) => resolve({ statusCode, retry: Number(headers['retry-after']) }));
+    });
+    const refusal = await Promise.race([new Promise<null>((resolve) => socket.on('open', () => resolve(null))), closed.then(() => null), refused]);
     if (refusal === null) return { socket, closed };
     socket.terminate();
     if (refusal.statusCode !== 503 || !(refusal.retry > 0) || tries === triesMax) throw new Error(`A good token was refused with ${refusal.statusCode}.`);

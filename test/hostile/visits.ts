@@ -143,7 +143,8 @@ function endsAtOnce(steps: readonly Step[], edge: Edge): Set<string> {
   const ends: string[] = [];
   let pings = 0;
   for (const one of steps) {
-    if (one.do === 'violate') ends.push('-/1002', '-/1005', '-/1006', '-/1007', '-/1009', 'invalid_request/1009');
+    // An engine may read it as something else, and what follows as well.
+    if (one.do === 'violate') ends.push('-/1002', '-/1005', '-/1006', '-/1007', '-/1009', 'invalid_request/1009', 'invalid_request/1008', 'rate_limited/1008');
     if (one.do === 'frame' && one.bytes > large) ends.push('invalid_request/1009');
     if (one.do === 'frame' && one.bytes > 4 * large) ends.push('-/1009', '-/1006');
     if (one.do === 'pings') pings += one.count;
