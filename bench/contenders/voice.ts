@@ -1,5 +1,5 @@
 /** parley with an assistant that listens and speaks by the embedded voice. */
-import { childrenOf, move } from '../harness/process.ts';
+import { childrenOf, move, setNiceness } from '../harness/process.ts';
 import { clipOf, sentences, type Clip } from '../load/clips.ts';
 import { Talking } from '../load/talking.ts';
 import type { Contender, Instance } from '../harness/contender.ts';
@@ -17,15 +17,29 @@ export interface VoiceHouse extends Instance {
 
 export const parleyVoice: Contender = {
   name: 'parley',
-  note: 'The embedded voice; the server on its core, the voice processes on the other with the load.',
+  note: 'The embedded voice; the server on its core, the voice processes on the other with the load, which goes before them where that is permitted.',
   standing: 'always',
   async start(surroundings) {
     const { folder, remove } = await storeFolder();
     const house = await startHouse({ store: `lmdb:${folder}`, surroundings });
     const voice = await withVoice(house);
-    return { ...voice, stop: () => house.stop().then(remove) };
+    const others = favourOthers(voice);
+    const stop = async (): Promise<void> => {
+      setNiceness(others, 0);
+      await house.stop();
+      await remove();
+    };
+    return { ...voice, stop };
   },
 };
+
+/** Clients and providers are on machines of their own: here what stands for them goes before the voice processes, whose core they share. */
+function favourOthers({ voiceProcesses }: VoiceHouse): number[] {
+  const voices = voiceProcesses();
+  const others = [process.pid, ...childrenOf(process)].filter((pid) => !voices.includes(pid));
+  setNiceness(others, -10);
+  return others;
+}
 
 async function withVoice(house: House): Promise<VoiceHouse> {
   const within = `/workspaces/${house.workspace}`;
@@ -35,7 +49,7 @@ async function withVoice(house: House): Promise<VoiceHouse> {
   const post = (path: string, body: object): Promise<Response> =>
     fetch(`${house.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ assistant_id: id, ...body }) });
   const voiceProcesses = (): number[] => {
-    const pids = childrenOf(house.server);
+    const pids = childrenOf(house.server.child);
     move(pids, 'load');
     return pids;
   };

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** Where a process runs: the server alone on its core; load, upstream and databases on the other. */
@@ -32,6 +32,17 @@ export function takePlace(): void {
 /** Moves processes that another one has started to a core of their own. */
 export function move(pids: readonly number[], place: Place): void {
   if (pinned) for (const pid of pids) spawnSync('taskset', ['-a', '-p', '-c', String(cores[place]), String(pid)], { stdio: 'ignore' });
+}
+
+/** The scheduler's niceness of processes; where it is not permitted, they keep theirs. */
+export function setNiceness(pids: readonly number[], niceness: number): void {
+  for (const pid of pids) {
+    try {
+      setPriority(pid, niceness);
+    } catch {
+      return;
+    }
+  }
 }
 
 export interface Command {
@@ -100,8 +111,8 @@ function family(pid: number): number[] {
   }
 }
 
-/** Those that a process has started, and that run. */
-export const childrenOf = ({ child }: Pick<Process, 'child'>): number[] => family(child.pid!).slice(1);
+/** Those that a process has started, and that run: its children and theirs. */
+export const childrenOf = ({ pid }: { readonly pid?: number | undefined }): number[] => family(pid!).slice(1);
 
 /** User and system time so far in microseconds: threads, living children and those waited for included. */
 export const cpuMicroseconds = (processes: readonly Process[]): number => cpuMicrosecondsOf(processes.flatMap(({ child }) => family(child.pid!)));
@@ -118,8 +129,9 @@ export function cpuMicrosecondsOf(pids: readonly number[]): number {
 }
 
 /** Memory that is resident now, files mapped into it included; none of a process that has ended. */
-export function residentBytes(processes: readonly Pick<Process, 'child'>[]): number {
-  const pids = processes.flatMap(({ child }) => family(child.pid!));
+export const residentBytes = (processes: readonly Pick<Process, 'child'>[]): number => residentBytesOf(processes.flatMap(({ child }) => family(child.pid!)));
+
+export function residentBytesOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(statusOf(pid))?.[1] ?? 0) * 1024, 0);
 }
 

@@ -1,7 +1,7 @@
 /** How soon what is said is text, how soon text is speech, and what both cost. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parleyVoice, type VoiceHouse } from '../contenders/voice.ts';
-import { cpuMicrosecondsOf, residentBytes } from '../harness/process.ts';
+import { cpuMicrosecondsOf, residentBytesOf } from '../harness/process.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
 import { median, quantile } from '../harness/statistics.ts';
 import { humanClips, sentences, wordErrors } from '../load/clips.ts';
@@ -61,10 +61,10 @@ async function firstSamples({ voiceProcesses, speak }: VoiceHouse, count: number
   return { [first50]: median(firsts), [first95]: quantile(firsts, 0.95) };
 }
 
-/** Resident memory of the server and its voice processes, after its heap was collected. */
-async function settledBytes({ house }: VoiceHouse): Promise<number> {
-  await house.server.heapBytes();
-  return residentBytes([house.server]);
+/** Resident memory of the server after its heap was collected. Its voice processes know nothing of a socket on which nobody has spoken. */
+async function settledBytes({ house: { server } }: VoiceHouse): Promise<number> {
+  await server.heapBytes();
+  return residentBytesOf([server.child.pid!]);
 }
 
 async function silence(voice: VoiceHouse, count: number): Promise<Record<string, number>> {
@@ -153,7 +153,7 @@ export const voice: Question = {
     ...[slower, busy, words, wrong].map((name) => ({ name, unit: '' })),
   ],
   contenders: [parleyVoice],
-  cases: (size) => [...(size === 'smoke' ? [...speaking.keys()].slice(0, 1) : [...speaking.keys(), finalsOnly]), flush, speech, silent, saturated, ...(humanClips().length > 0 ? [human] : [])],
+  cases: (size) => [silent, ...(size === 'smoke' ? [...speaking.keys()].slice(0, 1) : [...speaking.keys(), finalsOnly]), flush, speech, saturated, ...(humanClips().length > 0 ? [human] : [])],
   // Each round is long, and the clips were spoken by the server already.
   warmUps: 0,
   goals: [
