@@ -20,9 +20,9 @@ export async function createTranscriptionToken({ caller, body, head, services }:
   const { assistant_id: assistantId, session_id: sessionId = null } = body;
   const assistant = await knownAssistant(party, assistantId, services);
   await checkUse(party, assistant, sessionId, services);
-  await readyVoice(assistant, voiceOf(assistant, services), services);
+  const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // By the time that the socket opens, what listens has been loaded.
-  services.voice.warm();
+  services.voice.warm(provider);
   const untilMs = services.clock.now() + limits.transcriptionTokenMs;
   const claims = { id: services.ids.make('tok'), workspaceId: party.workspaceId, keyId: party.id, assistantId, sessionId, untilMs };
   const token = services.transcriptionTokens.seal(claims);

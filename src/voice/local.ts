@@ -27,6 +27,7 @@ export function localVoice({ speakers, listeners }: VoiceStaff, folder: string):
   return {
     provider: 'local',
     needsCredential: false,
+    available: () => speakers.available && listeners.available,
     partials: true,
     refusedField({ name, transcriptionName, voice }) {
       if (name !== null && !isVoice(name)) return 'name';

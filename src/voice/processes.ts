@@ -71,9 +71,9 @@ export class VoiceProcesses {
   /** Processes that have ended unasked. */
   endings = 0;
 
-  /** Starts what listens; resolves when every process is ready to. */
-  async warm(): Promise<void> {
-    for (const member of this.#staffed()) await member.warm(this.#ids++);
+  /** Loads what listens; resolves when every process has. */
+  async warm(recogniser: boolean): Promise<void> {
+    await Promise.all(this.#staffed().map((member) => member.warm(this.#ids++, recogniser)));
   }
 
   /** Speaks a sentence. */
@@ -172,14 +172,16 @@ export class VoiceProcesses {
   }
 
   async #detect(order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null): Promise<{ chances: Float32Array; member: VoiceProcess }> {
+    let why = 'No voice process detects.';
     for (let tries = 1; this.available && !this.#closed; tries++) {
       const member = current !== null && current.alive ? current : await this.#leastBusy();
       if (member === null) break;
       const report = await member.detect({ do: 'detect', id: this.#ids++, ...order });
       if (report !== ended && 'chances' in report) return { chances: report.chances, member };
+      if (report !== ended && 'failed' in report) why = report.failed;
       if (tries >= limits.voiceTriesMax) break;
     }
-    throw new VoiceProcessFailed('No voice process detects.');
+    throw new VoiceProcessFailed(why);
   }
 
   /** The processes, as many as there should be: those that are missing are started. */
