@@ -128,6 +128,13 @@ for (const [name, Class] of classes) {
   });
 }
 
+t.test('the end of audio at another rate, of which the resampler still holds some', async (t) => {
+  const transcription = parley.transcribe({ assistant_id, sample_rate: 48_000 });
+  void transcription.send(new Int16Array(960));
+  void transcription.finish();
+  t.match((await rest(transcription)).at(-1), { type: 'done', audio_ms: 20 });
+});
+
 t.test('what is refused', async (t) => {
   await t.rejects(rest(parley.transcribe({ assistant_id: silent.id })), { code: 'voice_disabled', status: 409 });
   await t.rejects(parley.transcribe({ assistant_id: 'asst_none' }).finish(), { code: 'assistant_not_found' });
