@@ -118,7 +118,7 @@ export class Listener {
   #run(): void {
     if (this.#running) return;
     this.#running = true;
-    this.#work().catch((error) => this.#fail(error)).finally(() => (this.#running = false));
+    this.#work().catch((error) => this.#fail(error));
   }
 
   #fail(error: unknown): void {
@@ -128,12 +128,17 @@ export class Listener {
   }
 
   async #work(): Promise<void> {
-    for (;;) {
-      const windows = this.#windows();
-      if (windows > 0) await this.#detect(windows);
-      else if (this.#commands.length > 0) this.#obey(this.#commands.shift()!);
-      else return;
-      if (this.#closed) return;
+    try {
+      for (;;) {
+        const windows = this.#windows();
+        if (windows > 0) await this.#detect(windows);
+        else if (this.#commands.length > 0) this.#obey(this.#commands.shift()!);
+        else return;
+        if (this.#closed) return;
+      }
+    } finally {
+      // Here, not behind the promise: what comes in between would be left for a run that has ended.
+      this.#running = false;
     }
   }
 
