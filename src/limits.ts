@@ -138,7 +138,7 @@ export const limits = {
 
   // The command line
   commandAnswerMs: 30_000, // how long the console's API may take to answer
-  chatKeySeconds: 24 * 3600,
+  commandKeySeconds: 24 * 3600,
 
   // The store
   scanRowsMax: 256, // rows read before other work gets a turn

@@ -77,17 +77,17 @@ export class Microphone implements AsyncIterable<Int16Array> {
   readonly sampleRate: number;
   readonly #context: Context;
   readonly #stream: Stream;
-  readonly #node: WorkletNode;
+  readonly #worklet: WorkletNode;
   readonly #frames: Int16Array[] = [];
   #wake: (() => void) | null = null;
   #over = false;
 
-  constructor(context: Context, stream: Stream, node: WorkletNode) {
+  constructor(context: Context, stream: Stream, worklet: WorkletNode) {
     this.sampleRate = context.sampleRate;
     this.#context = context;
     this.#stream = stream;
-    this.#node = node;
-    node.port.onmessage = ({ data }) => {
+    this.#worklet = worklet;
+    worklet.port.onmessage = ({ data }) => {
       this.#frames.push(data);
       if (this.#frames.length > framesMax) this.#frames.shift();
       this.#wake?.();
@@ -99,8 +99,8 @@ export class Microphone implements AsyncIterable<Int16Array> {
   stop(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#node.port.onmessage = null;
-    this.#node.disconnect();
+    this.#worklet.port.onmessage = null;
+    this.#worklet.disconnect();
     for (const track of this.#stream.getTracks()) track.stop();
     void this.#context.close();
     this.#wake?.();
@@ -133,11 +133,11 @@ export async function microphone({ deviceId, echoCancellation = true, ...more }:
     }
     const url = URL.createObjectURL(new Blob([processor], { type: 'text/javascript' }));
     await context.audioWorklet.addModule(url).finally(() => URL.revokeObjectURL(url));
-    const node = new AudioWorkletNode(context, 'parley-microphone', { channelCount: 1, channelCountMode: 'explicit' });
-    const opened = new Microphone(context, stream, node);
-    context.createMediaStreamSource(stream).connect(node);
+    const worklet = new AudioWorkletNode(context, 'parley-microphone', { channelCount: 1, channelCountMode: 'explicit' });
+    const opened = new Microphone(context, stream, worklet);
+    context.createMediaStreamSource(stream).connect(worklet);
     // It plays nothing, but only what leads to the loudspeaker runs.
-    node.connect(context.destination);
+    worklet.connect(context.destination);
     void context.resume();
     return opened;
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * A WebSocket over `node:http`, for Node 20, which has none of its own. As much of RFC 6455 as a transcription needs: no
+ * A WebSocket over the HTTP of Node itself, for Node 20, which has none of its own. As much of RFC 6455 as a transcription needs: no
  * extensions, no subprotocols. Loaded only where it is used.
  */
 import type { Socket, SocketClass } from './socket.ts';

@@ -106,7 +106,7 @@ export const rooms: readonly Room[] = [
   room(
     'command',
     ['src/cli.ts', 'src/cli/'],
-    ['main', 'supervisor', 'moving', 'doctor', 'charts', 'client', 'wire', ...ground, 'package.json'],
+    ['main', 'supervisor', 'moving', 'doctor', 'charts', 'client', 'wire', 'audio', ...ground, 'package.json'],
     'The command line talks to a server over HTTP, or starts one; only a move goes past it to the stores.',
   ),
 ];
