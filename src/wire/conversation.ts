@@ -1,8 +1,7 @@
 /** The API's own shapes (contract 6 and 7). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { encodings } from '../voice/audio/decoding.ts';
-import { speechFormats } from '../voice/audio/encoding.ts';
+import { encodings, speechFormats } from '../voice/audio/formats.ts';
 import { Id, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
 export const VisitorField = named(
