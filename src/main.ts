@@ -21,6 +21,7 @@ import { openaiModel } from './model/openai.ts';
 import { scriptedModel } from './model/scripted.ts';
 import { syntheticModel } from './model/synthetic.ts';
 import type { Models } from './model.ts';
+import { asyncapiDocument } from './asyncapi.ts';
 import { openapiDocument } from './openapi.ts';
 import { openPipeline } from './pipeline.ts';
 import { openRefuser } from './pipeline/head.ts';
@@ -77,6 +78,7 @@ export async function serve(config: Config): Promise<void> {
   const voice = openVoice(config, clock, http, log);
   metrics.watchVoice(voice, () => host.sockets.population.size);
   let document: StaticFile | null = null;
+  let socketDocument: StaticFile | null = null;
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
   const services: Services = {
     config,
@@ -94,7 +96,8 @@ export async function serve(config: Config): Promise<void> {
     operatorToken,
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
-    openapi: () => (document ??= documentFile(config)),
+    openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
+    asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),
     draining: false,
   };
 
@@ -114,8 +117,8 @@ export async function serve(config: Config): Promise<void> {
 }
 
 /** Compressed once, and fast, because the first client waits for it. */
-function documentFile(config: Config): StaticFile {
-  const bytes = Buffer.from(JSON.stringify(openapiDocument(publicRoutes(config))));
+function documentFile(document: object): StaticFile {
+  const bytes = Buffer.from(JSON.stringify(document));
   return staticFile(jsonType, bytes, { gzip: gzipSync(bytes) });
 }
 

@@ -44,7 +44,7 @@ export function watchVoice({ staff: { listeners, speakers }, ladder }: VoiceView
     labelNames: ['kind'],
     registers,
     collect() {
-      for (const [kind, count] of Object.entries(listeners.load.waiting)) this.set({ kind }, count + speakers.load.waiting[kind as keyof VoiceLoad['waiting']]);
+      for (const [kind, count] of Object.entries(listeners.load.waiting)) this.set({ kind }, count + (speakers.load.waiting[kind] ?? 0));
     },
   });
   new Gauge({

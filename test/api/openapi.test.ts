@@ -20,10 +20,12 @@ POST /sessions/{id}/turns/{turn_id}/abort
 GET /sessions/{id}/turns/{turn_id}/events
 GET /sessions/{id}/transcript
 GET /usage
+GET /voices
 POST /speech
 POST /transcription-tokens
 GET /transcription
 GET /openapi.json
+GET /asyncapi.json
 GET /docs
 GET /healthz
 GET /readyz

@@ -79,7 +79,7 @@ export const rooms: readonly Room[] = [
   room('console', ['src/console/'], ['handlers', 'conversation', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
   room(
     'routes',
-    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/', 'src/reference.ts', 'src/reference/'],
+    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/', 'src/asyncapi.ts', 'src/reference.ts', 'src/reference/'],
     ['handlers', 'console', 'request', 'package.json', ...domain],
     'One table names the handlers.',
   ),
