@@ -200,6 +200,7 @@ export const limits = {
   doctorRowsMax: 1_000, // workspaces, or credentials of one, that are looked at
   doctorDiskBytesLow: 1024 * 1024 * 1024,
   doctorDiskBytesMin: 64 * 1024 * 1024,
+  doctorVoiceMs: 20_000, // for a voice process to speak and understand two words
   doctorPortMs: 2_000, // for whoever has the port to say who it is
 
   // Many processes on one machine

@@ -112,8 +112,8 @@ export const rooms: readonly Room[] = [
   room(
     'doctor',
     ['src/doctor.ts', 'src/doctor/'],
-    ['findings', 'first start', 'stores', 'engines', 'store', ...ground, 'package.json'],
-    'It looks at what main would construct, and constructs none of it.',
+    ['findings', 'first start', 'stores', 'engines', 'store', 'voices', 'voice process', 'audio', ...ground, 'package.json'],
+    'It looks at what main would construct, and constructs nothing but a voice process for a moment.',
   ),
   room(
     'command',
