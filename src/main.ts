@@ -46,7 +46,7 @@ import { VoiceDesk } from './voice/desk.ts';
 import { embeddedVoice } from './voice/embedded.ts';
 import { localVoice } from './voice/local.ts';
 import { openaiVoice } from './voice/openai.ts';
-import { VoiceProcesses } from './voice/processes.ts';
+import { canListen, VoiceProcesses } from './voice/processes.ts';
 import { syntheticVoice } from './voice/synthetic.ts';
 
 /** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
@@ -140,7 +140,7 @@ const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number => (v
 
 function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, log: Log): VoiceDesk {
   const options = { count: voiceProcessesEach(config), clock, onEnded: (why: string) => log.warn({ why }, 'a voice process ended') };
-  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(options) };
+  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }) };
   const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
   const providers = [embeddedVoice(staff), openaiVoice(http), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];
   return new VoiceDesk(providers, staff, clock);

