@@ -45,7 +45,7 @@ t.test('every reference leads somewhere, and every schema is used', async (t) =>
 t.test('it has every message of the validators, with an example that they take', async (t) => {
   const commands = { start: shape(StartMessage), flush: shape(FlushMessage), finish: shape(FinishMessage) };
   const { receive, send } = document.operations;
-  const namesOf = ({ messages: refs }: any) => refs.map(({ $ref }: any) => $ref.split('/').at(-1)).sort();
+  const namesOf = ({ messages: refs }: any): string[] => refs.map(({ $ref }: any) => $ref.split('/').at(-1)).sort();
   t.same(namesOf(receive), ['audio', ...Object.keys(commands)].sort());
   t.same(namesOf(send), Object.keys(TranscriptionEvents).sort());
   const exampleOf = (name: string) => messages[name].examples[0].payload;
@@ -89,8 +89,8 @@ t.test('a server gives it away, and its sockets speak as it says', async (t) => 
   refused.send({ type: 'shout' });
   t.equal(await refused.closed, 1008);
 
-  const nameOf = new Map(Object.entries<any>(messages).map(([name, { name: type }]) => [type, name]));
+  const nameOf = new Map<string, string>(Object.entries<any>(messages).map(([name, { name: type }]) => [type, name]));
   const heard = [...talker.heard, ...refused.heard];
   t.same(heard.map((message) => wrongWith(nameOf.get(message.type)!, message)).filter(Boolean), []);
-  t.same([...new Set(heard.map(({ type }) => nameOf.get(type)))].sort(), Object.keys(TranscriptionEvents).sort(), 'every event came');
+  t.same([...new Set(heard.map(({ type }) => nameOf.get(type)!))].sort(), Object.keys(TranscriptionEvents).sort(), 'every event came');
 });

@@ -25,8 +25,8 @@ for (const edge of edges) {
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 const withoutIds = [
-  ...['GET /console/api/machines', 'GET /console/api/machines/{kind}'],
-  ...['GET /asyncapi.json', 'GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'],
+  ...['GET /asyncapi.json', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'],
 ];
 
 /** Where an id stands in a request: a parameter of the path, a name in the query, or a field of the body. */
