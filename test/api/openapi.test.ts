@@ -88,6 +88,15 @@ t.test('the document', async (t) => {
     t.ok((await lint(folder)).totals.errors > 0);
   });
 
+  await t.test('says which parameters of a query are required, and every type of audio with its rate', async (t) => {
+    const operations = Object.entries<any>(json.paths).flatMap(([path, methods]) => Object.values<any>(methods).map(({ parameters }) => ({ path, parameters })));
+    const required = operations.flatMap(({ path, parameters }) => parameters.filter((one: any) => one.in === 'query' && one.required).map(({ name }: any) => `${path} ${name}`));
+    t.same(required, ['/voices assistant_id']);
+    const { content, headers } = json.paths['/speech'].post.responses[200];
+    t.same(Object.keys(content), ['audio/wav', 'audio/pcm', 'audio/mpeg', 'audio/ogg']);
+    t.ok('X-Audio-Sample-Rate' in headers);
+  });
+
   await t.test('tells of no setting of an assistant to those with a key', async (t) => {
     t.notOk(['model', 'voice', 'link', 'system_prompt', 'provider', 'credential_id'].some((name) => name in json.components.schemas.Assistant.properties));
   });
