@@ -202,6 +202,7 @@ export const limits = {
   doctorDiskBytesLow: 1024 * 1024 * 1024,
   doctorDiskBytesMin: 64 * 1024 * 1024,
   doctorPortMs: 2_000, // for the process on the port to answer
+  doctorVoiceMs: 20_000, // for a voice process to speak and understand two words
 
   // Many processes on one machine
   processesMax: 64,

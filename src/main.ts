@@ -21,6 +21,7 @@ import { openaiModel } from './model/openai.ts';
 import { scriptedModel } from './model/scripted.ts';
 import { syntheticModel } from './model/synthetic.ts';
 import type { Models } from './model.ts';
+import { asyncapiDocument } from './asyncapi.ts';
 import { openapiDocument } from './openapi.ts';
 import { openPipeline } from './pipeline.ts';
 import { openRefuser } from './pipeline/head.ts';
@@ -45,7 +46,7 @@ import { VoiceDesk } from './voice/desk.ts';
 import { embeddedVoice } from './voice/embedded.ts';
 import { localVoice } from './voice/local.ts';
 import { openaiVoice } from './voice/openai.ts';
-import { VoiceProcesses } from './voice/processes.ts';
+import { canListen, VoiceProcesses } from './voice/processes.ts';
 import { syntheticVoice } from './voice/synthetic.ts';
 
 /** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
@@ -77,6 +78,7 @@ export async function serve(config: Config): Promise<void> {
   const voice = openVoice(config, clock, http, log);
   metrics.watchVoice(voice, () => host.sockets.population.size);
   let document: StaticFile | null = null;
+  let socketDocument: StaticFile | null = null;
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
   const services: Services = {
     config,
@@ -94,7 +96,8 @@ export async function serve(config: Config): Promise<void> {
     operatorToken,
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
-    openapi: () => (document ??= documentFile(config)),
+    openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
+    asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),
     draining: false,
   };
 
@@ -114,8 +117,8 @@ export async function serve(config: Config): Promise<void> {
 }
 
 /** Compressed once, and fast, because the first client waits for it. */
-function documentFile(config: Config): StaticFile {
-  const bytes = Buffer.from(JSON.stringify(openapiDocument(publicRoutes(config))));
+function documentFile(document: object): StaticFile {
+  const bytes = Buffer.from(JSON.stringify(document));
   return staticFile(jsonType, bytes, { gzip: gzipSync(bytes) });
 }
 
@@ -137,7 +140,7 @@ const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number => (v
 
 function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, log: Log): VoiceDesk {
   const options = { count: voiceProcessesEach(config), clock, onEnded: (why: string) => log.warn({ why }, 'a voice process ended') };
-  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(options) };
+  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }) };
   const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
   const providers = [embeddedVoice(staff), openaiVoice(http), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];
   return new VoiceDesk(providers, staff, clock);

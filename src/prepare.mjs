@@ -15,8 +15,11 @@ const bundle = inRoot('dist', 'parley.mjs');
 /** Where the built command is, as `import` wants it. */
 export const bundleUrl = pathToFileURL(bundle).href;
 
+/** Packages of the embedded voice. A bundle must build where they are not installed. */
+const optional = ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', '@evan/opus', 'wasm-media-encoders'];
+
 /** Packages left outside the bundle: they load native parts or worker files from beside themselves. The rest starts faster inside. */
-const unbundled = ['lmdb', 'msgpackr', 'pino', 'onnxruntime-node', '@evan/opus', 'wasm-media-encoders'];
+const unbundled = ['lmdb', 'msgpackr', 'pino', ...optional];
 
 /** Something that the person at the terminal can mend: one line, without a stack. */
 export class PrepareError extends Error {}

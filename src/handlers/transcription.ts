@@ -12,7 +12,7 @@ import type { Party, PartyCaller, Reply, Request, TokenCaller } from '../request
 import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
 import { sessionView } from '../views.ts';
-import type { Encoding } from '../voice/audio/decoding.ts';
+import type { Encoding } from '../voice/audio/formats.ts';
 import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../wire.ts';
 
 export async function createTranscriptionToken({ caller, body, head, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> {

@@ -162,7 +162,7 @@ An answer that cannot be finished is cut off.`,
       exports: { 'text/csv': example.usageCsv },
     },
     'GET /console/api/inspect': {
-      does: `Becomes a WebSocket that shows the live actors of this process: workspaces, keys, assistants and sessions, with their states. Each message is one line of JSON:
+      does: `Becomes a WebSocket that shows the live actors of this process: workspaces, keys, assistants, sessions and transcription sockets, with their states. Each message is one line of JSON:
 
 - \`{"type":"actors","at","actors":[…]}\` comes first, with everything that is awake.
 - \`{"type":"activated"|"passivated","at","actor","state"}\` says that an actor was loaded or put to sleep.

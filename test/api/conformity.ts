@@ -9,7 +9,7 @@ interface Response {
 /** Headers that a client may count on, so that they must be in the document wherever they are sent. */
 const ownHeaders = [
   ...['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate'],
-  ...['location', 'etag', 'cache-control', 'x-turn-id', 'idempotent-replayed'],
+  ...['location', 'etag', 'cache-control', 'x-turn-id', 'x-audio-sample-rate', 'idempotent-replayed'],
 ];
 
 export interface Conformity {

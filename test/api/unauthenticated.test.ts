@@ -96,6 +96,7 @@ const paths: readonly (readonly [path: string, statuses: readonly number[], init
   ['/metrics', [200]],
   ['/healthz', [200]],
   ['/openapi.json', [200]],
+  ['/asyncapi.json', [200]],
   ['/nowhere', [404]],
   ['/assistants', [401, 429]],
   ['/sessions', [401, 429], { method: 'POST', headers: { ...json, 'x-api-key': 'ak_none' }, body: '{"assistant_id":"asst_none"}' }],
