@@ -1,19 +1,19 @@
 /**
- * Runs the built command, the one file beside this. Half of a start's CPU time went to compiling it, so V8's work is kept beside the
- * file, for each version and each set of flags of V8, by the first process that runs for a second; who cannot write there compiles
- * again. The build puts this file beside the command.
+ * Runs the built command. `serve` runs from one script, since more than half of a server's start went to compiling: V8's work is kept
+ * beside the script, for each version and each set of flags of V8, by the first process that runs for a second; who cannot write there
+ * compiles again. The other commands are modules, of which each loads a few. The build puts this file beside both.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { cachedDataVersionTag, setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const file = join(folder, 'parley.cjs');
-const kept = join(folder, `parley-${cachedDataVersionTag().toString(16)}.compiled`);
+const file = join(folder, 'server.cjs');
+const kept = join(folder, `server-${cachedDataVersionTag().toString(16)}.compiled`);
 
 /** By then a server has run what a start runs: only functions that ran are compiled. */
 const startedAfterMs = 1000;
@@ -56,12 +56,17 @@ function keep(script, source) {
   }
 }
 
-const source = readFileSync(file);
-const cachedData = readKept(source);
-// The text has no character beyond ASCII. As latin1 it stays outside V8's heap.
-const script = new Script(source.toString('latin1'), { filename: file, cachedData });
-setTimeout(() => {
-  if (cachedData === undefined || script.cachedDataRejected) keep(script, source);
-  setFlagsFromString(heapFlag);
-}, startedAfterMs).unref();
-script.runInThisContext()(createRequire(file), file);
+function runScript() {
+  const source = readFileSync(file);
+  const cachedData = readKept(source);
+  // The text has no character beyond ASCII. As latin1 it stays outside V8's heap.
+  const script = new Script(source.toString('latin1'), { filename: file, cachedData });
+  setTimeout(() => {
+    if (cachedData === undefined || script.cachedDataRejected) keep(script, source);
+    setFlagsFromString(heapFlag);
+  }, startedAfterMs).unref();
+  script.runInThisContext()(createRequire(file), file);
+}
+
+if (process.argv[2] === 'serve') runScript();
+else await import(pathToFileURL(join(folder, 'commands.mjs')).href);

@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const inRoot = (...names) => join(root, ...names);
 const bundle = inRoot('dist', 'parley.mjs');
+const commands = inRoot('dist', 'commands.mjs');
 const loader = new URL('./load.mjs', import.meta.url);
 
 /** Where the built command is, as `import` wants it. */
@@ -65,15 +66,18 @@ export async function build() {
   const { buildSync } = await import('esbuild');
   let outputs;
   try {
-    outputs = buildSync(bundling).outputFiles;
+    outputs = [modules, script].flatMap((how) => buildSync(how).outputFiles);
   } catch {
     throw new PrepareError('the build failed.');
   }
   mkdirSync(join(dirname(bundle), 'steps'), { recursive: true });
   // The bundle is as old as its newest source, so that what was edited during the build counts as newer. Rounded up: a file's time is finer than ours.
   const stamp = (Math.ceil(sources) + 1) / 1000;
-  // Written beside and renamed, so that a process that starts meanwhile reads the old bundle or the new one; what tells of its age last.
-  for (const { path, contents } of [...scripts(), ...outputs, { path: bundle, contents: readFileSync(loader) }]) {
+  // Written beside and renamed, so that a process that starts meanwhile reads the old bundle or the new one: parts before what loads
+  // them, and what the bundle's age is told by last. Chunks of earlier builds stay for processes that still run them.
+  const entries = outputs.filter(({ path }) => path === commands);
+  const parts = outputs.filter(({ path }) => path !== commands);
+  for (const { path, contents } of [...scripts(), ...parts, ...entries, { path: bundle, contents: readFileSync(loader) }]) {
     const unfinished = join(dirname(path), `.${process.pid}.${basename(path)}`);
     writeFileSync(unfinished, contents);
     utimesSync(unfinished, stamp, stamp);
@@ -88,25 +92,41 @@ function scripts() {
   return names.map((name) => ({ path: join(dirname(bundle), 'steps', name), contents: readFileSync(join(folder, name)) }));
 }
 
-/** One script, whose value is a function of what it takes from outside: so can `load.mjs` keep what V8 compiles of it. */
-const bundling = {
+const common = {
   absWorkingDir: root,
-  entryPoints: { parley: 'src/cli.ts' },
   outdir: dirname(bundle),
-  outExtension: { '.js': '.cjs' },
   write: false,
   bundle: true,
-  format: 'cjs',
   platform: 'node',
   target: 'node20',
+  sourcemap: 'linked',
+  external: unbundled,
+  logLevel: 'error',
+};
+
+/** Modules: what a command does not need it does not load. */
+const modules = {
+  ...common,
+  entryPoints: { commands: 'src/cli.ts' },
+  outExtension: { '.js': '.mjs' },
+  chunkNames: 'chunk-[hash]',
+  splitting: true,
+  format: 'esm',
+  // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
+  banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);" },
+};
+
+/** The same as one script, whose value is a function of what it takes from outside: so can `load.mjs` keep what V8 compiles of it. */
+const script = {
+  ...common,
+  entryPoints: { server: 'src/cli.ts' },
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
   // A script has no `import`; what stays outside the bundle is there for `require`.
   supported: { 'dynamic-import': false },
   define: { 'import.meta.url': 'urlOfBundle' },
   banner: { js: "(function (require, __filename) { 'use strict'; const urlOfBundle = require('node:url').pathToFileURL(__filename).href, module = { exports: {} };" },
   footer: { js: '})' },
-  sourcemap: 'linked',
-  external: unbundled,
-  logLevel: 'error',
 };
 
 /** The newest modification time in a folder, folders included, because a file taken away changes only its folder. */

@@ -55,14 +55,14 @@ const tellsTaken = `import vm from 'node:vm'; import { syncBuiltinESMExports } f
 vm.Script = class extends Script { constructor(...of) { super(...of); console.log('rejected', this.cachedDataRejected); } }; syncBuiltinESMExports();`;
 
 t.test('what V8 compiled is kept by a process that runs for a while, and the next start takes it, unless it is damaged', async (t) => {
-  const { path, run } = await cloneWith(t, "if (process.argv[2] === 'stay') process.stdin.resume(); else console.log('runs');");
+  const { path, run } = await cloneWith(t, "if (process.argv[3] === 'stay') process.stdin.resume(); else console.log('runs');");
   const env = { PATH: process.env['PATH'], NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellsTaken)}` };
-  const start = async (): Promise<string> => (await run([], env)).stdout;
+  const start = async (): Promise<string> => (await run(['serve'], env)).stdout;
   t.equal(await start(), 'rejected undefined\nruns\n');
   t.equal(await start(), 'rejected undefined\nruns\n', 'one that ends at once keeps nothing');
 
   const kept = async (): Promise<string> => {
-    const stays = spawn(process.execPath, [path('src/start.mjs'), 'stay'], { env, stdio: ['pipe', 'ignore', 'inherit'] });
+    const stays = spawn(process.execPath, [path('src/start.mjs'), 'serve', 'stay'], { env, stdio: ['pipe', 'ignore', 'inherit'] });
     t.teardown(() => stays.kill('SIGKILL'));
     const dist = watch(path('dist'));
     for await (const [, name] of on(dist, 'change')) if (name.endsWith('.compiled')) break;
