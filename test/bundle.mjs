@@ -4,6 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PrepareError, root } from '../src/prepare.mjs';
@@ -17,9 +18,23 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
  * a name that tap takes for its own where it looks for the line of a test. They are not bundled with the files: Node reads the map of
  * a module whenever it loads one, and theirs is large.
  */
-const packages = ['tap', 'typebox', 'typebox/compile', 'xstate', 'xstate/graph', 'fast-check', 'ws', 'commander', 'eventsource-parser'];
-const nameOf = (name) => `@tapjs/${name.replace('/', '-')}`;
+const modules = ['tap', 'typebox', 'typebox/compile', 'xstate', 'xstate/graph', 'fast-check', 'ws', 'commander', 'eventsource-parser'];
+/** Written for CommonJS, which names what it exports only as it runs. */
+const commonJs = ['redis', 'ajv/dist/2020.js', 'prom-client'];
+const packages = [...modules, ...commonJs];
+const nameOf = (name) => `@tapjs/${name.replaceAll('/', '-')}`;
 const packageFolder = join(folder, 'node_modules');
+
+const namedExports = {
+  name: 'named exports',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^/ }, ({ path, kind }) => (kind === 'entry-point' && commonJs.includes(path) ? { path, namespace: 'named' } : undefined));
+    onLoad({ filter: /^/, namespace: 'named' }, ({ path }) => {
+      const names = Object.keys(createRequire(join(root, 'package.json'))(path)).filter((name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'default');
+      return { resolveDir: root, contents: `export { ${names.join(', ')} } from ${JSON.stringify(path)};` };
+    });
+  },
+};
 
 const asModules = {
   name: 'packages as modules',
@@ -59,6 +74,7 @@ export async function bundle(files) {
     entryPoints: Object.fromEntries(packages.map((name) => [nameOf(name), name])),
     outdir: packageFolder,
     chunkNames: '@tapjs/[name]-[hash]',
+    plugins: [namedExports],
     // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
     banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" },
   });
