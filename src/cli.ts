@@ -63,4 +63,4 @@ function fail(error: unknown): void {
 // A reader that has seen enough, as in `parley keys list | head -1`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-await command().parseAsync().catch(fail);
+void command().parseAsync().catch(fail);

@@ -214,9 +214,6 @@ export const limits = {
   workerMeasureMs: 1_000, // for a worker to tell its metrics
   workerEndMs: 60_000, // for a worker to drain and end once it is requested to; then it is killed
 
-  // Memory
-  heapGrowthPercent: 150, // of what outlived one collection of the old generation, until the next
-
   // Ending
   drainMs: 30_000, // contract 11
 } as const;

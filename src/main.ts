@@ -1,6 +1,5 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
 import { gzipSync } from 'node:zlib';
 import { WheelClock } from './clock.ts';
 import { Coalesced } from './coalesced.ts';
@@ -33,11 +32,9 @@ import { readSecrets } from './secrets.ts';
 import type { Services } from './services.ts';
 import { staticFile, type StaticFile } from './static-files.ts';
 import { StoreClock } from './store/clock.ts';
-import { lmdbStore } from './store/lmdb.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import { StoreRefused, type Store } from './store.ts';
-import { SupervisorLine } from './supervisor/worker.ts';
 import { AddressThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { transcriptionTokens } from './transcription-tokens.ts';
@@ -51,13 +48,11 @@ import { syntheticVoice } from './voice/synthetic.ts';
 
 /** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
 export async function serve(config: Config): Promise<void> {
-  // V8 reads the flag after each collection; a version that does not know it only uses more memory.
-  setFlagsFromString(`--heap-growing-percent=${limits.heapGrowthPercent}`);
   const clock = new WheelClock();
   // Processes that share a store use its clock for deadlines and dates; an embedded store uses the process's own.
   const shared = config.store.kind === 'redis' ? new StoreClock(clock) : null;
   const time = shared ?? clock;
-  const supervisor = config.processes > 1 ? new SupervisorLine(clock) : null;
+  const supervisor = config.processes > 1 ? new (await import('./supervisor/worker.ts')).SupervisorLine(clock) : null;
   const log = openLog(config.log, clock, supervisor?.number);
   const ids = randomIds(time);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
@@ -125,7 +120,7 @@ function documentFile(document: object): StaticFile {
 /** The Redis client is loaded only if it is used, because it would slow every other start. */
 async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids, shared: StoreClock | null): Promise<Store> {
   if (store.kind === 'memory') return memoryStore();
-  if (store.kind === 'lmdb') return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
+  if (store.kind === 'lmdb') return (await import('./store/lmdb.ts')).lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
   const { redisStore } = await import('./store/redis.ts');
   return redisStore(store.url, { clock, ids, allowVolatile, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
 }

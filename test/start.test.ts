@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
+import { watch } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +23,7 @@ async function cloneWith(t: Owner, command: string): Promise<Clone> {
   await mkdir(path('src/store/redis'), { recursive: true });
   await mkdir(path('src/voice/engine'), { recursive: true });
   await mkdir(path('machines'));
-  for (const name of ['package.json', 'package-lock.json', 'src/start.mjs', 'src/prepare.mjs']) await copyFile(join(root, name), path(name));
+  for (const name of ['package.json', 'package-lock.json', 'src/start.mjs', 'src/prepare.mjs', 'src/load.mjs']) await copyFile(join(root, name), path(name));
   await utimes(path('package-lock.json'), 1, 1);
   await symlink(join(root, 'node_modules'), path('node_modules'));
   await writeFile(path('src/cli.ts'), command);
@@ -49,6 +50,45 @@ t.test('it is built again after a change, and only then', async (t) => {
   const later = built.mtimeMs / 1000 + 1;
   await utimes(path('src/cli.ts'), later, later);
   t.equal((await run()).stdout, 'second\n');
+});
+
+/** Says of each script that it runs whether V8 took what had been compiled: 'undefined' where nothing was offered. */
+const tellsTaken = `import vm from 'node:vm'; import { syncBuiltinESMExports } from 'node:module'; const { Script } = vm;
+vm.Script = class extends Script { constructor(...of) { super(...of); console.log('rejected', this.cachedDataRejected); } }; syncBuiltinESMExports();`;
+
+t.test('what V8 compiled is kept by a process that runs for a while, and the next start takes it, unless it is damaged', async (t) => {
+  const { path, run } = await cloneWith(t, "if (process.argv[3] === 'stay') process.stdin.resume(); else console.log('runs');");
+  const env = { PATH: process.env['PATH'], NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellsTaken)}` };
+  const start = async (): Promise<string> => (await run(['serve'], env)).stdout;
+  t.equal(await start(), 'rejected undefined\nruns\n');
+  t.equal(await start(), 'rejected undefined\nruns\n', 'one that ends at once keeps nothing');
+
+  const kept = async (): Promise<string> => {
+    const stays = spawn(process.execPath, [path('src/start.mjs'), 'serve', 'stay'], { env, stdio: ['pipe', 'ignore', 'inherit'] });
+    t.teardown(() => stays.kill('SIGKILL'));
+    const dist = watch(path('dist'));
+    for await (const [, name] of on(dist, 'change')) if (name.endsWith('.compiled')) break;
+    dist.close();
+    stays.stdin.end();
+    await once(stays, 'exit');
+    const names = (await readdir(path('dist'))).filter((name) => name.includes('.compiled'));
+    t.equal(names.length, 1);
+    return path(`dist/${names[0]}`);
+  };
+  const file = await kept();
+  t.equal(await start(), 'rejected false\nruns\n');
+
+  const bytes = await readFile(file);
+  bytes[bytes.length - 1]! ^= 1;
+  await writeFile(file, bytes);
+  t.equal(await start(), 'rejected undefined\nruns\n');
+  await kept();
+  t.equal(await start(), 'rejected false\nruns\n');
+
+  await writeFile(path('src/cli.ts'), (await readFile(path('src/cli.ts'), 'utf8')).replace("'runs'", "'goes'"));
+  const later = (await stat(path('dist/parley.mjs'))).mtimeMs / 1000 + 1;
+  await utimes(path('src/cli.ts'), later, later);
+  t.equal(await start(), 'rejected undefined\ngoes\n', 'another text of the same length');
 });
 
 t.test('a build that fails says so in its last line and ends with 1', async (t) => {

@@ -25,7 +25,7 @@ const interfaces = ['store', 'edge', 'model'];
 const domain = ['machines', 'budget', 'host', 'turn', 'wire', 'voice', ...ground, ...interfaces];
 
 export const rooms: readonly Room[] = [
-  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
+  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
     [...leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'transcription-tokens', 'metrics', 'text', 'signals', 'promptly', 'coalesced', 'origin'), 'src/metrics/'],
