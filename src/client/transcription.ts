@@ -111,8 +111,7 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
       const socket = (this.#socket = new Class(url));
       const origin = url.replace(/(\w\/).*/, '$1');
       let opened = false;
-      let cause: unknown;
-      const failed = (): void => {
+      const failed = ({ error: cause }: { error?: unknown } = {}): void => {
         cancel();
         if (opened) this.#end(new ConnectionError('The socket was cut.', { answered: true, cause }));
         else reject(new ConnectionError(`The socket at ${origin} did not open.`, { origin, cause }));
@@ -129,7 +128,8 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
         resolve(socket);
       });
       socket.addEventListener('message', ({ data }: { data: unknown }) => this.#take(parsed(String(data)) as TranscriptionMessage));
-      socket.addEventListener('error', (event: { error?: unknown }) => (cause = event.error));
+      // A close follows, but not from Node's own class where the upgrade was refused.
+      socket.addEventListener('error', failed);
       socket.addEventListener('close', failed);
     });
   }

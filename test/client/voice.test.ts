@@ -150,6 +150,22 @@ t.test('what is refused', async (t) => {
   await t.rejects(rest(fast), { code: 'rate_limited', type: 'rate_limit_error' });
 });
 
+t.test('a socket that is refused with an error alone, without a close, as by Node 22', async (t) => {
+  let attempts = 0;
+  class Refused {
+    readonly bufferedAmount = 0;
+    send(): void {}
+    close(): void {}
+    addEventListener(type: string, listener: (event: object) => void): void {
+      if (type === 'error') queueMicrotask(() => (attempts++, listener({ error: new Error('refused') })));
+    }
+  }
+  const clock = { now: () => 0, random: () => 0, after: (ms: number, run: () => void) => (ms === 0 && queueMicrotask(run), () => {}) };
+  const refused = new Parley({ url: house.url, key: house.key, WebSocket: Refused, clock });
+  await t.rejects(rest(refused.transcribe({ assistant_id })), { ...cutOff, message: /^The socket at ws:\/\/127\.0\.0\.1:\d+\/ did not open\.$/ });
+  t.equal(attempts, 3);
+});
+
 t.test('a signal and a close end it while it opens', async (t) => {
   const stop = new AbortController();
   const aborted = parley.transcribe({ assistant_id }, { signal: stop.signal });
