@@ -67,7 +67,7 @@ interface Emitter {
 
 interface Outcome {
   readonly type: string;
-  readonly code?: string;
+  readonly code?: string | null;
 }
 
 /** What the transition's actions emit: a refusal's code, or the outcome's type with the action's parameters. */
@@ -79,7 +79,7 @@ function outcomesOf(transition: Transition, eventType: string, machine: AnyState
     if (implementation.type !== 'xstate.emit') continue;
     const { event } = implementation;
     const outcome = typeof event === 'function' ? event({ context: named({}), event: named({ type: eventType }) }, params) : event;
-    const details = outcome.code === undefined ? Object.values(params ?? {}) : [outcome.code];
+    const details = outcome.code === undefined || outcome.code === null ? Object.values(params ?? {}) : [outcome.code];
     labels.push([outcome.type, ...details].join(' '));
   }
   return labels;
@@ -87,7 +87,7 @@ function outcomesOf(transition: Transition, eventType: string, machine: AnyState
 
 /** An object whose unknown properties are their own names: what is drawn of a value that only a live actor has. */
 const named = (known: Record<string, unknown>): object =>
-  new Proxy(known, { get: (target, property) => target[String(property)] ?? `(${String(property)})` });
+  new Proxy(known, { get: (target, property) => target[String(property)] ?? `(${String(property)})`, has: () => true });
 
 function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = map.get(key);

@@ -13,6 +13,7 @@ import { registerMachines } from './cli/machines.ts';
 import { registerServe } from './cli/serve.ts';
 import { registerSessions } from './cli/sessions.ts';
 import { registerUsage } from './cli/usage.ts';
+import { registerVoice } from './cli/voice.ts';
 import { registerWorkspaces } from './cli/workspaces.ts';
 
 const help = `
@@ -21,6 +22,8 @@ Exit codes: 0 done, 1 it failed, 2 it was called the wrong way or a setting cann
 Examples:
   parley serve                                   run the server on http://127.0.0.1:8080
   parley chat                                    talk to its assistant in the terminal
+  parley speak "Hello there" > hello.wav         have it speak
+  parley listen hello.wav                        write down what is said
   parley keys create "web shop" --expires 90d    make an API key
   parley sessions list --json                    the conversations, as the API's JSON
   parley machines session                        the session's states as a Mermaid diagram
@@ -42,7 +45,7 @@ function command(): Command {
     .hook('preAction', (_program, action) => {
       json = action.opts().json === true;
     });
-  const registrations = [registerServe, registerChat, registerAssistants, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor, registerExport, registerImport];
+  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program);
   return program;
 }
@@ -60,4 +63,4 @@ function fail(error: unknown): void {
 // A reader that has seen enough, as in `parley keys list | head -1`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-await command().parseAsync().catch(fail);
+void command().parseAsync().catch(fail);

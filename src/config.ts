@@ -54,9 +54,6 @@ export interface Setting {
   readonly description: string;
 }
 
-/** One core is the server's. */
-const voiceProcessesDefault = Math.max(1, availableParallelism() - 1);
-
 const setting = (variable: string, flag: string, value: string, fallback: string, description: string): Setting => ({
   variable,
   flag,
@@ -82,7 +79,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_PROCESSES', '--processes', 'number', '1', `how many processes serve, 1 to ${limits.processesMax}; more than one need Redis`),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
   setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic providers of models and voices, for load and fault tests'),
-  setting('PARLEY_VOICE_PROCESSES', '--voice-processes', 'number', String(voiceProcessesDefault), 'processes that listen for the embedded voice, and as many that speak, started when they are first used: by default the cores but one; shared out among PARLEY_PROCESSES; 0 turns it off'),
+  setting('PARLEY_VOICE_PROCESSES', '--voice-processes', 'number', '', 'processes that listen for the embedded voice, and as many that speak, started when they are first used: unset takes as many as there are cores but one; shared out among PARLEY_PROCESSES; 0 turns it off'),
   setting('PARLEY_VOICE_FOLDER', '--voice-folder', 'path', '', 'folder with voices (*.flitevox) and recognisers (folders with Moonshine weights) for the voice provider local'),
   setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
 ];
@@ -111,7 +108,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     processes: processes(read('PARLEY_PROCESSES'), store),
     log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
     synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
-    voiceProcesses: integer('PARLEY_VOICE_PROCESSES', read('PARLEY_VOICE_PROCESSES'), 0, limits.voiceProcessesMax),
+    voiceProcesses: voiceProcesses(read('PARLEY_VOICE_PROCESSES')),
     voiceFolder: read('PARLEY_VOICE_FOLDER') || null,
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, 24 * 3600 * 1000),
   };
@@ -163,6 +160,10 @@ function text(variable: string, value: string, charactersMin: number): string | 
   if (codePoints(value) < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
   return value;
 }
+
+/** One core is the server's. */
+const voiceProcesses = (value: string): number =>
+  value === '' ? Math.min(limits.voiceProcessesMax, Math.max(1, availableParallelism() - 1)) : integer('PARLEY_VOICE_PROCESSES', value, 0, limits.voiceProcessesMax);
 
 /** An embedded store belongs to one process. */
 function processes(value: string, store: Config['store']): number {

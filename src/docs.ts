@@ -44,7 +44,7 @@ ${navigation(document, areas)}
 <main id="reference">
 <section class="introduction">
 <h1>API reference</h1>
-<p class="facts">${info.title} ${info.version} · <a href="openapi.json">openapi.json</a></p>
+<p class="facts">${info.title} ${info.version} · <a href="openapi.json">openapi.json</a> · <a href="asyncapi.json">asyncapi.json</a></p>
 ${markdown(info.description, 2)}
 <h2>Examples</h2>
 <p>The examples are one conversation, from the creation of its workspace to the end. In the commands <code>$URL</code> is this server, <code>$KEY</code> an API key and <code>$OPERATOR_TOKEN</code> the operator token.</p>

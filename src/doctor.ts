@@ -6,6 +6,7 @@ import type { Check } from './doctor/check.ts';
 import { port, servicePort } from './doctor/port.ts';
 import { engine, nodeVersion, settingsOf, type Environment } from './doctor/program.ts';
 import { examineRecords } from './doctor/records.ts';
+import { examineVoice } from './doctor/voice.ts';
 import type { Ids } from './ids.ts';
 
 export interface Diagnosis {
@@ -22,7 +23,7 @@ export async function examine(environment: Environment, { clock, ids }: { readon
   if (config !== null) {
     checks.push(check('engine', await engine(config)), check('port', await port(config, clock)));
     if (config.servicePort !== null) checks.push(check('service-port', await servicePort(config, clock)));
-    checks.push(...(await examineStore(config, clock, ids)));
+    checks.push(...(await examineStore(config, clock, ids)), ...(await examineVoice(config, clock)));
   }
   return { ok: checks.every(({ status }) => status !== 'fail'), store: config && named(config.store), checks };
 }

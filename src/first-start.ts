@@ -57,11 +57,14 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
       name: 'demo',
       description: 'The embedded assistant: rule-based, for trying things out.',
       ...stamps,
-      machine: { ...draftSnapshot(false), state: 'published' },
+      // The embedded voice needs neither network nor credential, as the assistant itself.
+      channels: { ...freshAssistant.channels, voice: true },
+      machine: { ...draftSnapshot(true), state: 'published' },
     }),
     newKey(workspaceId, { name: 'first' }, at, services),
   ]);
   const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
+  const there = url === defaultUrl ? '' : ` --url ${url}`;
   return [
     `  API key         ${text}`,
     '                  It is shown this once; `parley keys create` makes more.',
@@ -69,7 +72,8 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
     '',
     '  Try it:',
     '',
-    `  npx parley chat${url === defaultUrl ? '' : ` --url ${url}`}`,
+    `  npx parley chat${there}`,
+    `  npx parley speak "Hello there"${there}`,
     '',
     `  curl -N "${url}/sessions/${session}/chat" -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"message":"Hello! What can you do?"}'`,
     '',

@@ -138,7 +138,7 @@ export const limits = {
 
   // The command line
   commandAnswerMs: 30_000, // how long the console's API may take to answer
-  chatKeySeconds: 24 * 3600,
+  commandKeySeconds: 24 * 3600,
 
   // The store
   scanRowsMax: 256, // rows read before other work gets a turn
@@ -161,7 +161,7 @@ export const limits = {
   movingToldMs: 5_000, // between its lines elsewhere
 
   // Redis
-  redisCallMs: 1_900, // a client hears 503 within two seconds
+  redisCallMs: 1_900, // a client gets 503 within two seconds
   redisCallsMax: 10_000, // calls that wait for an answer at a time
   redisStepKeptMs: 60_000, // what a step was answered is kept for when it is sent again, which its sender does for seconds
   redisConnectMs: 1_000,
@@ -171,8 +171,8 @@ export const limits = {
   redisTopologyMs: 200, // a node away for so long: the cluster is asked who has its slots
   redisReplicaMs: 1_000, // for a replica to confirm
   redisTimeMs: 4_000, // between looks at the clock of Redis
-  redisDebtMs: 100, // before Redis is told of requests that were refused without it
-  redisDebtLateMs: 1_000, // by then it has been told, however busy the process is
+  redisDebtMs: 100, // before Redis gets the requests that were refused without it
+  redisDebtLateMs: 1_000, // by then Redis has it, however busy the process is
   redisDebtsMax: 10_000, // budgets in debt that a process remembers
   redisRegistryMax: 10_000, // workspaces that a process remembers to have entered for the sweep
 
@@ -187,7 +187,7 @@ export const limits = {
   catalogFreshMs: 800, // how old what the console changes may be without asking the store; a second at most, with the asking
 
   // Looks that need no key
-  readyAnswerMs: 1_900, // a look hears 503 within two seconds
+  readyAnswerMs: 1_900, // a probe gets 503 within two seconds
   readyWorkersMs: 1_950, // the same of several processes: each has its own time
   readyKeptMs: 250,
   scrapeKeptMs: 250,
@@ -201,7 +201,8 @@ export const limits = {
   doctorRowsMax: 1_000, // workspaces, or credentials of one, that are looked at
   doctorDiskBytesLow: 1024 * 1024 * 1024,
   doctorDiskBytesMin: 64 * 1024 * 1024,
-  doctorPortMs: 2_000, // for whoever has the port to say who it is
+  doctorPortMs: 2_000, // for the process on the port to answer
+  doctorVoiceMs: 20_000, // for a voice process to speak and understand two words
 
   // Many processes on one machine
   processesMax: 64,
@@ -211,10 +212,7 @@ export const limits = {
   workerWellMs: 30_000, // a worker that ran so long did not die of its start
   workerRetireMs: 2_000, // for those connected to a worker that leaves to send what closes their connection
   workerMeasureMs: 1_000, // for a worker to tell its metrics
-  workerEndMs: 60_000, // for a worker to end once told, drain and all; then it is killed
-
-  // Memory
-  heapGrowthPercent: 150, // of what outlived one collection of the old generation, until the next
+  workerEndMs: 60_000, // for a worker to drain and end once it is requested to; then it is killed
 
   // Ending
   drainMs: 30_000, // contract 11

@@ -1,6 +1,5 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
 import { gzipSync } from 'node:zlib';
 import { WheelClock } from './clock.ts';
 import { Coalesced } from './coalesced.ts';
@@ -21,6 +20,7 @@ import { openaiModel } from './model/openai.ts';
 import { scriptedModel } from './model/scripted.ts';
 import { syntheticModel } from './model/synthetic.ts';
 import type { Models } from './model.ts';
+import { asyncapiDocument } from './asyncapi.ts';
 import { openapiDocument } from './openapi.ts';
 import { openPipeline } from './pipeline.ts';
 import { openRefuser } from './pipeline/head.ts';
@@ -32,11 +32,9 @@ import { readSecrets } from './secrets.ts';
 import type { Services } from './services.ts';
 import { staticFile, type StaticFile } from './static-files.ts';
 import { StoreClock } from './store/clock.ts';
-import { lmdbStore } from './store/lmdb.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import { StoreRefused, type Store } from './store.ts';
-import { SupervisorLine } from './supervisor/worker.ts';
 import { AddressThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { transcriptionTokens } from './transcription-tokens.ts';
@@ -45,18 +43,16 @@ import { VoiceDesk } from './voice/desk.ts';
 import { embeddedVoice } from './voice/embedded.ts';
 import { localVoice } from './voice/local.ts';
 import { openaiVoice } from './voice/openai.ts';
-import { VoiceProcesses } from './voice/processes.ts';
+import { canListen, VoiceProcesses } from './voice/processes.ts';
 import { syntheticVoice } from './voice/synthetic.ts';
 
 /** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
 export async function serve(config: Config): Promise<void> {
-  // V8 reads the flag after each collection; a version that does not know it only uses more memory.
-  setFlagsFromString(`--heap-growing-percent=${limits.heapGrowthPercent}`);
   const clock = new WheelClock();
   // Processes that share a store use its clock for deadlines and dates; an embedded store uses the process's own.
   const shared = config.store.kind === 'redis' ? new StoreClock(clock) : null;
   const time = shared ?? clock;
-  const supervisor = config.processes > 1 ? new SupervisorLine(clock) : null;
+  const supervisor = config.processes > 1 ? new (await import('./supervisor/worker.ts')).SupervisorLine(clock) : null;
   const log = openLog(config.log, clock, supervisor?.number);
   const ids = randomIds(time);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
@@ -77,6 +73,7 @@ export async function serve(config: Config): Promise<void> {
   const voice = openVoice(config, clock, http, log);
   metrics.watchVoice(voice, () => host.sockets.population.size);
   let document: StaticFile | null = null;
+  let socketDocument: StaticFile | null = null;
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
   const services: Services = {
     config,
@@ -94,7 +91,8 @@ export async function serve(config: Config): Promise<void> {
     operatorToken,
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
-    openapi: () => (document ??= documentFile(config)),
+    openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
+    asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),
     draining: false,
   };
 
@@ -114,15 +112,15 @@ export async function serve(config: Config): Promise<void> {
 }
 
 /** Compressed once, and fast, because the first client waits for it. */
-function documentFile(config: Config): StaticFile {
-  const bytes = Buffer.from(JSON.stringify(openapiDocument(publicRoutes(config))));
+function documentFile(document: object): StaticFile {
+  const bytes = Buffer.from(JSON.stringify(document));
   return staticFile(jsonType, bytes, { gzip: gzipSync(bytes) });
 }
 
 /** The Redis client is loaded only if it is used, because it would slow every other start. */
 async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids, shared: StoreClock | null): Promise<Store> {
   if (store.kind === 'memory') return memoryStore();
-  if (store.kind === 'lmdb') return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
+  if (store.kind === 'lmdb') return (await import('./store/lmdb.ts')).lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
   const { redisStore } = await import('./store/redis.ts');
   return redisStore(store.url, { clock, ids, allowVolatile, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
 }
@@ -137,7 +135,7 @@ const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number => (v
 
 function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, log: Log): VoiceDesk {
   const options = { count: voiceProcessesEach(config), clock, onEnded: (why: string) => log.warn({ why }, 'a voice process ended') };
-  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(options) };
+  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }) };
   const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
   const providers = [embeddedVoice(staff), openaiVoice(http), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];
   return new VoiceDesk(providers, staff, clock);

@@ -3,6 +3,7 @@ import { limits } from './limits.ts';
 import { Type, type TSchema } from 'typebox';
 import manifest from '../package.json' with { type: 'json' };
 import { errors, type ErrorName } from './errors.ts';
+import { Components } from './openapi/components.ts';
 import { areas, descriptionOf, introduction, pathParameter, referenceOf, type Entry } from './reference.ts';
 import { isConsole, type Route } from './request.ts';
 import * as wire from './wire.ts';
@@ -54,6 +55,7 @@ const headers: Record<string, Json> = {
   ETag: string('Changes when the answer does.'),
   'Cache-Control': string('How long the answer may be kept.'),
   'X-Turn-Id': string('The turn that streams.'),
+  'X-Audio-Sample-Rate': integer('The rate, in hertz, of the audio that was encoded.'),
   'Idempotent-Replayed': string('`true` where the same request was answered before.'),
 };
 
@@ -93,14 +95,14 @@ function parameters(route: Route, entry: Entry | undefined, components: Componen
     const name = braced.slice(1, -1);
     return { name, in: 'path', required: true, ...pathParameter(route.path, name), schema: { type: 'string' } };
   });
-  const { properties = {} } = route.query.schema as { properties?: Record<string, TSchema> };
-  const inQuery = Object.entries(properties).map(([name, schema]) => queryParameter(name, components.inline(schema) as Json, entry?.query?.[name]));
+  const { properties = {}, required = [] } = route.query.schema as { properties?: Record<string, TSchema>; required?: readonly string[] };
+  const inQuery = Object.entries(properties).map(([name, schema]) => queryParameter(name, required.includes(name), components.inline(schema) as Json, entry?.query?.[name]));
   return [...inPath, ...inQuery, ...headerParameters(route, entry)];
 }
 
 /** Descriptions are beside the schema, where readers look for them. */
-function queryParameter(name: string, { description, ...schema }: Json, example: unknown): Json {
-  return { name, in: 'query', required: false, ...(description === undefined ? {} : { description }), ...exampleOf(example), schema };
+function queryParameter(name: string, required: boolean, { description, ...schema }: Json, example: unknown): Json {
+  return { name, in: 'query', required, ...(description === undefined ? {} : { description }), ...exampleOf(example), schema };
 }
 
 /** A client may ask whether its cached answer is still current. */
@@ -124,7 +126,9 @@ const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-
 function success(route: Route, entry: Entry | undefined, components: Components): Json {
   const { status, description, content, headers: own = [], exports = [] } = route.success;
   const names = ['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...own];
-  const exported = Object.fromEntries(exports.map((type) => [type, media(Type.String(), entry?.exports?.[type], components)]));
+  // What a record is exported as is text; speech is audio in every type.
+  const exportSchema = content?.type.startsWith('audio/') ? content.schema : Type.String();
+  const exported = Object.fromEntries(exports.map((type) => [type, media(exportSchema, entry?.exports?.[type], components)]));
   const body = content === null ? {} : { content: { [content.type]: media(content.schema, entry?.answer, components), ...exported } };
   const answers: Json = { [status]: { description, headers: referTo(names), ...body } };
   // Tools look for a success among the 2XX codes.
@@ -205,35 +209,4 @@ function example(name: ErrorName): Json {
     error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => blank === 'limit' ? String(bounds[name]) : (blanks[blank] ?? blank)) },
     request_id: 'req_1jyz8w4m7q0123456789abcdef',
   };
-}
-
-/** Schemas with a title become components, each written once; the validators' own marks are left out. */
-class Components {
-  readonly schemas: Record<string, unknown> = {};
-
-  reference(schema: TSchema): unknown {
-    const title = (schema as { title?: string }).title;
-    if (title === undefined) return this.inline(schema);
-    if (!(title in this.schemas)) {
-      this.schemas[title] = null;
-      const { title: _, ...rest } = schema as Json;
-      this.schemas[title] = this.inline(rest as TSchema);
-    }
-    return { $ref: `#/components/schemas/${title}` };
-  }
-
-  inline(schema: unknown): unknown {
-    if (Array.isArray(schema)) return schema.map((item) => this.inner(item));
-    if (typeof schema !== 'object' || schema === null) return schema;
-    return Object.fromEntries(
-      Object.entries(schema)
-        .filter(([name]) => !name.startsWith('~'))
-        .map(([name, value]) => [name, this.inner(value)]),
-    );
-  }
-
-  private inner(value: unknown): unknown {
-    const titled = typeof value === 'object' && value !== null && typeof (value as { title?: unknown }).title === 'string';
-    return titled ? this.reference(value as TSchema) : this.inline(value);
-  }
 }

@@ -3,7 +3,6 @@
  * when it is missing or stale, and when all is well the look costs a few file times. Plain JavaScript that loads
  * nothing but Node itself, since on a fresh clone there is nothing else.
  */
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -11,18 +10,23 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const inRoot = (...names) => join(root, ...names);
 const bundle = inRoot('dist', 'parley.mjs');
+const commands = inRoot('dist', 'commands.mjs');
+const loader = new URL('./load.mjs', import.meta.url);
 
 /** Where the built command is, as `import` wants it. */
 export const bundleUrl = pathToFileURL(bundle).href;
 
-/** Packages left outside the bundle: they load native parts or worker files from beside themselves. The rest starts faster inside. */
-const unbundled = ['lmdb', 'msgpackr', 'pino', 'onnxruntime-node', '@evan/opus', 'wasm-media-encoders'];
+/** Packages of the embedded voice. A bundle must build where they are not installed. */
+const optional = ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', '@evan/opus', 'wasm-media-encoders'];
+
+/** Packages left outside the bundle: they load native parts from beside themselves. The rest starts faster inside. */
+const unbundled = ['lmdb', 'msgpackr', ...optional];
 
 /** Something that the person at the terminal can mend: one line, without a stack. */
 export class PrepareError extends Error {}
 
 const manifest = () => JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
-const modified = (path) => (existsSync(path) ? statSync(path).mtimeMs : -Infinity);
+const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
 const installed = (names) => Object.keys(names).every((name) => existsSync(inRoot('node_modules', name, 'package.json')));
 
 /** Refuses a Node older than package.json's `engines` says. */
@@ -39,12 +43,13 @@ export function checkNode() {
  * Installs the packages when they are missing or older than the lockfile. The development packages come along when
  * asked for, or when they were there before, so that starting the server never takes a developer's tools away.
  */
-export function install({ development }) {
+export async function install({ development }) {
   const { dependencies, devDependencies } = manifest();
   const current = modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json'));
   if (current && installed(dependencies) && (!development || installed(devDependencies))) return;
   // One of them is enough: those that a new lockfile has added cannot be there yet.
   const all = development || Object.keys(devDependencies).some((name) => installed({ [name]: '' }));
+  const { spawnSync } = await import('node:child_process');
   process.stderr.write('parley: installing packages (npm ci)\n');
   const args = ['ci', all ? '--include=dev' : '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
   const npm = spawnSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' });
@@ -64,16 +69,18 @@ export async function build() {
   const { buildSync } = await import('esbuild');
   let outputs;
   try {
-    outputs = buildSync(bundling).outputFiles;
+    outputs = [modules, script].flatMap((how) => buildSync(how).outputFiles);
   } catch {
     throw new PrepareError('the build failed.');
   }
   mkdirSync(join(dirname(bundle), 'steps'), { recursive: true });
   // The bundle is as old as its newest source, so that what was edited during the build counts as newer. Rounded up: a file's time is finer than ours.
   const stamp = (Math.ceil(sources) + 1) / 1000;
-  // Written beside and renamed, the map first, so that a process that starts meanwhile reads the old bundle or the new one.
-  // Chunks of earlier builds stay for processes that still run them.
-  for (const { path, contents } of [...scripts(), ...outputs].sort((a, b) => Number(a.path === bundle) - Number(b.path === bundle))) {
+  // Written beside and renamed, so that a process that starts meanwhile reads the old bundle or the new one: parts before what loads
+  // them, and what the bundle's age is told by last. Chunks of earlier builds stay for processes that still run them.
+  const entries = outputs.filter(({ path }) => path === commands);
+  const parts = outputs.filter(({ path }) => path !== commands);
+  for (const { path, contents } of [...scripts(), ...parts, ...entries, { path: bundle, contents: readFileSync(loader) }]) {
     const unfinished = join(dirname(path), `.${process.pid}.${basename(path)}`);
     writeFileSync(unfinished, contents);
     utimesSync(unfinished, stamp, stamp);
@@ -88,24 +95,41 @@ function scripts() {
   return names.map((name) => ({ path: join(dirname(bundle), 'steps', name), contents: readFileSync(join(folder, name)) }));
 }
 
-const bundling = {
+const common = {
   absWorkingDir: root,
-  entryPoints: { parley: 'src/cli.ts', voice: 'src/voice/engine/main.ts' },
   outdir: dirname(bundle),
-  outExtension: { '.js': '.mjs' },
-  chunkNames: 'chunk-[hash]',
-  // What a command does not need it does not load.
-  splitting: true,
   write: false,
   bundle: true,
-  format: 'esm',
   platform: 'node',
   target: 'node20',
   sourcemap: 'linked',
   external: unbundled,
   logLevel: 'error',
+};
+
+/** Modules: what a command does not need it does not load. */
+const modules = {
+  ...common,
+  entryPoints: { commands: 'src/cli.ts', voice: 'src/voice/engine/main.ts' },
+  outExtension: { '.js': '.mjs' },
+  chunkNames: 'chunk-[hash]',
+  splitting: true,
+  format: 'esm',
   // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
   banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);" },
+};
+
+/** The same as one script, whose value is a function of what it takes from outside: so can `load.mjs` keep what V8 compiles of it. */
+const script = {
+  ...common,
+  entryPoints: { server: 'src/cli.ts' },
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  // A script has no `import`; what stays outside the bundle is there for `require`.
+  supported: { 'dynamic-import': false },
+  define: { 'import.meta.url': 'urlOfBundle' },
+  banner: { js: "(function (require, __filename) { 'use strict'; const urlOfBundle = require('node:url').pathToFileURL(__filename).href, module = { exports: {} };" },
+  footer: { js: '})' },
 };
 
 /** The newest modification time in a folder, folders included, because a file taken away changes only its folder. */
@@ -122,7 +146,7 @@ export function newest(folder, least) {
 export async function prepare({ development }) {
   try {
     checkNode();
-    install({ development });
+    await install({ development });
     await build();
   } catch (error) {
     giveUp(error);

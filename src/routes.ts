@@ -2,11 +2,11 @@
 import { Failure } from './errors.ts';
 import type { Route } from './request.ts';
 import { Router } from './router.ts';
-import { apiRoutes, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
+import { apiRoutes, asyncapiRoute, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
-export const routes: readonly Route[] = [...apiRoutes, documentRoute, docsRoute, ...serviceRoutes, ...consoleRoutes];
+export const routes: readonly Route[] = [...apiRoutes, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...consoleRoutes];
 
 /** The paths that also become a WebSocket. */
 export const documented: readonly Route[] = [...routes, ...socketRoutes];

@@ -34,6 +34,8 @@ export interface Services {
   baseUrlProblem(url: string): ErrorName | null;
   /** The OpenAPI document. */
   openapi(): StaticFile;
+  /** The AsyncAPI document of the transcription socket. */
+  asyncapi(): StaticFile;
   /** True once the process must end: new work is refused, a repeat under an `Idempotency-Key` is answered. */
   draining: boolean;
 }

@@ -1,4 +1,4 @@
-/** Positions in a text, counted in Unicode code points as the contract counts characters. */
+/** Positions in a text, counted in Unicode code points as the contract counts characters; and numbers in a text. */
 
 const isHigh = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
 const isLow = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
@@ -29,3 +29,6 @@ export function textBehind(text: string, count: number): string | null {
 
 /** Whether the text ends with the first half of a surrogate pair. */
 export const endsInHalf = (text: string): boolean => text !== '' && isHigh(text.charCodeAt(text.length - 1));
+
+/** A whole number as English writes it: 8,000. `toLocaleString` loads the tables of all languages, a tenth of a start. */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -75,6 +75,8 @@ export interface VoiceProvider {
   /** The value of `voice.provider` in the console. */
   readonly provider: string;
   readonly needsCredential: boolean;
+  /** Whether this server can use it now; absent if it always can. */
+  available?(): boolean;
   /** Whether it can transcribe the same utterance again and again for partials, at no price but CPU time. */
   readonly partials: boolean;
   /** Whether the provider accepts these settings' names; absent if it accepts any. Returns the field that it does not accept, or null. */

@@ -4,6 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PrepareError, root } from '../src/prepare.mjs';
@@ -11,6 +12,37 @@ import { PrepareError, root } from '../src/prepare.mjs';
 /** Beside the packages, which the bundles import by name; of its own for each run, since several may run at a time. */
 const folder = join(root, 'node_modules', '.cache', `parley-tests-${process.pid}`);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+/**
+ * Packages that many files load: tap alone is 300 modules, 150 ms of CPU time in each of 200 processes. Each becomes one module, with
+ * a name that tap takes for its own where it looks for the line of a test. They are not bundled with the files: Node reads the map of
+ * a module whenever it loads one, and theirs is large.
+ */
+const modules = ['tap', 'typebox', 'typebox/compile', 'xstate', 'xstate/graph', 'fast-check', 'ws', 'commander', 'eventsource-parser'];
+/** Written for CommonJS, which names what it exports only as it runs. */
+const commonJs = ['redis', 'ajv/dist/2020.js', 'prom-client'];
+const packages = [...modules, ...commonJs];
+const nameOf = (name) => `@tapjs/${name.replaceAll('/', '-')}`;
+const packageFolder = join(folder, 'node_modules');
+
+const namedExports = {
+  name: 'named exports',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^/ }, ({ path, kind }) => (kind === 'entry-point' && commonJs.includes(path) ? { path, namespace: 'named' } : undefined));
+    onLoad({ filter: /^/, namespace: 'named' }, ({ path }) => {
+      const names = Object.keys(createRequire(join(root, 'package.json'))(path)).filter((name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'default');
+      return { resolveDir: root, contents: `export { ${names.join(', ')} } from ${JSON.stringify(path)};` };
+    });
+  },
+};
+
+const asModules = {
+  name: 'packages as modules',
+  setup({ onResolve }) {
+    const filter = new RegExp(`^(?:${packages.join('|')})$`);
+    onResolve({ filter }, ({ path }) => ({ path: pathToFileURL(join(packageFolder, `${nameOf(path)}.mjs`)).href, external: true }));
+  },
+};
 
 /** Every module goes on thinking that it is where its source is: tests start programs and read files beside them. */
 const inPlace = {
@@ -23,28 +55,42 @@ const inPlace = {
   },
 };
 
+const common = {
+  absWorkingDir: root,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  logLevel: 'error',
+};
+
 /** Resolves with the bundles' paths in the project, in the order of the files. */
 export async function bundle(files) {
   const { build } = await import('esbuild');
-  const made = build({
-    absWorkingDir: root,
+  const ofPackages = build({
+    ...common,
+    entryPoints: Object.fromEntries(packages.map((name) => [nameOf(name), name])),
+    outdir: packageFolder,
+    chunkNames: '@tapjs/[name]-[hash]',
+    plugins: [namedExports],
+    // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
+    banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" },
+  });
+  const ofFiles = build({
+    ...common,
     entryPoints: files,
     outdir: folder,
     outbase: root,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
     packages: 'external',
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
     sourcemap: 'linked',
+    sourcesContent: false,
     keepNames: true,
     define: { 'import.meta.url': 'moduleUrl', 'import.meta.filename': 'moduleFile' },
-    plugins: [inPlace],
-    logLevel: 'error',
+    plugins: [asModules, inPlace],
   });
-  await made.catch(() => {
+  await Promise.all([ofPackages, ofFiles]).catch(() => {
     throw new PrepareError('see above.');
   });
   return files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs'))));

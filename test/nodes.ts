@@ -9,7 +9,7 @@ import type { Owner } from './folders.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** The packages that the bundle leaves outside, and that are the same for every Node. */
-const shared = ['lmdb', 'msgpackr', 'pino'];
+const shared = ['lmdb', 'msgpackr'];
 
 /** How long an installation may take, in milliseconds. */
 const installMs = 60_000;
@@ -50,6 +50,6 @@ function commandIn(folder: string, t: Owner): string {
   execFileSync(process.execPath, [join(root, 'src', 'start.mjs'), '--help'], { stdio: 'ignore' });
   const place = mkdtempSync(join(folder, 'dist-'));
   t.teardown(async () => rmSync(place, { recursive: true, force: true }));
-  for (const name of readdirSync(join(root, 'dist'))) if (/\.(?:mjs|lua)$/.test(name)) linkSync(join(root, 'dist', name), join(place, name));
+  for (const name of readdirSync(join(root, 'dist'))) if (/\.(?:mjs|cjs)$/.test(name)) linkSync(join(root, 'dist', name), join(place, name));
   return join(place, 'parley.mjs');
 }

@@ -96,9 +96,9 @@ if (values.help) {
   process.exit(0);
 }
 
-await step('packages', () => {
+await step('packages', async () => {
   checkNode();
-  install({ development: true });
+  await install({ development: true });
 });
 if (counts.failed === 0) {
   await step('types', () => runTool(tool('typescript', 'bin', 'tsc'), ['-p', '.']));

@@ -11,12 +11,12 @@ const runsMax = 30;
 const knownSeeds: Readonly<Record<string, number>> = {
   'no fence: whoever writes to a turn is let in': 5,
   'a piece that is sent again is stored again': 2,
-  'an Idempotency-Key is forgotten': 2,
-  'a request whose answer was lost on the way from the store is charged again': 7,
-  'a stop that was asked for is forgotten with the process': 15,
+  'an Idempotency-Key is forgotten': 5,
+  'a request whose answer was lost on the way from the store is charged again': 8,
+  'a stop that was asked for is forgotten with the process': 17,
   'no turn is withdrawn: it is sealed once its lease has run out': 10,
   'a turn that failed for a fault of ours is stored as aborted': 5,
-  'a revoked key is never heard of': 3,
+  'a revoked key is never heard of': 8,
 };
 
 for (const mode of modes) {
@@ -32,7 +32,7 @@ t.test('a seed is one story, and no two are the same', async (t) => {
       const stories: string[][] = [[], []];
       const [first, second] = [await run(seed, mode, { tell: (line) => stories[0]!.push(line) }), await run(seed, mode, { tell: (line) => stories[1]!.push(line) })];
       t.ok(stories[0]!.length > 100);
-      t.same(stories[1], stories[0]);
+      t.equal(stories[1]!.join('\n'), stories[0]!.join('\n'));
       t.equal(first.digest, second.digest);
       digests.add(first.digest);
     }

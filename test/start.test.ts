@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { copyFile, mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { on, once } from 'node:events';
+import { watch } from 'node:fs';
+import { copyFile, cp, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -20,11 +21,13 @@ async function cloneWith(t: Owner, command: string): Promise<Clone> {
   const folder = await temporaryFolder(t);
   const path = (name: string): string => join(folder, name);
   await mkdir(path('src/store/redis'), { recursive: true });
+  await mkdir(path('src/voice/engine'), { recursive: true });
   await mkdir(path('machines'));
-  for (const name of ['package.json', 'package-lock.json', 'src/start.mjs', 'src/prepare.mjs']) await copyFile(join(root, name), path(name));
+  for (const name of ['package.json', 'package-lock.json', 'src/start.mjs', 'src/prepare.mjs', 'src/load.mjs']) await copyFile(join(root, name), path(name));
   await utimes(path('package-lock.json'), 1, 1);
   await symlink(join(root, 'node_modules'), path('node_modules'));
   await writeFile(path('src/cli.ts'), command);
+  await writeFile(path('src/voice/engine/main.ts'), '');
   const run: Clone['run'] = (args = [], env = { PATH: process.env['PATH'] }) =>
     new Promise((resolve) => {
       execFile(process.execPath, [path('src/start.mjs'), ...args], { env }, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
@@ -49,11 +52,69 @@ t.test('it is built again after a change, and only then', async (t) => {
   t.equal((await run()).stdout, 'second\n');
 });
 
+/** Says of each script that it runs whether V8 took what had been compiled: 'undefined' where nothing was offered. */
+const tellsTaken = `import vm from 'node:vm'; import { syncBuiltinESMExports } from 'node:module'; const { Script } = vm;
+vm.Script = class extends Script { constructor(...of) { super(...of); console.log('rejected', this.cachedDataRejected); } }; syncBuiltinESMExports();`;
+
+t.test('what V8 compiled is kept by a process that runs for a while, and the next start takes it, unless it is damaged', async (t) => {
+  const { path, run } = await cloneWith(t, "if (process.argv[3] === 'stay') process.stdin.resume(); else console.log('runs');");
+  const env = { PATH: process.env['PATH'], NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellsTaken)}` };
+  const start = async (): Promise<string> => (await run(['serve'], env)).stdout;
+  t.equal(await start(), 'rejected undefined\nruns\n');
+  t.equal(await start(), 'rejected undefined\nruns\n', 'one that ends at once keeps nothing');
+
+  const kept = async (): Promise<string> => {
+    const stays = spawn(process.execPath, [path('src/start.mjs'), 'serve', 'stay'], { env, stdio: ['pipe', 'ignore', 'inherit'] });
+    t.teardown(() => stays.kill('SIGKILL'));
+    const dist = watch(path('dist'));
+    for await (const [, name] of on(dist, 'change')) if (name.endsWith('.compiled')) break;
+    dist.close();
+    stays.stdin.end();
+    await once(stays, 'exit');
+    const names = (await readdir(path('dist'))).filter((name) => name.includes('.compiled'));
+    t.equal(names.length, 1);
+    return path(`dist/${names[0]}`);
+  };
+  const file = await kept();
+  t.equal(await start(), 'rejected false\nruns\n');
+
+  const bytes = await readFile(file);
+  bytes[bytes.length - 1]! ^= 1;
+  await writeFile(file, bytes);
+  t.equal(await start(), 'rejected undefined\nruns\n');
+  await kept();
+  t.equal(await start(), 'rejected false\nruns\n');
+
+  await writeFile(path('src/cli.ts'), (await readFile(path('src/cli.ts'), 'utf8')).replace("'runs'", "'goes'"));
+  const later = (await stat(path('dist/parley.mjs'))).mtimeMs / 1000 + 1;
+  await utimes(path('src/cli.ts'), later, later);
+  t.equal(await start(), 'rejected undefined\ngoes\n', 'another text of the same length');
+});
+
 t.test('a build that fails says so in its last line and ends with 1', async (t) => {
   const { run } = await cloneWith(t, 'const broken = (');
   const { code, stdout, stderr } = await run();
   t.same([code, stdout], [1, '']);
   t.match(stderr, /src\/cli\.ts:1:.*\nparley: the build failed\.\n$/s);
+});
+
+t.test('without the optional packages it is built all the same, and says what is missing', async (t) => {
+  const folder = await temporaryFolder(t);
+  for (const name of ['package.json', 'package-lock.json', 'src', 'machines']) await cp(join(root, name), join(folder, name), { recursive: true });
+  await utimes(join(folder, 'package-lock.json'), 1, 1);
+  const { optionalDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { optionalDependencies: Record<string, string> };
+  const left = new Set(Object.keys(optionalDependencies).map((name) => name.split('/')[0]!));
+  await mkdir(join(folder, 'node_modules'));
+  await writeFile(join(folder, 'node_modules', '.package-lock.json'), '');
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (!left.has(name) && !name.startsWith('.')) await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  }
+  const found = await new Promise<string>((resolve) => {
+    const env = { PATH: process.env['PATH'], PORT: '0' };
+    execFile(process.execPath, [join(folder, 'src/start.mjs'), 'doctor', '--store', 'memory:'], { cwd: folder, env }, (_, stdout, stderr) => resolve(stdout + stderr));
+  });
+  t.match(found, /^warn  voice-packages  not installed: onnxruntime-node, /m);
+  t.match(found, /^warn  engine .*node:http serves instead/m);
 });
 
 t.test('packages older than the lockfile are installed, and a failure to do so is one line', async (t) => {

@@ -31,7 +31,7 @@ export const assistantFlags = (command: Command): Command =>
     .option('--provider <name>', 'scripted (embedded, rule-based), openai, anthropic, or synthetic on a server with PARLEY_SYNTHETIC=1 (default for a new one: scripted)')
     .option('--model <name>', "the provider's name for the model")
     .option('--credential <id>', "the provider's credential")
-    .option('--system-prompt <text>', 'what the model is told before the conversation')
+    .option('--system-prompt <text>', 'the instructions that the model gets before the conversation')
     .option('--system-prompt-file <file>', 'the same from a file; - reads stdin')
     .option('--temperature <number>', '0 to 2', decimal)
     .option('--output-tokens-max <number>', 'tokens of one reply', wholeNumber(1, 1_000_000))

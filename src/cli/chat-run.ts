@@ -1,32 +1,24 @@
 /** Runs `parley chat`: finds key, assistant and session, talks, and tidies up. */
 import { Parley } from '../client/parley.ts';
 import type { Assistant, Session, VisitorField } from '../client/types.ts';
-import { secondsOf, WheelClock, type Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
-import type { CreatedKeyView } from '../wire.ts';
+import { WheelClock, type Clock } from '../clock.ts';
+import { commandKey, type KeyOptions } from './api-key.ts';
 import { pairs } from './arguments.ts';
+import { chooseAssistant } from './assistant-choice.ts';
 import { ChatTurn, type TurnOutcome } from './chat-turn.ts';
 import { JsonView, TextView, type View } from './chat-view.ts';
-import { operatorToken, serverUrl, type ConnectionOptions, type Environment } from './connection.ts';
-import { ConsoleClient, segment } from './console-client.ts';
+import { serverUrl, type Environment } from './connection.ts';
 import { Countdown } from './countdown.ts';
-import { CommandFailure, failureLine, UsageFailure } from './exit.ts';
+import { failureLine, UsageFailure } from './exit.ts';
 import { oneLine } from './output.ts';
 import { Terminal } from './terminal.ts';
 
-export interface ChatOptions extends ConnectionOptions {
+export interface ChatOptions extends KeyOptions {
   readonly assistant?: string;
-  readonly key?: string;
   readonly session?: string;
   readonly once?: string;
   readonly visitor?: readonly string[];
   readonly keep?: boolean;
-}
-
-interface ChatKey {
-  readonly key: string;
-  /** Revokes the key if it was created for this conversation. */
-  revoke(): Promise<void>;
 }
 
 /** Rejects when a script's turn failed, or when the workspace has no assistant to talk to. */
@@ -34,28 +26,15 @@ export async function chat(options: ChatOptions, environment: Environment): Prom
   if (options.session !== undefined && options.assistant !== undefined) throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
   const clock = new WheelClock();
   const url = serverUrl(options, environment);
-  const key = await chatKey(options, environment, url, clock);
+  const key = await commandKey('parley chat', options, environment, url, clock);
   const terminal = new Terminal({ reads: options.once === undefined, bare: options.json === true });
   try {
     await new Chat(options, url, key.key, clock, terminal).run();
   } finally {
-    await key.revoke().catch((error: unknown) => terminal.note(`parley: The key "parley chat" could not be revoked and stays good for up to 24 hours: ${failureLine(error)}`));
+    await key.revoke((text) => terminal.note(text));
     terminal.close();
     clock.stop();
   }
-}
-
-async function chatKey(options: ChatOptions, environment: Environment, url: string, clock: Clock): Promise<ChatKey> {
-  const given = options.key || environment.PARLEY_API_KEY;
-  if (given) {
-    if (!/^[\x21-\x7e]+$/.test(given)) throw new UsageFailure('An API key is printable ASCII without spaces.');
-    return { key: given, revoke: async () => {} };
-  }
-  const client = new ConsoleClient(url, operatorToken(options, environment));
-  const path = `/workspaces/${segment(await client.workspace(options.workspace))}/keys`;
-  const expires_at = secondsOf(clock.now()) + limits.chatKeySeconds;
-  const { body } = await client.post<CreatedKeyView>(path, { name: 'parley chat', expires_at });
-  return { key: body.key, revoke: async () => void (await client.post(`${path}/${segment(body.id)}/revoke`)) };
 }
 
 class Chat {
@@ -91,7 +70,7 @@ class Chat {
 
   async run(): Promise<void> {
     const given = this.#options.session === undefined ? null : await this.#parley.sessions.get(this.#options.session);
-    const assistant = given ? await this.#parley.assistants.get(given.assistant_id) : await this.#choose();
+    const assistant = given ? await this.#parley.assistants.get(given.assistant_id) : await chooseAssistant(this.#parley, this.#options.assistant, { none: 'No assistant is published. Publish one with `parley assistants publish`.' });
     const session = given ?? (await this.#open(assistant));
     if (session === null) return;
     if (this.#interactive && !this.#options.json) this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
@@ -104,21 +83,6 @@ class Chat {
       if (outcome !== 'over') await this.#leave(session.id);
     }
     if (outcome === 'over' || (outcome === 'failed' && !this.#interactive)) process.exitCode = 1;
-  }
-
-  async #choose(): Promise<Assistant> {
-    const all = await this.#parley.assistants.list().all();
-    const selector = this.#options.assistant;
-    if (selector === undefined) {
-      const published = all.filter((one) => one.status === 'published');
-      const chosen = published.length === 1 ? published[0] : published.find((one) => one.name === 'demo');
-      if (chosen) return chosen;
-      throw new UsageFailure(published.length === 0 ? 'No assistant is published. Publish one with `parley assistants publish`.' : `Choose an assistant with --assistant: ${names(published)}.`);
-    }
-    const named = all.filter((one) => one.id === selector || one.name === selector);
-    if (named.length === 1) return named[0]!;
-    if (named.length === 0) throw new CommandFailure(`The key reaches no assistant "${selector}". It reaches: ${names(all) || 'none'}.`);
-    throw new UsageFailure(`Several assistants are called "${selector}"; name one by its id: ${named.map((one) => one.id).join(', ')}.`);
   }
 
   /** A new session, after the visitor fields were asked for; null if the person left instead. */
@@ -191,8 +155,6 @@ class Chat {
     await parley.sessions.end(sessionId, { signal: giveUp.signal }).catch((error: unknown) => this.#view.note(`The session could not be ended: ${failureLine(error)}`));
   }
 }
-
-const names = (assistants: readonly Assistant[]): string => assistants.map((one) => oneLine(one.name)).join(', ');
 
 /** The text as the field's type; null if it is not one. */
 function fieldValue(field: VisitorField, text: string): string | number | boolean | null {

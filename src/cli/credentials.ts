@@ -69,9 +69,9 @@ const update = (id: string, options: UpdateOptions): Promise<void> =>
 
 const test = (id: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(options, async ({ client, workspace, show }) => {
-    const told = await client.post<CredentialTestView>(`${workspace}/credentials/${segment(id)}/test`);
-    show(told, ({ result, message }) => `${result}: ${message}`);
-    if (told.body.result !== 'works') process.exitCode = 1;
+    const result = await client.post<CredentialTestView>(`${workspace}/credentials/${segment(id)}/test`);
+    show(result, ({ result, message }) => `${result}: ${message}`);
+    if (result.body.result !== 'works') process.exitCode = 1;
   });
 
 async function secretOf({ apiKey }: UpdateOptions): Promise<string> {

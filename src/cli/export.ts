@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import about from '../../package.json' with { type: 'json' };
 import { randomIds } from '../ids.ts';
 import { UsageFailure } from './exit.ts';
-import { moving, note, told, withSettings } from './moving.ts';
+import { moving, note, countsText, withSettings } from './moving.ts';
 import type { Flags } from './serve.ts';
 
 export function registerExport(program: Command): void {
@@ -42,5 +42,5 @@ async function run(options: Flags): Promise<void> {
   });
   if (resume) note(done.resumed === null ? 'There was nothing to go on with: exported anew.' : `Went on after ${done.resumed} rows.`);
   if (done.unopened > 0) note(`Of the credentials, ${done.unopened} ${done.unopened === 1 ? 'does' : 'do'} not open with this PARLEY_SECRET. Is it the one that the servers use?`);
-  note(`Exported ${told(done.rows, done.counts)}.`);
+  note(`Exported ${countsText(done.rows, done.counts)}.`);
 }

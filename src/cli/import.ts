@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CommandFailure } from './exit.ts';
-import { moving, note, told, withSettings } from './moving.ts';
+import { moving, note, countsText, withSettings } from './moving.ts';
 import { bar } from './progress.ts';
 import type { Flags } from './serve.ts';
 
@@ -45,8 +45,8 @@ async function run(options: Flags): Promise<void> {
     leaveSecret(config, secret);
     return imported;
   });
-  if (done.before === done.rows && done.rows > 0) note(`The file was imported before: nothing has changed. It has ${told(done.rows, done.counts)}.`);
-  else note(`${done.before === 0 ? '' : `Went on after ${done.before} rows. `}Imported ${told(done.rows, done.counts)}.`);
+  if (done.before === done.rows && done.rows > 0) note(`The file was imported before: nothing has changed. It has ${countsText(done.rows, done.counts)}.`);
+  else note(`${done.before === 0 ? '' : `Went on after ${done.before} rows. `}Imported ${countsText(done.rows, done.counts)}.`);
 }
 
 function sizeOf(path: string): number {

@@ -27,7 +27,7 @@ export async function moving<T>(options: Flags, line: () => string, move: (confi
 const plurals: Readonly<Record<string, string>> = { memory: 'remembered requests', usage: 'usage rows' };
 
 /** `3 rows: 1 workspace, 2 keys` */
-export function told(rows: number, counts: Readonly<Record<string, number>>): string {
+export function countsText(rows: number, counts: Readonly<Record<string, number>>): string {
   const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`)}`);
   return `${rows} ${rows === 1 ? 'row' : 'rows'}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
 }

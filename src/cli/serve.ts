@@ -1,5 +1,4 @@
 /** `parley serve` */
-import cluster from 'node:cluster';
 import { Option, type Command } from 'commander';
 import { readConfig, SettingError, settings, type Setting } from '../config.ts';
 import { CommandFailure } from './exit.ts';
@@ -45,7 +44,7 @@ async function run(options: Flags): Promise<void> {
   const config = readConfig(withFlags(options, process.env));
   try {
     // Each of several processes comes this way too, as a worker.
-    if (config.processes > 1 && cluster.isPrimary) await (await import('../supervisor.ts')).supervise(config, (await import('../edges.ts')).openServicePort);
+    if (config.processes > 1 && (await import('node:cluster')).default.isPrimary) await (await import('../supervisor.ts')).supervise(config, (await import('../edges.ts')).openServicePort);
     else await (await import('../main.ts')).serve(config);
   } catch (error) {
     throw startFailure(error, config);

@@ -28,8 +28,11 @@ export const realClock: Clock = {
   random: () => Math.random(),
 };
 
+/** So many random bytes. */
+export const drawn = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
+
 /** A new `Idempotency-Key`: 128 random bits. Not `randomUUID`, which browsers have over HTTPS alone. */
-export const newKey = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export const newKey = (): string => Array.from(drawn(16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** Resolves after `ms` milliseconds; rejects at once with the signal's reason when it is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined, wake?: (run: () => void) => () => void): Promise<void> {

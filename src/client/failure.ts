@@ -97,6 +97,15 @@ export class TurnFailedError extends ParleyError {
   }
 }
 
+/** The failure that a socket's last message names. */
+export const codedError = (code: ErrorCode, message: string): ParleyError => new ParleyError(message, { code, type: typeOf(code), status: null, requestId: null });
+
+const conflicts = /^(session_[ex]|assistant_[dn]|voice_d)/;
+
+/** The category of a code that ends a stream or a socket. */
+export const typeOf = (code: ErrorCode): ErrorType =>
+  code === 'api_error' || code === 'invalid_request' ? code : code === 'rate_limited' ? 'rate_limit_error' : conflicts.test(code) ? 'conflict' : 'service_unavailable';
+
 /** A class that a user derives from one of these is none of them: it is recognised as any other class is. */
 const names = new Map<unknown, string>([
   [ParleyError, 'ParleyError'],

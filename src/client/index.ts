@@ -4,5 +4,8 @@ export { ConnectionError, ParleyError, RateLimitError, TurnFailedError } from '.
 export type { Clock } from './clock.ts';
 export type { Pages } from './pages.ts';
 export type { CallOptions, OnceOptions, Retry } from './requester.ts';
+export type { Socket, SocketClass } from './socket.ts';
+export type { Speech } from './speech.ts';
+export type { Transcription } from './transcription.ts';
 export type { Turn, TurnOptions } from './turn.ts';
 export type * from './types.ts';

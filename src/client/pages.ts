@@ -18,7 +18,7 @@ export class Pages<T, Q extends PageQuery = PageQuery> implements AsyncIterable<
   }
 
   /** One page: the list object as the API answers it. */
-  page(query: Q & CallOptions = {} as Q & CallOptions, options: CallOptions = {}): Promise<List<T>> {
+  page(query: Partial<Q> & CallOptions = {}, options: CallOptions = {}): Promise<List<T>> {
     const { signal, timeoutMs, ...parameters } = { ...this.#query, ...query, ...options };
     return this.#requester.json('list', { path: this.#path, query: parameters, ...given({ signal, timeoutMs }) });
   }

@@ -3,8 +3,11 @@ import { realClock, type Clock } from './clock.ts';
 import type { Fetch } from './http.ts';
 import { given, Pages } from './pages.ts';
 import { Requester, type CallOptions, type OnceOptions, type Retry } from './requester.ts';
+import type { SocketClass } from './socket.ts';
+import { speech, type Speech } from './speech.ts';
+import { Transcription } from './transcription.ts';
 import { chat, Turn, type TurnOptions } from './turn.ts';
-import type { Assistant, Message, NewSession, PageQuery, Session, SessionsQuery, Usage, UsageQuery } from './types.ts';
+import type { Assistant, Message, NewSession, NewSpeech, NewTranscription, PageQuery, Session, SessionsQuery, Usage, UsageQuery, Voice, VoicesQuery } from './types.ts';
 import { inBrowser } from './wake.ts';
 
 export interface ParleyOptions {
@@ -16,7 +19,9 @@ export interface ParleyOptions {
   allowKeyInBrowser?: boolean;
   /** Instead of the runtime's own. */
   fetch?: Fetch;
-  /** Sent with every request. */
+  /** Instead of the runtime's own, for `transcribe`: a class such as that of the package `ws`. */
+  WebSocket?: SocketClass;
+  /** Sent with every request; a socket takes none. */
   headers?: Record<string, string>;
   /** For one attempt of a call: until its head came, and all of an answer that is no stream. 30,000 by default. */
   timeoutMs?: number;
@@ -55,6 +60,7 @@ export class Parley {
       retryAfterMaxSeconds: options.retryAfterMaxSeconds ?? 60,
       onRetry: options.onRetry,
       clock: options.clock ?? realClock,
+      WebSocket: options.WebSocket,
     });
     this.assistants = new Assistants(this.#requester);
     this.sessions = new Sessions(this.#requester);
@@ -65,6 +71,21 @@ export class Parley {
   usage(query: UsageQuery & CallOptions = {}, options: CallOptions = {}): Promise<Usage> {
     const { signal, timeoutMs, ...parameters } = { ...query, ...options };
     return this.#requester.json('usage', { path: '/usage', query: parameters, ...given({ signal, timeoutMs }) });
+  }
+
+  /** Speaks a text of up to 1000 characters. Resolves once the first sentence is spoken. */
+  speech(text: NewSpeech & CallOptions, options: CallOptions = {}): Promise<Speech> {
+    return speech(this.#requester, { ...text, ...options });
+  }
+
+  /** The voices that an assistant can speak with. */
+  voices(query: VoicesQuery & CallOptions, options: CallOptions = {}): Pages<Voice, VoicesQuery> {
+    return new Pages(this.#requester, '/voices', { ...query, ...options });
+  }
+
+  /** Opens a socket that takes audio, at the pace in which it is spoken, and gives what was said. */
+  transcribe(settings: NewTranscription & CallOptions, options: CallOptions = {}): Transcription {
+    return new Transcription(this.#requester, { ...settings, ...options });
   }
 }
 

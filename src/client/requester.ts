@@ -4,6 +4,7 @@ import { ConnectionError, ParleyError, RateLimitError } from './failure.ts';
 import { Gates, type Budgets } from './gates.ts';
 import { failureOf, jsonOf, send, strange, type Answer, type Attempt, type Fetch } from './http.ts';
 import { Patience, type Repeats } from './patience.ts';
+import type { SocketClass } from './socket.ts';
 import { onWake } from './wake.ts';
 
 /** The last argument of every call. */
@@ -39,6 +40,7 @@ export interface RequesterOptions {
   readonly retryAfterMaxSeconds: number;
   readonly onRetry: ((retry: Retry) => void) | undefined;
   readonly clock: Clock;
+  readonly WebSocket: SocketClass | undefined;
 }
 
 export interface Call extends CallOptions {

@@ -1,10 +1,10 @@
 /** A turn's reply as it streams, over cuts of the connection: each character once, then one end. */
-import { ConnectionError, TurnFailedError } from './failure.ts';
+import { ConnectionError, TurnFailedError, typeOf } from './failure.ts';
 import { mustBe, strange } from './http.ts';
 import type { Patience } from './patience.ts';
 import type { CallOptions, OnceOptions, Requester } from './requester.ts';
 import { EventReader, type ServerEvent } from './stream.ts';
-import type { ErrorCode, ErrorType, TurnEvent, TurnRecord } from './types.ts';
+import type { ErrorCode, TurnEvent, TurnRecord } from './types.ts';
 
 export interface TurnOptions extends CallOptions {
   /** Give only what comes after this many code points of output, as `turn.cursor` counts them. */
@@ -138,9 +138,6 @@ function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
     return null;
   }
 }
-
-/** The category of a code that ends a stream. */
-const typeOf = (code: ErrorCode): ErrorType => (code === 'api_error' ? 'api_error' : code.startsWith('session_') ? 'conflict' : 'service_unavailable');
 
 const pathOf = (sessionId: string, turnId: string): string => `/sessions/${encodeURIComponent(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 

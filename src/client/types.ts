@@ -138,6 +138,62 @@ export interface Usage {
   totals: UsageCounts;
 }
 
+/** A voice that an assistant's provider has. */
+export interface Voice {
+  id: string;
+  object: 'voice';
+  name: string;
+  /** A BCP 47 tag. */
+  language: string;
+  /** Hertz. */
+  sample_rate: number;
+}
+
+export interface NewSpeech {
+  assistant_id: string;
+  /** Up to 1000 characters. */
+  text: string;
+  /** `wav` by default; `opus` is in Ogg. */
+  format?: 'wav' | 'pcm' | 'mp3' | 'opus';
+  /** The id of a voice; the assistant's own by default. */
+  voice?: string;
+  /** 0.5 to 2, 1 by default. */
+  speed?: number;
+  /** Whether the audio is sent as it is made (default), or whole with its length. */
+  stream?: boolean;
+}
+
+/** How audio is sent and what is wanted of its transcription. */
+export interface TranscriptionSettings {
+  /** `pcm_s16le` by default, all mono; with `opus` each `send` is one raw packet. */
+  encoding?: 'pcm_s16le' | 'pcm_mulaw' | 'pcm_alaw' | 'opus';
+  /** 8000 to 48,000 hertz, 16,000 by default; ignored with `opus`. */
+  sample_rate?: number;
+  /** A BCP 47 tag that the assistant's provider takes. */
+  language?: string;
+  /** The silence that ends an utterance: 100 to 2000 milliseconds, 300 by default. */
+  silence_ms?: number;
+  /** Whether the text is sent while it is spoken; true by default. */
+  partials?: boolean;
+}
+
+export interface NewTranscription extends TranscriptionSettings {
+  assistant_id: string;
+  /** The session that the audio belongs to: the socket ends with it. */
+  session_id?: string;
+}
+
+/** What a transcription's iteration gives. Times are milliseconds of audio from its beginning; utterances count from 1. */
+export type TranscriptionMessage =
+  | { type: 'ready'; sample_rate: number; encoding: NonNullable<TranscriptionSettings['encoding']>; silence_ms: number; expires_at: number | null }
+  | { type: 'speech.started'; utterance: number; at_ms: number }
+  | { type: 'speech.stopped'; utterance: number; at_ms: number }
+  /** The first `stable` code points of `text` will not change. */
+  | { type: 'transcript.partial'; utterance: number; text: string; stable: number; start_ms: number }
+  | { type: 'transcript.final'; utterance: number; text: string; start_ms: number; end_ms: number; reason: 'silence' | 'flush' | 'finish' | 'length' }
+  | { type: 'audio.received'; audio_ms: number }
+  | { type: 'done'; audio_ms: number };
+
 /** The query of every list. */
 export interface PageQuery {
   /** 1 to 100. */
@@ -150,6 +206,10 @@ export interface PageQuery {
 export interface SessionsQuery extends PageQuery {
   assistant_id?: string;
   status?: 'open' | 'ended' | 'expired';
+}
+
+export interface VoicesQuery extends PageQuery {
+  assistant_id: string;
 }
 
 export interface UsageQuery {

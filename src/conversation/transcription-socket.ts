@@ -8,7 +8,8 @@ import type { Timer } from '../clock.ts';
 import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
 import { sessionView } from '../views.ts';
-import { audioDecoder, type AudioDecoder, type Encoding } from '../voice/audio/decoding.ts';
+import { audioDecoder, type AudioDecoder } from '../voice/audio/decoding.ts';
+import type { Encoding } from '../voice/audio/formats.ts';
 import { UnreadableAudio } from '../voice/audio/unreadable.ts';
 import type { VoiceDetector } from '../voice/desk.ts';
 import { Listener, type ListenerEvent } from '../voice/listener.ts';
@@ -81,7 +82,6 @@ export class TranscriptionSocket implements SocketListener {
 
   message(data: string | Uint8Array): void {
     if (this.#over || this.#finishing) return;
-    // Bytes count as they arrive, so that a fast sender is refused before its audio waits.
     const input = typeof data === 'string' ? () => this.#command(data) : () => this.#audio(data);
     this.#inputs = this.#inputs.then(async () => {
       if (!this.#over && !this.#finishing) await input();
@@ -266,12 +266,17 @@ export class TranscriptionSocket implements SocketListener {
     void countVoice(workspaceId, id, { transcriptionSeconds: seconds }, this.#options.services);
   }
 
+  get #overdue(): boolean {
+    const { session } = this.#options;
+    return session !== null && this.#now >= session.expiresAt * 1000;
+  }
+
   #tick(): void {
     const { clock } = this.#options.services;
     this.#timer = clock.after(limits.socketPollMs, () => {
       const now = clock.monotonic();
       if (now - this.#countedAt >= limits.socketUsageMs) this.#count();
-      this.#options.actor.send({ type: 'tick', at: this.#now });
+      if (this.#overdue) this.#options.actor.send({ type: 'tick', at: this.#now });
       if (!this.#over) void this.#lookAtSession(now);
       if (!this.#over) this.#tick();
     });

@@ -38,7 +38,7 @@ export interface ReadyVoice {
 
 /** Throws 503 `voice_unavailable` if the provider is not offered, or the credential that it needs is missing or cannot be opened. */
 export async function readyVoice({ record }: AssistantActor, { settings, provider }: AssistantVoice, { host, vault }: Services): Promise<ReadyVoice> {
-  if (provider === null) throw new Failure('voice_unavailable');
+  if (provider === null || provider.available?.() === false) throw new Failure('voice_unavailable');
   if (!provider.needsCredential) return { provider, settings, access: { baseUrl: null, apiKey: null } };
   const { credentialId } = settings;
   const found = credentialId === null ? null : await host.credentials.of(record.workspaceId, credentialId);

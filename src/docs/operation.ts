@@ -85,9 +85,10 @@ const isFailure = (status: string): boolean => /^[45]/.test(status) || status ==
 function answerHtml({ responses }: Operation, { schemas, events }: Shared): Html {
   const parts = Object.entries(responses).filter(([status]) => !isFailure(status) && status !== '2XX').map(([status, { description, content = {} }]) => {
     const [type, media] = Object.entries(content)[0] ?? [];
+    const others = Object.keys(content).filter((one) => one !== 'application/json');
     const fields = type === 'text/event-stream' ? eventFieldsOf(events, schemas) : media === undefined ? [] : fieldsOf(media.schema, schemas);
     const name = type === 'text/event-stream' ? 'Data of the events' : 'Fields of the answer';
-    return html`<p><code>${status}</code> ${inline(description)}${type !== undefined && type !== 'application/json' && html` <code>${type}</code>`}</p>${fields.length > 0 && folded(name, fieldsHtml(fields, false))}`;
+    return html`<p><code>${status}</code> ${inline(description)}${others.map((one) => html` <code>${one}</code>`)}</p>${fields.length > 0 && folded(name, fieldsHtml(fields, false))}`;
   });
   return section('Answer', html`${parts}`);
 }

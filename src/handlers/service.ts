@@ -1,4 +1,4 @@
-/** The paths without a key: health, readiness, metrics and the OpenAPI document. */
+/** The paths without a key: health, readiness, metrics, and the OpenAPI and AsyncAPI documents. */
 import { Failure } from '../errors.ts';
 import type { NobodyCaller, Reply, Request } from '../request.ts';
 import type { ServiceView } from '../services.ts';
@@ -22,3 +22,4 @@ export async function metrics({ services }: Look): Promise<Reply> {
 }
 
 export const openapi = ({ head, services }: Request<NobodyCaller>): Reply => fileReply(services.openapi(), head);
+export const asyncapi = ({ head, services }: Request<NobodyCaller>): Reply => fileReply(services.asyncapi(), head);

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
 import { voiceView } from '../views.ts';
-import type { SpeechFormat } from '../voice/audio/encoding.ts';
+import type { SpeechFormat } from '../voice/audio/formats.ts';
 import type { SpeechBody } from '../wire.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 

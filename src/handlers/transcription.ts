@@ -12,7 +12,7 @@ import type { Party, PartyCaller, Reply, Request, TokenCaller } from '../request
 import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
 import { sessionView } from '../views.ts';
-import type { Encoding } from '../voice/audio/decoding.ts';
+import type { Encoding } from '../voice/audio/formats.ts';
 import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../wire.ts';
 
 export async function createTranscriptionToken({ caller, body, head, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> {
@@ -20,9 +20,9 @@ export async function createTranscriptionToken({ caller, body, head, services }:
   const { assistant_id: assistantId, session_id: sessionId = null } = body;
   const assistant = await knownAssistant(party, assistantId, services);
   await checkUse(party, assistant, sessionId, services);
-  await readyVoice(assistant, voiceOf(assistant, services), services);
+  const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // By the time that the socket opens, what listens has been loaded.
-  services.voice.warm();
+  services.voice.warm(provider);
   const untilMs = services.clock.now() + limits.transcriptionTokenMs;
   const claims = { id: services.ids.make('tok'), workspaceId: party.workspaceId, keyId: party.id, assistantId, sessionId, untilMs };
   const token = services.transcriptionTokens.seal(claims);

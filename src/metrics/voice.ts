@@ -1,7 +1,5 @@
 /** The metrics of voice (contract 12): sockets, what waits, and how it gives way under load. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { rungs, type Rung } from '../voice/ladder.ts';
-import type { VoiceLoad } from '../voice/processes.ts';
 
 const voiceSeconds = [0.025, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 1, 2, 5, 10];
 
@@ -11,7 +9,7 @@ export interface VoiceMetrics {
 }
 
 interface Watched {
-  readonly load: VoiceLoad;
+  readonly load: { readonly busy: number; readonly finalWaitsMs: number; readonly waiting: Readonly<Record<string, number>> };
   readonly decoded: { readonly cpuSeconds: number; readonly audioSeconds: number };
   readonly endings: number;
 }
@@ -19,7 +17,7 @@ interface Watched {
 /** What is read of voice. */
 export interface VoiceView {
   readonly staff: { readonly listeners: Watched; readonly speakers: Watched };
-  readonly ladder: { readonly rung: Rung };
+  readonly ladder: { readonly rung: string; readonly rungs: readonly string[] };
 }
 
 const finalReasons = ['silence', 'flush', 'finish', 'length'] as const;
@@ -46,7 +44,7 @@ export function watchVoice({ staff: { listeners, speakers }, ladder }: VoiceView
     labelNames: ['kind'],
     registers,
     collect() {
-      for (const [kind, count] of Object.entries(listeners.load.waiting)) this.set({ kind }, count + speakers.load.waiting[kind as keyof VoiceLoad['waiting']]);
+      for (const [kind, count] of Object.entries(listeners.load.waiting)) this.set({ kind }, count + (speakers.load.waiting[kind] ?? 0));
     },
   });
   new Gauge({
@@ -55,7 +53,7 @@ export function watchVoice({ staff: { listeners, speakers }, ladder }: VoiceView
     labelNames: ['rung'],
     registers,
     collect() {
-      for (const rung of rungs) this.set({ rung }, Number(ladder.rung === rung));
+      for (const rung of ladder.rungs) this.set({ rung }, Number(ladder.rung === rung));
     },
   });
 }

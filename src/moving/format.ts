@@ -117,8 +117,8 @@ function close(value: unknown, number: number, tally: Tally): void {
   closing ??= Compile(Closing);
   if (!closing.Check(value)) throw new DumpRefused(`The closing line ${number} is not as it must be.`);
   const { rows, sha256 } = value as Closing;
-  const told = Object.values(rows).reduce((sum, count) => sum + count, 0);
-  if (told !== tally.rows) throw new DumpRefused(`The file has ${tally.rows} rows where its closing line says ${told}: it is not whole.`);
+  const stated = Object.values(rows).reduce((sum, count) => sum + count, 0);
+  if (stated !== tally.rows) throw new DumpRefused(`The file has ${tally.rows} rows where its closing line says ${stated}: it is not whole.`);
   if (tally.closing().sha256 !== sha256) throw new DumpRefused('The rows do not have the checksum of the closing line: the file was changed or damaged.');
 }
 

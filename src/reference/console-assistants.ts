@@ -5,7 +5,10 @@ import * as example from './examples.ts';
 const all = '/console/api/workspaces/{w}/assistants';
 const one = `${all}/{id}`;
 const unknown = 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.';
-const settings = 'A provider that the server does not have, a model name that it cannot read, and a credential of another kind, provider or workspace are 422 `invalid_request`, and the message names the field.';
+const settings = 'A provider that the server does not have (`model.provider`, `voice.provider`), a name or a voice that it does not take (`model.name`, `voice.name`, `voice.transcription_name`, `voice.voice`), and a credential of another kind, provider or workspace \
+(`model.credential_id`, `voice.credential_id`) are 422 `invalid_request`, and the message names the field.';
+const voice = `\`voice\` says who speaks and listens: \`name\` is the model that speaks, \`transcription_name\` the one that listens, \`voice\` an id of \`GET /voices\`, each the provider's own default where it is null. The providers are \`embedded\` (offline, English, no credential), \
+\`openai\` (any endpoint with \`/audio/speech\` and \`/audio/transcriptions\`, with a credential of the kind \`voice\`) and, where the operator names a folder, \`local\`. A \`voice\` of null is \`embedded\`. Nothing of it counts while \`channels.voice\` is off.`;
 
 const move = (verb: string, does: string, status: string): Record<string, Entry> => ({
   [`POST ${one}/${verb}`]: {
@@ -29,7 +32,9 @@ export const consoleAssistants: Area = {
     },
     [`POST ${all}`]: {
       does: `Creates an assistant as a draft, which is listed over the API and refuses sessions until it is published. Only \`name\` is required: \
-without \`model\` it answers from the embedded model, which is rule-based, needs no credential and says so.`,
+without \`model\` it answers from the embedded model, which is rule-based, needs no credential and says so.
+
+${voice}`,
       repeat: 'A repeat creates a second assistant; names need not be unique.',
       surprises: settings,
       body: {
@@ -44,7 +49,7 @@ without \`model\` it answers from the embedded model, which is rule-based, needs
     },
     [`GET ${one}`]: { does: 'Returns one assistant with its settings.', surprises: unknown, answer: example.configured },
     [`PATCH ${one}`]: {
-      does: `Changes an assistant in any status; turns that begin from then on use the new settings. Fields that are left out stay as they are, those of \`model\`, \`channels\` and \`link\` one by one; \
+      does: `Changes an assistant in any status; turns that begin from then on use the new settings. Fields that are left out stay as they are, those of \`model\`, \`voice\`, \`channels\` and \`link\` one by one (with \`voice\` its \`provider\` is always sent); \
 \`visitor_fields\` is replaced as a whole. Null clears a field that may be empty. Sessions that are open keep their \`max_call_seconds\`.`,
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises: `${settings} ${unknown}`,

@@ -1,5 +1,6 @@
 /** What the reference says of the console's API, but for its assistants. */
 import { limits } from '../limits.ts';
+import { grouped } from '../text.ts';
 import { listOf, type Area } from './entry.ts';
 import * as example from './examples.ts';
 
@@ -79,7 +80,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
     },
     [`POST ${inWorkspace}/keys/{id}/rotate`]: {
       does: `Replaces an API key: makes a new one of the same name, limits, assistants and expiry, whose \`key\` is in this answer alone, and gives the old one an end after \`overlap_seconds\` \
-(0 by default, ${limits.keyOverlapSecondsMax.toLocaleString('en')} at most) or at its own date, the earlier. Until then both work, each with its own budgets; every process of the installation knows within a second.`,
+(0 by default, ${grouped(limits.keyOverlapSecondsMax)} at most) or at its own date, the earlier. Until then both work, each with its own budgets; every process of the installation knows within a second.`,
       repeat: 'A repeat within the overlap makes a third key, and the end of the old one moves no further away. A key whose answer was lost cannot be read again: revoke it and rotate once more, which an overlap leaves time for.',
       surprises: `${unknown} A key that is revoked or has expired is 422 \`id\`: a new one is created, not rotated.`,
       body: { overlap_seconds: 86_400 },
@@ -162,7 +163,7 @@ An answer that cannot be finished is cut off.`,
       exports: { 'text/csv': example.usageCsv },
     },
     'GET /console/api/inspect': {
-      does: `Becomes a WebSocket that shows the live actors of this process: workspaces, keys, assistants and sessions, with their states. Each message is one line of JSON:
+      does: `Becomes a WebSocket that shows the live actors of this process: workspaces, keys, assistants, sessions and transcription sockets, with their states. Each message is one line of JSON:
 
 - \`{"type":"actors","at","actors":[…]}\` comes first, with everything that is awake.
 - \`{"type":"activated"|"passivated","at","actor","state"}\` says that an actor was loaded or put to sleep.

@@ -13,7 +13,7 @@ export const ids = {
   greeting: 'msg_1m3250v00058fwps2v2rkanb8p',
   question: 'msg_1m32516t40xjpa5krd3xrfqvbg',
   reply: 'msg_1m32516te0n1n8t98k75d94da3',
-  token: 'tok_1m3252btg0kjn4z5yx7gpws4t6',
+  token: 'tok_hV3kq0b7Yy1nW5mXo9TzC2uJ-sRfA8LdGg4eKp6wQxE',
 } as const;
 
 export const visitor = { email: 'ada@example.com' };
@@ -195,3 +195,9 @@ export const transcriptionToken = {
   url: `wss://parley.example.com/transcription?token=${ids.token}`,
   expires_at: startedAt + 110,
 };
+
+/** Some of what the embedded provider offers. */
+export const voices = [
+  { id: 'slt', object: 'voice', name: 'Slt, a woman from the United States', language: 'en-US', sample_rate: 16_000 },
+  { id: 'awb', object: 'voice', name: 'Awb, a man from Scotland', language: 'en-GB', sample_rate: 16_000 },
+];

@@ -2,7 +2,7 @@
 import { limits } from '../limits.ts';
 
 export const introduction = `Conversations with published assistants. A client opens a session, sends messages whose replies stream back as server-sent events, \
-and reads transcripts and usage. Bodies are JSON in UTF-8, times are Unix seconds, and an optional value that is absent is \`null\`.
+reads transcripts and usage, and has texts spoken and speech transcribed. Bodies are JSON in UTF-8, times are Unix seconds, and an optional value that is absent is \`null\`.
 
 ## Authentication
 

@@ -5,7 +5,7 @@ import { listOf, type Area } from './entry.ts';
 export const machines: Area = {
   name: 'Console: machines',
   group: 'Console',
-  description: 'The state machines that sessions, keys, workspaces and assistants are run by.',
+  description: 'The state machines that sessions, keys, workspaces, assistants and transcription sockets are run by.',
   entries: {
     'GET /console/api/machines': {
       does: 'Returns the machines of this version of the server, each with its version: one of its actors is stored with the version that wrote it. The list is short, and its order fixed.',

@@ -115,7 +115,7 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.SpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: Type.String() }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Audio-Sample-Rate'] },
+    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Audio-Sample-Rate'] },
     errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
     budget: 'speech',
@@ -132,6 +132,12 @@ export const apiRoutes: readonly Route[] = [
 
 const document = Type.Object({ openapi: Type.String(), info: Type.Object({ title: Type.String(), version: Type.String() }) });
 export const documentRoute: Route = open('GET', '/openapi.json', service.openapi, { summary: 'This document.', success: json(document, 'The OpenAPI document.', 200, ['ETag', 'Cache-Control']) });
+
+const asyncapiDocument = Type.Object({ asyncapi: Type.String(), info: Type.Object({ title: Type.String(), version: Type.String() }) });
+export const asyncapiRoute: Route = open('GET', '/asyncapi.json', service.asyncapi, {
+  summary: 'The transcription socket as an AsyncAPI document.',
+  success: json(asyncapiDocument, 'The AsyncAPI document.', 200, ['ETag', 'Cache-Control']),
+});
 
 export const docsRoute: Route = open('GET', '/docs', docs, { summary: 'This document as a page.', success: text('text/html', 'The page.', ['ETag', 'Cache-Control']) });
 

@@ -14,6 +14,7 @@ export const socketRoutes: readonly Route[] = [
     summary: 'Transcribes what is said: audio in, text out.',
     query: TranscriptionQuery,
     errors: [
+      'invalid_field',
       'invalid_token',
       'assistant_not_found',
       'assistant_not_permitted',

@@ -22,9 +22,9 @@ function timed(step: StepName, plain: Step, metrics: Metrics, clock: Clock): Ste
   const seconds = metrics.storeSeconds.labels({ step });
   const observe = (answer: Promise<unknown>, startedAt: number): Promise<unknown> =>
     answer.then(
-      (told) => {
+      (answer) => {
         seconds.observe((clock.monotonic() - startedAt) / 1000);
-        return told;
+        return answer;
       },
       (error) => {
         metrics.storeErrors.inc({ step });

@@ -18,7 +18,7 @@ export class Member {
   readonly listening: Promise<boolean>;
   readonly ended: Promise<Ended>;
   listened = false;
-  /** True once the worker was told to end. */
+  /** True once the worker was requested to end. */
   leaving = false;
   readonly #clock: Clock;
   readonly #startedAt: number;

@@ -32,9 +32,9 @@ export class VoiceDesk {
     this.staff.listeners.close();
   }
 
-  /** Starts what listens, in case it does not run yet. */
-  warm(): void {
+  /** Loads what listens, in case it is not loaded yet: what detects voice, and the embedded recogniser where that transcribes. */
+  warm({ provider }: VoiceProvider): void {
     const { listeners } = this.staff;
-    if (listeners.available) listeners.warm().catch(() => {});
+    if (listeners.available) listeners.warm(provider === 'embedded').catch(() => {});
   }
 }

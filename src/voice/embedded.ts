@@ -23,6 +23,7 @@ export const isEnglish = (language: string): boolean => /^en(?:-[a-z0-9-]*)?$/i.
 export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvider => ({
   provider: 'embedded',
   needsCredential: false,
+  available: () => speakers.available && listeners.available,
   partials: true,
   refusedField: ({ voice }) => (voice === null || voices.some(({ id }) => id === voice) ? null : 'voice'),
   voices: () => voices,

@@ -11,9 +11,10 @@ const stretches: readonly (readonly [from: number, by: number])[] = [
 const [fullShare, fullForMs, finalWaitsMsMax] = [0.85, 5_000, 1_000];
 
 export type Rung = 'none' | 'partials_rarer' | 'partials_off' | 'full';
-export const rungs: readonly Rung[] = ['none', 'partials_rarer', 'partials_off', 'full'];
 
 export class Ladder {
+  /** From the lowest on. */
+  readonly rungs: readonly Rung[] = ['none', 'partials_rarer', 'partials_off', 'full'];
   readonly #processes: Pick<VoiceProcesses, 'load'>;
   readonly #clock: Clock;
   #fullSince: number | null = null;

@@ -137,7 +137,7 @@ export class Listener {
         if (this.#closed) return;
       }
     } finally {
-      // In the same turn in which it found nothing to do: what comes in the next one must not be left lying.
+      // Here, not behind the promise: what comes in between would be left for a run that has ended.
       this.#running = false;
     }
   }

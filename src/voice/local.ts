@@ -8,29 +8,32 @@ import type { Voice, VoiceProvider } from '../voice.ts';
 import { asVoiceFailure, speakWith } from './embedded.ts';
 import type { VoiceStaff } from './processes.ts';
 
-const suffix = '.flitevox';
+export const voiceSuffix = '.flitevox';
 const weights = ['encoder_model.onnx', 'decoder_model_merged.onnx'];
 
 /** A name that stays within the folder. */
 const isPlain = (name: string): boolean => /^[\w][\w.-]*$/.test(name);
 
+/** Whether the folder has weights of that name. */
+export const isRecogniser = (folder: string, name: string): boolean => isPlain(name) && weights.every((file) => existsSync(join(folder, name, file)));
+
 export function localVoice({ speakers, listeners }: VoiceStaff, folder: string): VoiceProvider {
   const voices = (): Voice[] =>
     (existsSync(folder) ? readdirSync(folder) : [])
-      .filter((name) => name.endsWith(suffix))
+      .filter((name) => name.endsWith(voiceSuffix))
       .sort()
-      .map((name) => name.slice(0, -suffix.length))
+      .map((name) => name.slice(0, -voiceSuffix.length))
       .map((id) => ({ id, name: id, language: 'en', sampleRate: 16_000 }));
-  const isVoice = (name: string): boolean => isPlain(name) && existsSync(join(folder, name + suffix));
-  const isRecogniser = (name: string): boolean => isPlain(name) && weights.every((file) => existsSync(join(folder, name, file)));
-  const fileOf = (name: string | null): string => join(folder, (name ?? voices()[0]?.id ?? '') + suffix);
+  const isVoice = (name: string): boolean => isPlain(name) && existsSync(join(folder, name + voiceSuffix));
+  const fileOf = (name: string | null): string => join(folder, (name ?? voices()[0]?.id ?? '') + voiceSuffix);
   return {
     provider: 'local',
     needsCredential: false,
+    available: () => speakers.available && listeners.available,
     partials: true,
     refusedField({ name, transcriptionName, voice }) {
       if (name !== null && !isVoice(name)) return 'name';
-      if (transcriptionName !== null && !isRecogniser(transcriptionName)) return 'transcription_name';
+      if (transcriptionName !== null && !isRecogniser(folder, transcriptionName)) return 'transcription_name';
       return voice === null || isVoice(voice) ? null : 'voice';
     },
     voices,

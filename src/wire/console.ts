@@ -16,9 +16,9 @@ const ModelSettings = Type.Object({
 
 const VoiceSettings = Type.Object({
   provider: Text(64),
-  name: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
-  transcription_name: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
-  voice: Type.Optional(Nullable(Text(limits.nameCharactersMax))),
+  name: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "What speaks; null for the provider's default."))),
+  transcription_name: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "What listens; null for the provider's default."))),
+  voice: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "An id of `GET /voices`; null for the provider's default."))),
   credential_id: Type.Optional(Nullable(Type.String())),
 });
 

@@ -1,8 +1,7 @@
 /** The API's own shapes (contract 6 and 7). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { encodings } from '../voice/audio/decoding.ts';
-import { speechFormats } from '../voice/audio/encoding.ts';
+import { encodings, speechFormats } from '../voice/audio/formats.ts';
 import { Id, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
 export const VisitorField = named(
@@ -152,9 +151,12 @@ export const SpeechBody = named(
 );
 export type SpeechBody = Static<typeof SpeechBody>;
 
+/** The answer to it. */
+export const Audio = named('Audio', Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary', description: 'Bytes of audio, mono.' }));
+
 export const CreateTranscriptionTokenBody = named(
   'CreateTranscriptionToken',
-  Type.Object({ assistant_id: Text(limits.bodyBytesMax), session_id: Type.Optional(Text(limits.bodyBytesMax)) }),
+  Type.Object({ assistant_id: Text(limits.bodyBytesMax), session_id: Type.Optional(Text(limits.bodyBytesMax, 1, 'The session that the socket belongs to.')) }),
 );
 export type CreateTranscriptionTokenBody = Static<typeof CreateTranscriptionTokenBody>;
 
@@ -163,7 +165,7 @@ export const TranscriptionTokenView = named(
   Type.Object({ object: Type.Literal('transcription_token'), token: Type.String({ pattern: '^tok_[\\w-]+$' }), url: Type.String({ description: 'Where it opens a socket.' }), expires_at: UnixSeconds() }),
 );
 
-export const VoicesQuery = Type.Object({ assistant_id: Text(limits.bodyBytesMax), ...messagesQuery() });
+export const VoicesQuery = Type.Object({ assistant_id: Text(limits.bodyBytesMax, 1, "The assistant whose provider's voices are listed."), ...messagesQuery() });
 
 export const VoiceView = named(
   'Voice',
@@ -229,7 +231,7 @@ export const TranscriptionEvents = {
   ),
   received: named('AudioReceived', Type.Object({ type: Type.Literal('audio.received'), audio_ms: milliseconds() })),
   done: named('TranscriptionDone', Type.Object({ type: Type.Literal('done'), audio_ms: milliseconds() })),
-  error: named('TranscriptionError', Type.Object({ type: Type.Literal('error'), code: Type.String(), message: Type.String() })),
+  error: named('TranscriptionError', Type.Object({ type: Type.Literal('error'), code: Type.String({ description: 'A code of the table of errors.' }), message: Type.String() })),
 };
 
 const ofAssistant = (description: string) => Type.String({ description });

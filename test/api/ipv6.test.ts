@@ -35,16 +35,16 @@ const host = { HOST: '::1' };
 
 t.test('the command is told where the server is, unless it looks there by itself', async (t) => {
   const clock = new WheelClock();
-  const printed = async (url: string): Promise<string> => {
+  const printed = async (url: string): Promise<string[]> => {
     const store = memoryStore();
     await store.open(clock.now());
     const ids = randomIds(clock);
     const host = new Host(store, clock, ids, openLog('silent', clock), limits.turnMsMax);
     const services = { store, clock, ids, host, config: readConfig({ PARLEY_STORE: 'memory:' }), operatorToken: 'token' } as unknown as Services;
-    return /npx parley chat[^\n]*/.exec(await firstStart(services, url, 'uws'))![0];
+    return (await firstStart(services, url, 'uws')).match(/npx parley [^\n]*/g)!;
   };
-  t.equal(await printed('http://127.0.0.1:8080'), 'npx parley chat');
-  t.equal(await printed('http://[::1]:8080'), 'npx parley chat --url http://[::1]:8080');
+  t.same(await printed('http://127.0.0.1:8080'), ['npx parley chat', 'npx parley speak "Hello there"']);
+  t.same(await printed('http://[::1]:8080'), ['npx parley chat --url http://[::1]:8080', 'npx parley speak "Hello there" --url http://[::1]:8080']);
   clock.stop();
 });
 

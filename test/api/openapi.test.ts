@@ -20,10 +20,12 @@ POST /sessions/{id}/turns/{turn_id}/abort
 GET /sessions/{id}/turns/{turn_id}/events
 GET /sessions/{id}/transcript
 GET /usage
+GET /voices
 POST /speech
 POST /transcription-tokens
 GET /transcription
 GET /openapi.json
+GET /asyncapi.json
 GET /docs
 GET /healthz
 GET /readyz
@@ -84,6 +86,15 @@ t.test('the document', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'openapi.json'), JSON.stringify({ ...json, components: {} }));
     t.ok((await lint(folder)).totals.errors > 0);
+  });
+
+  await t.test('says which parameters of a query are required, and every type of audio with its rate', async (t) => {
+    const operations = Object.entries<any>(json.paths).flatMap(([path, methods]) => Object.values<any>(methods).map(({ parameters }) => ({ path, parameters })));
+    const required = operations.flatMap(({ path, parameters }) => parameters.filter((one: any) => one.in === 'query' && one.required).map(({ name }: any) => `${path} ${name}`));
+    t.same(required, ['/voices assistant_id']);
+    const { content, headers } = json.paths['/speech'].post.responses[200];
+    t.same(Object.keys(content), ['audio/wav', 'audio/pcm', 'audio/mpeg', 'audio/ogg']);
+    t.ok('X-Audio-Sample-Rate' in headers);
   });
 
   await t.test('tells of no setting of an assistant to those with a key', async (t) => {

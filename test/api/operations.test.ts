@@ -60,7 +60,7 @@ async function busy(t: Test, house: House): Promise<Map<string, { status: number
 
 t.test('what needs no key', async (t) => {
   const house = await openHouse(t);
-  for (const [path, status] of [['/healthz', 200], ['/readyz', 200], ['/metrics', 200], ['/openapi.json', 200]] as const) {
+  for (const [path, status] of [['/healthz', 200], ['/readyz', 200], ['/metrics', 200], ['/openapi.json', 200], ['/asyncapi.json', 200]] as const) {
     const answer = await house.ask(path, { key: null });
     t.equal(answer.status, status, path);
     t.notOk(answer.headers.has('x-ratelimit-limit'), 'no budget is charged');

@@ -1,4 +1,5 @@
 /** SIGHUP: a rolling restart of several processes under a supervisor. */
+import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { ask } from '../edge/harness.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
@@ -22,12 +23,13 @@ for (const edge of edges) {
     let done = false;
     const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ assistant_id: short.id });
-    // Everyone connects anew for each request.
+    // Everyone connects anew for each request. Without a pause they would keep every core busy until the restart is done.
     const load = Array.from({ length: 4 }, async (): Promise<(number | string)[]> => {
       const outcomes: (number | string)[] = [];
       while (!done) {
         const asked = ask(portOf(house), { method: 'POST', path: '/sessions', headers, body });
         outcomes.push(await asked.then(({ status }) => status, ({ code }) => code));
+        await pause(10);
       }
       return outcomes;
     });

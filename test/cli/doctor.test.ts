@@ -40,7 +40,7 @@ t.test('before the first start nothing is wrong, and nothing is made', async (t)
 });
 
 t.test('what is wrong is exit code 1, and called the wrong way 2', async (t) => {
-  const wrong = await doctor(t, ['--store', 'memory:'], { PARLEY_EDGE: 'apache' });
+  const wrong = await doctor(t, ['--store', 'memory:'], { PARLEY_EDGE: 'apache', PARLEY_VOICE_PROCESSES: '0' });
   t.same([wrong.code, wrong.stderr], [1, '']);
   t.match(wrong.stdout, /^fail  settings  PARLEY_EDGE must be one of uws, node, not "apache"\.\n +Correct PARLEY_EDGE: parley serve --help\.$/m);
   t.match(wrong.stdout, /\n1 failed, 1 warned, \d are well\.\n$/);

@@ -78,6 +78,7 @@ t.test("the README's example runs as it stands where the tarball is installed, a
 /** What a user's compiler must take, and what it must not. */
 const use = `
 import { Parley, ParleyError, RateLimitError, TurnFailedError, type ErrorCode, type TurnEvent, type Session } from 'parley-client';
+import { microphone } from 'parley-client/microphone';
 const parley = new Parley({ url: 'https://chat.example.com', key: 'ak_1', fetch, onRetry: ({ attempt, waitMs, error }) => void [attempt + waitMs, error.code] });
 const session: Session = await parley.sessions.create({ assistant_id: 'asst_1', visitor: { age: 36 } });
 const turn = await parley.sessions.chat(session.id, 'Hello', { signal: new AbortController().signal, timeoutMs: 5 });
@@ -91,6 +92,17 @@ const cursor: number | null = turn.cursor;
 for await (const message of parley.sessions.transcript(session.id, { order: 'desc' })) message.content.length;
 const page = await parley.assistants.list().page({ after: 'asst_1' });
 const next: string | null = page.next_cursor;
+const { contentType, sampleRate } = await parley.speech({ assistant_id: 'asst_1', text: 'Hello', format: 'opus', speed: 1.5 });
+for await (const voice of parley.voices({ assistant_id: 'asst_1', limit: 5 })) voice.sample_rate + sampleRate + contentType.length;
+const source = await microphone({ deviceId: 'default', echoCancellation: false });
+const { sampleRate: sample_rate, encoding } = source;
+const transcription = new Parley({ url: 'https://chat.example.com', WebSocket }).transcribe({ assistant_id: 'asst_1', sample_rate, encoding }, { timeoutMs: 5 });
+for await (const frame of source) await transcription.send(frame);
+for await (const message of transcription) {
+  if (message.type === 'transcript.partial') message.text.slice(0, message.stable);
+  // @ts-expect-error: an error is thrown
+  if (message.type === 'error') break;
+}
 function told(error: unknown): string {
   if (error instanceof RateLimitError) return String(error.retryAfterSeconds + 1);
   if (error instanceof TurnFailedError) return error.partial;

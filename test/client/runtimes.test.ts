@@ -4,10 +4,10 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { openHouse } from '../api/house.ts';
@@ -21,11 +21,12 @@ const built = fileURLToPath(new URL('../../dist/client/index.js', import.meta.ur
 // The first time each is downloaded.
 t.setTimeout(600_000);
 const wanted = process.env['PARLEY_RUNTIMES'] === '1';
-const house = await openHouse(t);
+// The voice processes end with their server.
+const house = await openHouse(t, { workersAlone: true });
 const way = await Faulty.open(t, house.url);
-const { id: assistantId } = await synthetic(house, 'tokens=30,delay_ms=2');
+const { id: assistantId } = await synthetic(house, 'tokens=30,delay_ms=2', { channels: { voice: true } });
 
-/** What is asked of each: a session, a reply over a cut, an error, and an end by a signal. It gives back what it saw. */
+/** What is asked of each: a session, a reply over a cut, an error, an end by a signal, and to hear what it has had spoken. It gives back what it saw. */
 const smoke = `
 import { Parley, ParleyError } from './parley-client.js';
 export async function smoke(url, key, assistant_id, options) {
@@ -43,19 +44,47 @@ export async function smoke(url, key, assistant_id, options) {
   const left = await parley.sessions.get(session.id, { signal: AbortSignal.abort('left') }).catch((reason) => reason);
   return { whole: text === content && text.length > 50, ends, code: error instanceof ParleyError && error.code, left };
 }
+export async function voice(url, key, assistant_id, options) {
+  const parley = new Parley({ url, key, ...options });
+  const speech = await parley.speech({ assistant_id, text: 'Hello there.', format: 'pcm' });
+  const transcription = parley.transcribe({ assistant_id, sample_rate: speech.sampleRate });
+  for await (const bytes of speech) await transcription.send(bytes);
+  await transcription.finish();
+  let heard = '';
+  let last;
+  for await (const message of transcription) {
+    last = message.type;
+    if (message.type === 'transcript.final') heard += message.text;
+  }
+  const refused = await Array.fromAsync(parley.transcribe({ assistant_id: 'asst_none' })).catch((thrown) => thrown.code);
+  return { heard: heard.toLowerCase().includes('hello'), last, refused };
+}
+// Node 20 has none.
+Array.fromAsync ??= async (items) => {
+  const all = [];
+  for await (const item of items) all.push(item);
+  return all;
+};
 `;
 const seen = { whole: true, ends: 1, code: 'session_not_found', left: 'left' };
+const spoken = { heard: true, last: 'done', refused: 'assistant_not_found' };
 
 /** A folder with the package and the script, and a main module that prints what the script saw. */
 async function prepared(t: Test): Promise<string> {
   const folder = await temporaryFolder(t);
   await copyFile(built, join(folder, 'parley-client.js'));
+  for (const name of await readdir(dirname(built))) if (name.startsWith('node-socket-')) await copyFile(join(dirname(built), name), join(folder, name));
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await writeFile(join(folder, 'smoke.js'), smoke);
-  const call = `smoke(${JSON.stringify(way.url)}, ${JSON.stringify(house.key)}, ${JSON.stringify(assistantId)})`;
-  await writeFile(join(folder, 'main.js'), `import { smoke } from './smoke.js';\nconsole.log(JSON.stringify(await ${call}));\n`);
+  await writeFile(join(folder, 'main.js'), `import { smoke, voice } from './smoke.js';\nconsole.log(JSON.stringify(${calls()}));\n`);
   way.fault = (line) => (line.endsWith('/chat') ? { kind: 'cut body', bytes: 400 } : null);
   return folder;
+}
+
+/** The faults happen on the way; sockets go straight to the server. */
+function calls(): string {
+  const [faulty, straight, key, assistant] = [way.url, house.url, house.key, assistantId].map((value) => JSON.stringify(value));
+  return `{ ...(await smoke(${faulty}, ${key}, ${assistant})), ...(await voice(${straight}, ${key}, ${assistant})) }`;
 }
 
 const resumed = (): boolean => way.asked.some(({ line }) => line.endsWith('/events'));
@@ -70,7 +99,7 @@ async function runs(t: Test, program: string, args: readonly string[]): Promise<
   child.stderr.setEncoding('utf8').on('data', (more: string) => (stderr += more));
   const [code] = await once(child, 'close');
   t.equal(code, 0, stderr);
-  t.match(JSON.parse(stdout || 'null'), seen);
+  t.match(JSON.parse(stdout || 'null'), { ...seen, ...spoken });
   t.ok(resumed(), 'the cut stream was resumed');
 }
 
@@ -95,8 +124,7 @@ t.test('workerd', { skip: workerd.why }, async (t) => {
   const folder = await prepared(t);
   way.asked.length = 0;
   const port = await freePort();
-  const settings = JSON.stringify([way.url, house.key, assistantId]).slice(1, -1);
-  await writeFile(join(folder, 'worker.js'), `import { smoke } from './smoke.js';\nexport default { fetch: async () => Response.json(await smoke(${settings})) };\n`);
+  await writeFile(join(folder, 'worker.js'), `import { smoke, voice } from './smoke.js';\nexport default { fetch: async () => Response.json(${calls()}) };\n`);
   await writeFile(join(folder, 'worker.capnp'), worker(port));
   const child = spawn(workerd.program, ['serve', 'worker.capnp'], { cwd: folder, stdio: 'ignore' });
   t.teardown(() => child.kill('SIGKILL'));
@@ -106,7 +134,7 @@ t.test('workerd', { skip: workerd.why }, async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const text = (await answer?.text()) ?? '';
-  t.match(text.startsWith('{') ? JSON.parse(text) : text, seen);
+  t.match(text.startsWith('{') ? JSON.parse(text) : text, { ...seen, ...spoken });
   t.ok(resumed());
 });
 

@@ -28,6 +28,11 @@ const same: {
   readonly transcript: Same<client.PageQuery, View<typeof wire.TranscriptQuery>>;
   readonly SessionsQuery: Same<client.SessionsQuery, View<typeof wire.SessionsQuery>>;
   readonly UsageQuery: Same<client.UsageQuery, View<typeof wire.UsageQuery>>;
+  readonly Voice: Same<client.Voice, View<typeof wire.VoiceView>>;
+  readonly VoicesQuery: Same<client.VoicesQuery, View<typeof wire.VoicesQuery>>;
+  readonly NewSpeech: Same<client.NewSpeech, wire.SpeechBody>;
+  readonly NewTranscription: Same<client.NewTranscription, wire.CreateTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>>;
+  readonly TranscriptionMessage: Same<client.TranscriptionMessage, View<Exclude<(typeof wire.TranscriptionEvents)[keyof typeof wire.TranscriptionEvents], typeof wire.TranscriptionEvents.error>>>;
   readonly TurnEvent: Same<client.TurnEvent, EventOf<'turn.started'> | EventOf<'message.delta'> | EventOf<'turn.completed'> | EventOf<'turn.aborted'>>;
   readonly ErrorCode: Same<client.ErrorCode, Code>;
 } = {
@@ -43,6 +48,11 @@ const same: {
   transcript: true,
   SessionsQuery: true,
   UsageQuery: true,
+  Voice: true,
+  VoicesQuery: true,
+  NewSpeech: true,
+  NewTranscription: true,
+  TranscriptionMessage: true,
   TurnEvent: true,
   ErrorCode: true,
 };

@@ -43,18 +43,23 @@ interface Scene {
 
 async function speakOn(trial: Trial, scene: Scene): Promise<void> {
   let over = false;
-  const killer = scene.kills ? kill(trial, scene.house.child.pid!, () => over) : Promise.resolve();
-  await Promise.all(Array.from({ length: socketsCount }, () => speakOne(trial, scene)));
+  const finals = { count: 0 };
+  const killer = scene.kills ? kill(trial, scene.house.child.pid!, finals, () => over) : Promise.resolve();
+  await Promise.all(Array.from({ length: socketsCount }, () => speakOne(trial, scene, finals)));
   over = true;
   await killer;
 }
 
-async function speakOne(trial: Trial, { house, id, audio, kills }: Scene): Promise<void> {
+async function speakOne(trial: Trial, { house, id, audio, kills }: Scene, finals: Finals): Promise<void> {
   const talker = await talk(house, id);
   /** When each millisecond of audio was sent. */
   const sent: number[] = [];
   const heardAt = new Map<Heard, number>();
-  talker.socket.on('message', () => heardAt.set(talker.heard.at(-1)!, performance.now()));
+  talker.socket.on('message', () => {
+    const message = talker.heard.at(-1)!;
+    heardAt.set(message, performance.now());
+    if (message.type === 'transcript.final') finals.count++;
+  });
   const startedAt = performance.now();
   for (let count = 0; count < utterancesCount; count++) {
     const pauseMs = trial.random.between(500, 1200);
@@ -102,10 +107,17 @@ function judge(trial: Trial, { heard }: Talker, lateness: (final: Heard) => numb
   for (const final of ends) if (final['reason'] === 'silence') trial.took('from the end of the silence to the final', lateness(final), finalMs + (kills ? replacedMs : 0));
 }
 
-/** Ends one of the server's voice processes, again and again. */
-async function kill(trial: Trial, server: number, over: () => boolean): Promise<void> {
+/** Finals on all sockets so far. */
+interface Finals {
+  count: number;
+}
+
+/** Ends one of the server's voice processes, again and again, but not before the one after it has done something: work that ends three processes is given up. */
+async function kill(trial: Trial, server: number, finals: Finals, over: () => boolean): Promise<void> {
   while (!over()) {
+    const before = finals.count;
     await pause(trial.random.between(500, 4_000));
+    while (!over() && finals.count === before) await pause(50);
     const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ').filter((pid) => pid !== '');
     if (over() || children.length === 0) continue;
     try {

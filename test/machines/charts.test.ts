@@ -18,9 +18,9 @@ for (const name of machineNames) {
     for (const { from, event, to, outcomes } of rows) {
       const says = outcomes.map((outcome) => {
         const { type, code, reason, status } = outcome as { type: string; code?: string; reason?: string; status?: string };
-        // What another machine answered is only known when it has.
-        const foreign = name === 'session' && code?.startsWith('assistant_');
-        return [type, foreign ? '(assistantRefusal)' : (code ?? reason ?? status)].filter(Boolean).join(' ');
+        // What another machine answered, or who failed, is only known from the event.
+        const [field] = Object.entries(event).find(([key, value]) => key !== 'type' && value === code) ?? [];
+        return [type, field !== undefined && code ? `(${field})` : (code ?? reason ?? status)].filter(Boolean).join(' ');
       });
       const found = arrows.some(([source, target, label]) => {
         const [triggers, shown] = label.split(' / ');

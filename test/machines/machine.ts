@@ -3,10 +3,12 @@ import { createActor, type AnyStateMachine } from 'xstate';
 import { assistantMachine } from '../../machines/assistant.ts';
 import { keyMachine } from '../../machines/key.ts';
 import { sessionMachine } from '../../machines/session.ts';
+import { socketMachine } from '../../machines/socket.ts';
 import { workspaceMachine } from '../../machines/workspace.ts';
 import { assistantRows } from './assistant-rows.ts';
 import { keyRows } from './key-rows.ts';
 import { sessionRows } from './session-rows.ts';
+import { socketRows } from './socket-rows.ts';
 import { workspaceRows } from './workspace-rows.ts';
 
 /** One line of a machine's table: in this state with this context, the event leads there and says this. */
@@ -25,6 +27,7 @@ export const machines: Record<string, { machine: AnyStateMachine; rows: readonly
   key: { machine: keyMachine, rows: keyRows },
   workspace: { machine: workspaceMachine, rows: workspaceRows },
   assistant: { machine: assistantMachine, rows: assistantRows },
+  socket: { machine: socketMachine, rows: socketRows },
 };
 
 /** A machine at rest. */

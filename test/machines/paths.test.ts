@@ -10,6 +10,7 @@ import { getSimplePaths } from 'xstate/graph';
 import { assistantMachine, type AssistantEvent } from '../../machines/assistant.ts';
 import { keyMachine, type KeyContext, type KeyEvent } from '../../machines/key.ts';
 import { sessionMachine, type SessionContext, type SessionEvent } from '../../machines/session.ts';
+import { socketMachine, type SocketContext, type SocketEvent } from '../../machines/socket.ts';
 import { workspaceMachine, type WorkspaceContext, type WorkspaceEvent } from '../../machines/workspace.ts';
 
 const early = 1_000_000;
@@ -19,6 +20,8 @@ interface Walk<Event, Context> {
   readonly machine: AnyStateMachine;
   readonly input: object;
   readonly events: readonly Event[];
+  /** States that nothing leaves. */
+  readonly final?: readonly string[];
   /** What must hold in every state, by the sentence that says it. */
   readonly invariants: Record<string, (state: string, context: Context, last: Event | undefined) => boolean>;
 }
@@ -114,7 +117,40 @@ const assistant: Walk<AssistantEvent, object> = {
   },
 };
 
-function walk<Event extends { type: string }, Context>(name: string, { machine, input, events, invariants }: Walk<Event, Context>): void {
+const tokenUntil = 1_060_000;
+const isOpen = (state: string): boolean => ['listening', 'speaking', 'finishing'].includes(state);
+const ending = new Set(['session.ended', 'drain', 'fault', 'leave']);
+
+const socket: Walk<SocketEvent, SocketContext> = {
+  machine: socketMachine,
+  input: { tokenUntil, expiresAt: 2000 },
+  final: ['closed'],
+  events: [
+    { type: 'open', at: early, refusal: null },
+    { type: 'open', at: early, refusal: 'voice_disabled' },
+    { type: 'open', at: tokenUntil, refusal: null },
+    { type: 'speech', at: early, refusal: null },
+    { type: 'speech', at: early, refusal: 'assistant_disabled' },
+    { type: 'silence', at: early },
+    { type: 'finish', at: early },
+    { type: 'done', at: early },
+    { type: 'session.ended', at: early },
+    { type: 'tick', at: tokenUntil },
+    { type: 'tick', at: due },
+    { type: 'drain', at: early },
+    { type: 'fault', at: early, code: 'invalid_request', close: 1008 },
+    { type: 'leave', at: early },
+  ],
+  invariants: {
+    'a reason stands in closed, and only there': (state, { reason }) => reason === null || state === 'closed',
+    'a look at the deadline leaves no socket open': (state, _, last) => last?.type !== 'tick' || last.at < due || !isOpen(state),
+    'the end of the session, a drain, a fault and a leave leave no socket open': (state, _, last) => !ending.has(last?.type ?? '') || !isOpen(state),
+    'no utterance begins on an assistant that does not listen': (state, _, last) => last?.type !== 'speech' || last.refusal === null || state !== 'listening',
+    'a token past its time is no token': (state, _, last) => (last?.type !== 'open' && last?.type !== 'tick') || last.at < tokenUntil || state !== 'minted',
+  },
+};
+
+function walk<Event extends { type: string }, Context>(name: string, { machine, input, events, invariants, final = [] }: Walk<Event, Context>): void {
   t.test(`${name}: every simple path`, async (t) => {
     const paths = getSimplePaths(machine, { events: events as never, input: input as never });
     const broken = new Set<string>();
@@ -124,9 +160,12 @@ function walk<Event extends { type: string }, Context>(name: string, { machine, 
       for (const further of [null, ...events]) {
         const actor = createActor(machine, { input }).start();
         let last: Event | undefined;
+        let before: string | undefined;
         const check = () => {
           const { value, context } = actor.getSnapshot();
-          reached.add(String(value));
+          if (before !== undefined && final.includes(before) && value !== before) broken.add(`${before} is left for ${value} after ${JSON.stringify(last)}`);
+          before = String(value);
+          reached.add(before);
           for (const [sentence, holds] of Object.entries(invariants)) {
             if (!holds(String(value), context, last)) broken.add(`${sentence}, but not in ${value} after ${JSON.stringify(last)}`);
           }
@@ -157,3 +196,4 @@ walk('session', session);
 walk('key', key);
 walk('workspace', workspace);
 walk('assistant', assistant);
+walk('socket', socket);

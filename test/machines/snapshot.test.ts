@@ -10,6 +10,7 @@ const inputs: Record<string, object> = {
   key: { expiresAt: 2000 },
   workspace: { inFlight: 0, max: 3 },
   assistant: { voice: false },
+  socket: { tokenUntil: 1_060_000, expiresAt: 2000 },
 };
 
 type Event = { type: string };

@@ -99,7 +99,7 @@ export async function converse(scene: Scene): Promise<void> {
     await ask('sessions', `${path}/end`, { method: 'POST' });
   }
   for (const list of ['/assistants', '/keys', '/credentials', '/usage', '']) await console('console', list);
-  for (const path of ['/openapi.json', '/healthz', '/readyz', '/metrics']) await ask('service', path);
+  for (const path of ['/openapi.json', '/asyncapi.json', '/healthz', '/readyz', '/metrics']) await ask('service', path);
 }
 
 /** Everything that is refused, with canaries in what refuses it. */

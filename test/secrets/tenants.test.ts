@@ -25,7 +25,7 @@ for (const edge of edges) {
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 const withoutIds = [
-  ...['GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /asyncapi.json', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
   ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'],
 ];
 

@@ -22,13 +22,13 @@ const room = (name: string, files: string[], imports: string[], why: string, pac
 const ground = ['leaves', 'errors'];
 const interfaces = ['store', 'edge', 'model'];
 /** What a request is answered with. */
-const domain = ['machines', 'budget', 'host', 'turn', 'wire', ...ground, ...interfaces];
+const domain = ['machines', 'budget', 'host', 'turn', 'wire', 'voice', ...ground, ...interfaces];
 
 export const rooms: readonly Room[] = [
-  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
+  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
-    leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'metrics', 'text', 'signals', 'promptly', 'coalesced', 'origin'),
+    [...leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'transcription-tokens', 'metrics', 'text', 'signals', 'promptly', 'coalesced', 'origin'), 'src/metrics/'],
     ['errors'],
     'Everything may stand on them, so they stand on nothing.',
   ),
@@ -40,34 +40,46 @@ export const rooms: readonly Room[] = [
   room('store', ['src/store.ts', 'src/records.ts', 'src/store/parts/'], [...ground], 'An interface shows nothing of its implementations.'),
   room('edge', ['src/edge.ts'], [...ground], 'An interface shows nothing of its implementations.'),
   room('model', ['src/model.ts'], [...ground], 'An interface shows nothing of its implementations.'),
+  room('voice', ['src/voice.ts'], ['model', ...ground], 'An interface shows nothing of its implementations.'),
+  room('synthetic names', ['src/synthetic-name.ts'], ['model', ...ground], 'Names of synthetic models and of synthetic voices are read alike.'),
   room('history', ['src/model/history.ts'], ['model', ...ground], 'What a provider is told does not depend on the provider.'),
   room('framing', ['src/edge/event-stream.ts'], [...ground], 'Events are framed alike for both engines.'),
   room('findings', ['src/doctor/check.ts', 'src/doctor/records.ts'], ['store', ...ground], 'A store that is looked over says what it finds in the shape that all have.'),
   room('stores', ['src/store/'], ['store', 'findings', ...ground, 'budget'], 'An implementation knows its interface and the leaves.'),
   room('engines', ['src/edge/'], ['edge', 'framing', ...ground], 'An implementation knows its interface and the leaves.'),
   room('provider', ['src/provider.ts', 'src/provider/'], ['model', ...ground], 'What calls a provider, to converse or to speak, shares one HTTP client and its guards.'),
-  room('models', ['src/model/'], ['model', 'history', 'provider', ...ground], 'An implementation knows its interface and the leaves.'),
+  room('models', ['src/model/'], ['model', 'history', 'synthetic names', 'provider', ...ground], 'An implementation knows its interface and the leaves.'),
 
+  room('audio formats', ['src/voice/audio/formats.ts'], [], 'The shapes on the wire name the formats and bring nothing along that reads or writes them.', []),
   room(
     'audio',
     ['src/voice/sentences.ts', 'src/voice/audio/'],
-    [],
+    ['audio formats'],
     'Samples, bytes and text in, samples, bytes and text out: it knows no socket, no provider and no store.',
     ['@evan/opus', 'wasm-media-encoders', 'node:fs/promises', 'node:module'],
   ),
 
-  room('wire', ['src/wire.ts', 'src/wire/'], [...ground], 'The client shares the shapes, so they drag no server along.'),
+  room(
+    'voice process',
+    ['src/voice/engine/'],
+    ['audio'],
+    'It runs apart from the server: it is given orders, and knows neither who gives them nor any setting.',
+    ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', 'node:fs', 'node:module', 'node:os', 'node:path'],
+  ),
+  room('voices', ['src/voice/'], ['voice', 'voice process', 'audio', 'synthetic names', 'provider', 'model', ...ground], 'An implementation knows its interface and the leaves; the desk puts them together.'),
+
+  room('wire', ['src/wire.ts', 'src/wire/'], ['audio formats', ...ground], 'The client shares the shapes, so they drag no server along.'),
   room('client', ['src/client/'], [], 'The client runs where there is no server, and carries nothing but the parser of event streams.', ['eventsource-parser']),
   room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),
   room('host', ['src/host.ts', 'src/host/'], ['turn', 'machines', 'budget', ...ground, ...interfaces], 'The host runs machines; it knows nothing of requests.'),
-  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/conditional.ts', 'src/static-files.ts'], domain, 'What every handler is given, and the shapes that it answers in.'),
-  room('conversation', ['src/conversation/'], ['request', 'history', ...domain], 'Sessions and turns on behalf of any caller: it knows no key, no header and no stream.'),
+  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/conditional.ts', 'src/static-files.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
+  room('conversation', ['src/conversation/'], ['request', 'history', 'voices', 'audio', 'audio formats', ...domain], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
   room('docs', ['src/docs.ts', 'src/docs/'], [], 'The page is made of the OpenAPI document and of nothing else.', ['node:crypto']),
-  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', ...domain], 'A handler is called by the pipeline and calls down only.'),
+  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', 'audio formats', ...domain], 'A handler is called by the pipeline and calls down only.'),
   room('console', ['src/console/'], ['handlers', 'conversation', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
   room(
     'routes',
-    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/', 'src/reference.ts', 'src/reference/'],
+    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/', 'src/asyncapi.ts', 'src/reference.ts', 'src/reference/'],
     ['handlers', 'console', 'request', 'package.json', ...domain],
     'One table names the handlers.',
   ),
@@ -94,19 +106,19 @@ export const rooms: readonly Room[] = [
   room(
     'main',
     ['src/main.ts', 'src/edges.ts', 'src/ending.ts'],
-    ['first start', 'supervisor', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'provider', 'charts', ...domain],
+    ['first start', 'supervisor', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'voices', 'provider', 'charts', ...domain],
     'The one place that constructs things names the implementations.',
   ),
   room(
     'doctor',
     ['src/doctor.ts', 'src/doctor/'],
-    ['findings', 'first start', 'stores', 'engines', 'store', ...ground, 'package.json'],
-    'It looks at what main would construct, and constructs none of it.',
+    ['findings', 'first start', 'stores', 'engines', 'store', 'voices', 'voice process', 'audio', ...ground, 'package.json'],
+    'It looks at what main would construct, and constructs nothing but a voice process for a moment.',
   ),
   room(
     'command',
     ['src/cli.ts', 'src/cli/'],
-    ['main', 'supervisor', 'moving', 'doctor', 'charts', 'client', 'wire', ...ground, 'package.json'],
+    ['main', 'supervisor', 'moving', 'doctor', 'charts', 'client', 'wire', 'audio', ...ground, 'package.json'],
     'The command line talks to a server over HTTP, or starts one; only a move goes past it to the stores.',
   ),
 ];

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { encodeWhole, encoderFor, speechFormats, type SpeechFormat } from '../../src/voice/audio/encoding.ts';
+import { encodeWhole, encoderFor } from '../../src/voice/audio/encoding.ts';
+import { speechFormats, type SpeechFormat } from '../../src/voice/audio/formats.ts';
 import { bytesOf, joined } from '../../src/voice/audio/samples.ts';
 import { readWav } from '../../src/voice/audio/wav.ts';
 import { pieces, voice } from './sounds.ts';

@@ -53,7 +53,7 @@ class NodeOutlet implements Outlet {
   #exchange: NodeExchange;
   #shared: NodeShared;
   #response: ServerResponse;
-  #told = false;
+  #backpressured = false;
   #ended = false;
   #drain: (() => void) | null = null;
 
@@ -66,15 +66,15 @@ class NodeOutlet implements Outlet {
 
   write(piece: string | Uint8Array): boolean {
     if (this.#exchange.gone || this.#ended) return false;
-    if (piece.length === 0) return !this.#told;
+    if (piece.length === 0) return !this.#backpressured;
     const waiting = this.#response.writableLength;
-    if (this.#told && waiting + piece.length > this.#shared.bounds.slowReaderBytesMax) {
+    if (this.#backpressured && waiting + piece.length > this.#shared.bounds.slowReaderBytesMax) {
       this.#exchange.cut();
       return false;
     }
     const taken = this.#response.write(piece);
-    if (!taken && !this.#told) {
-      this.#told = true;
+    if (!taken && !this.#backpressured) {
+      this.#backpressured = true;
       this.#exchange.awaitReader();
     }
     return taken;
@@ -96,7 +96,7 @@ class NodeOutlet implements Outlet {
   }
 
   #drained(): void {
-    this.#told = false;
+    this.#backpressured = false;
     if (!this.#ended) this.#exchange.forgetReader();
     if (!this.#ended && !this.#exchange.gone && this.#drain !== null) guarded(this.#drain, () => this.#exchange.cut());
   }

@@ -49,7 +49,7 @@ export class NodeSocket implements Socket, Cuttable {
   #engine: WebSocket | null = null;
   #code: number | null = null;
   #alive = true;
-  #told = false;
+  #backpressured = false;
   #heartbeat: Timer | null = null;
 
   constructor(shared: NodeShared, connection: NetSocket, listener: SocketListener) {
@@ -67,15 +67,15 @@ export class NodeSocket implements Socket, Cuttable {
 
   send(data: string | Uint8Array): boolean {
     if (this.#engine === null || this.#code !== null) return false;
-    if (this.#told && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
+    if (this.#backpressured && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
       this.#code = 1006;
       this.#engine.terminate();
       return false;
     }
     this.#engine.send(data);
     // A stream reports backpressure after every large write, even if the kernel took it at once.
-    this.#told = this.#connection.writableNeedDrain && this.bufferedBytes > 0;
-    return !this.#told;
+    this.#backpressured = this.#connection.writableNeedDrain && this.bufferedBytes > 0;
+    return !this.#backpressured;
   }
 
   close(code: number, reason?: string): void {
@@ -113,8 +113,8 @@ export class NodeSocket implements Socket, Cuttable {
   }
 
   #drained(): void {
-    if (!this.#told || this.#code !== null) return;
-    this.#told = false;
+    if (!this.#backpressured || this.#code !== null) return;
+    this.#backpressured = false;
     this.#call(() => this.#listener.drained?.());
   }
 

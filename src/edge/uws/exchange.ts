@@ -85,7 +85,7 @@ class UwsOutlet implements Outlet {
   #blocked = false;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
-  #told = false;
+  #backpressured = false;
   #ended = false;
   #drain: (() => void) | null = null;
 
@@ -100,7 +100,7 @@ class UwsOutlet implements Outlet {
   write(piece: string | Uint8Array): boolean {
     if (this.#exchange.gone || this.#ended) return false;
     if (piece.length > 0) this.#take(piece);
-    this.#told = this.#blocked;
+    this.#backpressured = this.#blocked;
     return !this.#blocked && !this.#exchange.gone;
   }
 
@@ -179,8 +179,8 @@ class UwsOutlet implements Outlet {
     }
     if (this.#blocked || this.#exchange.gone) return true;
     if (this.#ended) this.#finish('');
-    else if (this.#told && this.#drain !== null) {
-      this.#told = false;
+    else if (this.#backpressured && this.#drain !== null) {
+      this.#backpressured = false;
       guarded(this.#drain, () => this.#exchange.cut());
     }
     return true;

@@ -41,7 +41,7 @@ export class UwsSocket implements Socket, Cuttable {
   #listener: SocketListener;
   /** Null before the socket is open and once it is closed. */
   #engine: WebSocket<UwsSocketData> | null = null;
-  #told = false;
+  #backpressured = false;
   #tooLarge = false;
 
   constructor(shared: UwsShared, listener: SocketListener) {
@@ -56,12 +56,12 @@ export class UwsSocket implements Socket, Cuttable {
 
   send(data: string | Uint8Array): boolean {
     if (this.#engine === null) return false;
-    if (this.#told && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
+    if (this.#backpressured && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
       this.#engine.close();
       return false;
     }
-    this.#told = this.#engine.send(data, typeof data !== 'string') !== 1;
-    return !this.#told;
+    this.#backpressured = this.#engine.send(data, typeof data !== 'string') !== 1;
+    return !this.#backpressured;
   }
 
   close(code: number, reason?: string): void {
@@ -89,8 +89,8 @@ export class UwsSocket implements Socket, Cuttable {
   }
 
   drained(): void {
-    if (!this.#told || this.bufferedBytes > 0) return;
-    this.#told = false;
+    if (!this.#backpressured || this.bufferedBytes > 0) return;
+    this.#backpressured = false;
     this.#call(() => this.#listener.drained?.());
   }
 

@@ -2,9 +2,8 @@
 import { errors } from '../../errors.ts';
 import type { ErrorRow } from '../../errors.ts';
 import { limits } from '../../limits.ts';
+import { grouped } from '../../text.ts';
 import type { Rule } from './rule.ts';
-
-const thousands = (count: number): string => count.toLocaleString('en-US');
 
 export const service: readonly Rule[] = [
   {
@@ -38,7 +37,7 @@ export const service: readonly Rule[] = [
   {
     pattern: /\b(?:rate ?limit\w*|limits?|quotas?|429|too many requests|throttl\w*|how (?:many|long|big|large)\b.*\b(?:requests?|messages?|turns?|characters?))\b/i,
     replies: [
-      `By default, per API key and minute: ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech, ${limits.transcriptionTokensPerMinute} transcription tokens. Per workspace: ${limits.turnsInFlightMax} turns in flight. A message may have ${thousands(limits.messageCharactersMax)} characters, a text to be spoken ${thousands(limits.speechCharactersMax)}. Every answer says in \`X-RateLimit-Remaining\` what is left; over the limit it is 429 with \`Retry-After\`, and retrying before that only makes the wait longer.`,
+      `By default, per API key and minute: ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech, ${limits.transcriptionTokensPerMinute} transcription tokens. Per workspace: ${limits.turnsInFlightMax} turns in flight. A message may have ${grouped(limits.messageCharactersMax)} characters, a text to be spoken ${grouped(limits.speechCharactersMax)}. Every answer says in \`X-RateLimit-Remaining\` what is left; over the limit it is 429 with \`Retry-After\`, and retrying before that only makes the wait longer.`,
     ],
   },
   {

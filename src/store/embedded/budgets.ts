@@ -57,9 +57,9 @@ export class Budgets {
     }
     const refused = looked.find(({ taken }) => !taken.passed);
     const answer = looked.map((each) => {
-      if (refused !== undefined && each !== refused) return told(each, each.before);
+      if (refused !== undefined && each !== refused) return takenOf(each, each.before);
       this.#hold(each.key, { bucket: each.taken.bucket, ceiling: each.ceiling });
-      return told(each, each.taken.bucket);
+      return takenOf(each, each.taken.bucket);
     });
     this.#dropFull(nowMs);
     if (this.#unwritten.size >= unwrittenMax) this.#ledger.wake();
@@ -116,7 +116,7 @@ export class Budgets {
   }
 }
 
-const told = ({ budget, ceiling, taken }: Looked, bucket: Bucket): Taken => ({
+const takenOf = ({ budget, ceiling, taken }: Looked, bucket: Bucket): Taken => ({
   budget,
   passed: taken.passed,
   remaining: bucketOf.remaining(bucket),

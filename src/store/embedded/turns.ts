@@ -146,7 +146,7 @@ export class Turns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#told(place, answer);
+    return this.#announced(place, answer);
   }
 
   withdraw(step: WithdrawTurn): Promise<Finished> {
@@ -166,7 +166,7 @@ export class Turns implements TurnStore {
       if (row !== undefined) this.#undo(draft, row, step, place);
       return finished(version);
     });
-    return this.#told(place, answer);
+    return this.#announced(place, answer);
   }
 
   claim(place: TurnPlace): Promise<boolean> {
@@ -260,7 +260,7 @@ export class Turns implements TurnStore {
   }
 
   /** Notifies readers that wait for the turn. The answer itself is returned in the order of the decisions, before later ones of the same batch. */
-  #told(place: TurnPlace, answer: Promise<Finished>): Promise<Finished> {
+  #announced(place: TurnPlace, answer: Promise<Finished>): Promise<Finished> {
     answer.then(
       ({ outcome }) => outcome === 'finished' && this.#notices.moved(place),
       () => {},

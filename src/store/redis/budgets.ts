@@ -16,7 +16,7 @@ interface Asked {
   readonly ceiling: number;
 }
 
-/** The lane and number by which a repeat of a step is told from a new step on the same key (see `lanes.ts`). */
+/** The lane and number by which a repeat of a step is distinguished from a new step on the same key (see `lanes.ts`). */
 interface Lane {
   readonly id: string;
   readonly lane: string;
@@ -44,7 +44,7 @@ export class RedisBudgets {
     const first = budgets[0];
     if (first === undefined) return [];
     const bucket = this.#debts.refused({ workspaceId, keyId, budget: first.budget }, first.ceiling);
-    return bucket === null ? this.#ask(workspaceId, keyId, budgets) : [told(first, false, bucket)];
+    return bucket === null ? this.#ask(workspaceId, keyId, budgets) : [takenOf(first, false, bucket)];
   }
 
   /** Resolves when the requests refused without Redis are written to Redis, or the write has failed. */
@@ -61,7 +61,7 @@ export class RedisBudgets {
       const passed = answer[index * 3] === 1;
       const bucket = { level: Number(textOf(answer[index * 3 + 1])), at: Number(textOf(answer[index * 3 + 2])) };
       if (index === 0) this.#debts.seen({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed, bucket, exchange);
-      return told(each, passed, bucket);
+      return takenOf(each, passed, bucket);
     });
   }
 
@@ -71,7 +71,7 @@ export class RedisBudgets {
   }
 }
 
-const told = ({ budget, ceiling }: Asked, passed: boolean, bucket: Bucket): Taken => ({
+const takenOf = ({ budget, ceiling }: Asked, passed: boolean, bucket: Bucket): Taken => ({
   budget,
   passed,
   remaining: remaining(bucket),

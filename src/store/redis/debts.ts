@@ -56,7 +56,7 @@ export class Debts {
     const most = refilled(debt.bucket, ceiling, debt.redisMs + Math.ceil(now - debt.askedAt));
     if (debt.ceiling !== ceiling || most.level > certain(ceiling)) {
       // A debt that is not written yet is sent before the request, on the same connection.
-      if (this.#unwritten.delete(debt)) void this.#told(debt);
+      if (this.#unwritten.delete(debt)) void this.#report(debt);
       return null;
     }
     debt.bucket = { level: floor(ceiling), at: Math.max(debt.bucket.at, debt.redisMs + Math.floor(now - debt.answeredAt)) };
@@ -82,11 +82,11 @@ export class Debts {
     this.#timer = null;
     const debts = [...this.#unwritten];
     this.#unwritten.clear();
-    for (const debt of debts) void this.#told(debt);
+    for (const debt of debts) void this.#report(debt);
     await Promise.all(this.#underWay);
   }
 
-  async #told({ place, bucket }: Debt): Promise<void> {
+  async #report({ place, bucket }: Debt): Promise<void> {
     const written = this.#write(place, bucket).catch(() => {});
     this.#underWay.add(written);
     await written;

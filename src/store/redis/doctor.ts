@@ -51,26 +51,26 @@ type Each = (id: string, nodes: readonly Node[], rule: Rule) => Promise<Check>;
 async function examineNodes(url: string, all: readonly Node[], examination: RedisExamination): Promise<Check[]> {
   const cluster = isCluster(url);
   const each: Each = (id, nodes, rule) => overNodes(id, nodes, rule, cluster);
-  const info = await each('info', all, (node) => node.learn().then(() => ok('told'), (error: Error) => untold(error, node)));
+  const info = await each('info', all, (node) => node.learn().then(() => ok('answers'), (error: Error) => unanswered(error, node)));
   if (info.status === 'fail') return [info];
-  const told = all.filter((node) => node.told);
-  const first = told.length === 0 ? [] : [await each('kind', told, (node) => kindOf(node, cluster)), await versions(told, cluster), await each('loading', told, server.loading)];
+  const answering = all.filter((node) => node.answered);
+  const first = answering.length === 0 ? [] : [await each('kind', answering, (node) => kindOf(node, cluster)), await versions(answering, cluster), await each('loading', answering, server.loading)];
   if (first.some(({ status }) => status === 'fail')) return first;
   return [
     ...(info.status === 'ok' ? [] : [info]),
     ...first,
-    ...(told.length === 0 ? [] : await toldChecks(told, each, cluster, examination)),
+    ...(answering.length === 0 ? [] : await answeringChecks(answering, each, cluster, examination)),
     ...(await askedChecks(all, each, cluster, examination)),
   ];
 }
 
 /** The checks of what the servers report about themselves. */
-async function toldChecks(told: readonly Node[], each: Each, cluster: boolean, { durability }: RedisExamination): Promise<Check[]> {
-  const primaries = told.filter((node) => node.fact('role') === 'master');
+async function answeringChecks(answering: readonly Node[], each: Each, cluster: boolean, { durability }: RedisExamination): Promise<Check[]> {
+  const primaries = answering.filter((node) => node.fact('role') === 'master');
   return [
-    await each('disk-writes', told, server.lastWrites),
-    await each('eviction', told, server.eviction),
-    await each('memory', told, server.memory),
+    await each('disk-writes', answering, server.lastWrites),
+    await each('eviction', answering, server.eviction),
+    await each('memory', answering, server.memory),
     await each('replicas', primaries, (node) => replicasOf(node, { durability, cluster })),
   ];
 }
@@ -102,11 +102,11 @@ async function guarded(rule: () => Finding | Promise<Finding>): Promise<Finding>
   try {
     return await rule();
   } catch (error) {
-    return fail(`not told: ${(error as Error).message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
+    return fail(`no answer: ${(error as Error).message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
   }
 }
 
-const untold = (error: Error, { user }: Node): Finding =>
+const unanswered = (error: Error, { user }: Node): Finding =>
   error.message.includes('NOPERM')
     ? warn('The user may not ask INFO: version, memory, eviction, disk and replicas were not looked at.', `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`)
     : fail(`Redis does not tell about itself: ${error.message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');

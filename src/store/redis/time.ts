@@ -15,15 +15,15 @@ export class RedisTime {
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #clock: Clock;
-  readonly #told: StoreClock;
+  readonly #storeClock: StoreClock;
   #next: Timer | null = null;
   #closed = false;
 
-  constructor(link: Link, roots: Roots, clock: Clock, told: StoreClock) {
+  constructor(link: Link, roots: Roots, clock: Clock, storeClock: StoreClock) {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
-    this.#told = told;
+    this.#storeClock = storeClock;
   }
 
   /** Rejects if Redis cannot be read. */
@@ -46,6 +46,6 @@ export class RedisTime {
   async #look(): Promise<void> {
     const askedAt = this.#clock.monotonic();
     const time = (await this.#link.run('time', this.#roots.registry, {})) as number;
-    this.#told.heard(time + roundedMs, askedAt, this.#clock.monotonic());
+    this.#storeClock.heard(time + roundedMs, askedAt, this.#clock.monotonic());
   }
 }

@@ -62,9 +62,9 @@ export class RedisTurns implements TurnStore {
         short: lease < limits.leaseMs ? session.workspaceId : '',
       },
     )) as Reply[];
-    const told = textOf(outcome) as BegunTurn['outcome'];
+    const name = textOf(outcome) as BegunTurn['outcome'];
     this.#orphans.leased(session.workspaceId, lease);
-    return told === 'begun' ? { outcome: told, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: told };
+    return name === 'begun' ? { outcome: name, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: name };
   }
 
   async append(step: AppendOutput): Promise<Appended> {
@@ -192,6 +192,6 @@ const countedFields = (session: Session, turn: Turn) => ({
 });
 
 const finished = (outcome: Reply | undefined, version: Reply | undefined): Finished => {
-  const told = textOf(outcome) as Finished['outcome'];
-  return told === 'finished' ? { outcome: told, version: version as number } : { outcome: told };
+  const name = textOf(outcome) as Finished['outcome'];
+  return name === 'finished' ? { outcome: name, version: version as number } : { outcome: name };
 };

@@ -1,11 +1,9 @@
 /** A caller's audio in any encoding of the socket, frame by frame, to what recognition takes: 16 kHz, mono, 16 bits. */
+import type { Encoding } from './formats.ts';
 import { samplesOfALaw, samplesOfMuLaw } from './g711.ts';
 import { opusDecoder } from './opus.ts';
 import { Resampler } from './resample.ts';
 import { joined, noSamples, samplesOf } from './samples.ts';
-
-export const encodings = ['pcm_s16le', 'pcm_mulaw', 'pcm_alaw', 'opus'] as const;
-export type Encoding = (typeof encodings)[number];
 
 /** The rate of what recognition takes, in hertz. */
 export const recognitionRate = 16_000;

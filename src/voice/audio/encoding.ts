@@ -1,13 +1,11 @@
 /** Speech in the format that a client asked for, piece by piece as it is synthesised, or whole. Samples are mono, 16 bits. */
+import type { SpeechFormat } from './formats.ts';
 import { mp3Encoder, mp3Rates } from './mp3.ts';
 import { OggOpus } from './ogg.ts';
 import { opusEncoder, opusRates, type OpusEncoder } from './opus.ts';
 import { Resampler } from './resample.ts';
 import { bytesOf, joined, joinedSamples, noBytes } from './samples.ts';
 import { exactWav, wavHeader } from './wav.ts';
-
-export const speechFormats = ['wav', 'pcm', 'mp3', 'opus'] as const;
-export type SpeechFormat = (typeof speechFormats)[number];
 
 export interface AudioEncoder {
   /** The value of the `Content-Type` header. */

@@ -38,7 +38,7 @@ async function obey(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<R
   const { id } = order;
   if (order.do === 'speak') return { id, ...(await flite.get())(order.text, order.voice, order.speed) };
   if (order.do === 'warm') {
-    await Promise.all([detector.get(), recogniser(null)]);
+    await Promise.all([detector.get(), order.recogniser && recogniser(null)]);
     return { id, warm: true };
   }
   if (order.do === 'detect') {

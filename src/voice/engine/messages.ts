@@ -41,8 +41,8 @@ export type Order =
   | { readonly do: 'drop'; readonly id: number }
   /** Drops what is kept for a stream. */
   | { readonly do: 'forget'; readonly stream: number }
-  /** Loads what listens, so that the first order need not wait for it. */
-  | { readonly do: 'warm'; readonly id: number };
+  /** Loads what detects voice, and the installed recogniser where it is wanted, so that the first order need not wait for them. */
+  | { readonly do: 'warm'; readonly id: number; readonly recogniser: boolean };
 
 /** `cpuMs`: the CPU time of the process for this order, decoding alone. */
 export type Report =

@@ -4,6 +4,15 @@ import { join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
+export function isInstalled(name: string): boolean {
+  try {
+    packageFolder(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The folder of an installed package; throws a sentence if it is not installed. */
 export function packageFolder(name: string): string {
   for (const folder of require.resolve.paths(name) ?? []) {

@@ -3,8 +3,6 @@ import { randomInt } from 'node:crypto';
 import { developmentCommand, numberOption } from '../../../bench/harness/development-command.ts';
 import { Progress } from '../../../bench/harness/progress.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../redis-server.ts';
-import { inMemory, onLmdb, onRedis, timedServer } from './contenders.ts';
-import { runDifferential } from './run.ts';
 
 interface Wanted {
   readonly runs: number;
@@ -27,6 +25,9 @@ const command = developmentCommand(
 const { runs, seed, path, length } = command.parse().opts<Wanted>();
 const missing = whyNoRedis();
 if (missing !== null) command.error(missing);
+// The stores' packages take a second to load, which the help need not.
+const { inMemory, onLmdb, onRedis, timedServer } = await import('./contenders.ts');
+const { runDifferential } = await import('./run.ts');
 const server = await RedisServer.start(...appendOnly);
 const timed = await timedServer(server.url);
 const progress = new Progress(1);

@@ -228,10 +228,12 @@ const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
 const takeLimits: Make = (known, { pick, which, lasts, near }) => {
   const workspaceId = known.workspaceId(pick);
   const until = known.nowMs + chosen(leases, lasts);
+  // A limit of a name has one period.
+  const [counted, refilled] = [chosen([1000, daySeconds * 1000], which), chosen([3_600_000, 60_000], which)];
   const asked: AskedLimit[] = [
     { kind: 'place', name: 'places', ceiling: chosen([1, 2, 1, 0], near), holder: `vis_${which % 3}`, untilMs: until },
-    { kind: 'counter', name: 'asst_1/day', ceiling: chosen([2, 3, 0, 60], near), periodMs: chosen([1000, daySeconds * 1000], which), cost: 1 + lasts },
-    { kind: 'bucket', name: 'asst_1/address/{*}', ceiling: chosen([2, 7, 1, 0], near), periodMs: chosen([3_600_000, 60_000], which), cost: 1 + (lasts % 2) },
+    { kind: 'counter', name: `asst_1/day/${counted}`, ceiling: chosen([2, 3, 0, 60], near), periodMs: counted, cost: 1 + lasts },
+    { kind: 'bucket', name: `asst_1/address/{*}/${refilled}`, ceiling: chosen([2, 7, 1, 0], near), periodMs: refilled, cost: 1 + (lasts % 2) },
   ];
   const first = which % 3;
   return call('takeLimits', true, [{ workspaceId, asked: asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3), nowMs: known.nowMs }]);

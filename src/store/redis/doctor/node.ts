@@ -72,7 +72,7 @@ export class Node {
   }
 
   /** Whether that report was read. */
-  get told(): boolean {
+  get answered(): boolean {
     return this.#facts.size > 0;
   }
 

@@ -49,7 +49,7 @@ export function lastWrites(node: Facts): Finding {
 
 export function eviction(node: Facts): Finding {
   const policy = node.fact('maxmemory_policy');
-  if (policy === 'noeviction' || policy === '') return ok(policy || 'not told');
+  if (policy === 'noeviction' || policy === '') return ok(policy || 'unknown');
   const advice = 'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.';
   if (node.fact('maxmemory') === '0') return warn(`maxmemory-policy ${policy}, harmless only as long as maxmemory is 0`, advice);
   return fail(`maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`, advice);

@@ -33,7 +33,7 @@ for index = 2, #fields do
   end
 end
 
-local told, written = { number, int(time) }, { lane, '' }
+local answers, written = { number, int(time) }, { lane, '' }
 for _, bucket in ipairs(looked) do
   if not refused or bucket == refused then
     bucket.level = math.max((1 - bucket.ceiling) * BUDGET_UNIT, bucket.level - BUDGET_UNIT)
@@ -41,12 +41,12 @@ for _, bucket in ipairs(looked) do
     written[#written + 1] = int(bucket.level) .. ' ' .. int(bucket.since)
   end
   local passed, level = bucket.passed and 1 or 0, int(bucket.level)
-  told[#told + 1] = passed .. ' ' .. level .. ' ' .. int(bucket.since - time)
+  answers[#answers + 1] = passed .. ' ' .. level .. ' ' .. int(bucket.since - time)
   answer[#answer + 1] = passed
   answer[#answer + 1] = level
   answer[#answer + 1] = int(bucket.since)
 end
-written[2] = table.concat(told, ' ')
+written[2] = table.concat(answers, ' ')
 redis.call('HSET', key, unpack(written))
 keep_budget(key, time)
 return answer

@@ -1,0 +1,38 @@
+/** The API key of a command that talks to the API as a program does: one that is given, or one for this command alone. */
+import { secondsOf, type Clock } from '../clock.ts';
+import { limits } from '../limits.ts';
+import type { CreatedKeyView } from '../wire.ts';
+import { operatorToken, type ConnectionOptions, type Environment } from './connection.ts';
+import { ConsoleClient, segment } from './console-client.ts';
+import { failureLine, UsageFailure } from './exit.ts';
+
+export interface KeyOptions extends ConnectionOptions {
+  readonly key?: string;
+}
+
+export interface CommandKey {
+  readonly key: string;
+  /** Revokes the key if it was created here; if that fails, it tells `note`. */
+  revoke(note: (text: string) => void): Promise<void>;
+}
+
+/** `name`: of the command, and so of a key that is created. */
+export async function commandKey(name: string, options: KeyOptions, environment: Environment, url: string, clock: Clock): Promise<CommandKey> {
+  const given = options.key || environment.PARLEY_API_KEY;
+  if (given) {
+    if (!/^[\x21-\x7e]+$/.test(given)) throw new UsageFailure('An API key is printable ASCII without spaces.');
+    return { key: given, revoke: async () => {} };
+  }
+  const client = new ConsoleClient(url, operatorToken(options, environment));
+  const path = `/workspaces/${segment(await client.workspace(options.workspace))}/keys`;
+  const expires_at = secondsOf(clock.now()) + limits.commandKeySeconds;
+  const { body } = await client.post<CreatedKeyView>(path, { name, expires_at });
+  return {
+    key: body.key,
+    revoke: (note) =>
+      client.post(`${path}/${segment(body.id)}/revoke`).then(
+        () => {},
+        (error: unknown) => note(`parley: The key "${name}" could not be revoked and stays good for up to 24 hours: ${failureLine(error)}`),
+      ),
+  };
+}

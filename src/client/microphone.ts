@@ -1,0 +1,148 @@
+/**
+ * `parley-client/microphone`: a browser's microphone as a source of audio for `transcribe`. An audio worklet makes the frames,
+ * so a page that is busy loses none. The samples are sent at the rate that the device has.
+ */
+
+export interface MicrophoneOptions {
+  /** The id of the device; the browser's choice by default. */
+  deviceId?: string;
+  /** Keeps out what the page itself plays; true by default. */
+  echoCancellation?: boolean;
+  noiseSuppression?: boolean;
+  autoGainControl?: boolean;
+}
+
+/** What is used of the browser, written out so that a program for a server compiles as well. */
+interface Node {
+  connect(other: object): void;
+  disconnect(): void;
+}
+
+interface Track extends EventTarget {
+  stop(): void;
+}
+
+interface Stream {
+  getTracks(): readonly Track[];
+}
+
+interface WorkletNode extends Node {
+  readonly port: { onmessage: ((event: { readonly data: Int16Array }) => void) | null };
+}
+
+interface Context {
+  readonly sampleRate: number;
+  readonly destination: object;
+  readonly audioWorklet: { addModule(url: string): Promise<void> };
+  createMediaStreamSource(stream: Stream): Node;
+  resume(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Browser {
+  readonly navigator: { readonly mediaDevices?: { getUserMedia(constraints: object): Promise<Stream> } };
+  readonly AudioContext: new (options?: { sampleRate: number }) => Context;
+  readonly AudioWorkletNode: new (context: Context, name: string, options: object) => WorkletNode;
+}
+
+/** The highest rate that a transcription takes; some devices have 96,000. */
+const rateMax = 48_000;
+/** Frames that nobody has read; older ones are dropped, as the service takes no more than ten seconds at once. */
+const framesMax = 500;
+
+/** Runs in the worklet: the first channel as frames of 20 ms of 16-bit samples. */
+const processor = `
+registerProcessor('parley-microphone', class extends AudioWorkletProcessor {
+  frame = new Int16Array(sampleRate / 50);
+  filled = 0;
+  process([[samples = []]]) {
+    for (const sample of samples) {
+      this.frame[this.filled++] = Math.max(-32768, Math.min(32767, Math.round(sample * 32768)));
+      if (this.filled < this.frame.length) continue;
+      this.port.postMessage(this.frame, [this.frame.buffer]);
+      this.frame = new Int16Array(sampleRate / 50);
+      this.filled = 0;
+    }
+    return true;
+  }
+});`;
+
+/**
+ * Iterate over it for frames of 20 ms. The microphone stays open until `stop()`, until the iteration is left, or until the device
+ * is unplugged.
+ */
+export class Microphone implements AsyncIterable<Int16Array> {
+  readonly encoding = 'pcm_s16le';
+  /** Hertz: for the `sample_rate` of the transcription. */
+  readonly sampleRate: number;
+  readonly #context: Context;
+  readonly #stream: Stream;
+  readonly #worklet: WorkletNode;
+  readonly #frames: Int16Array[] = [];
+  #wake: (() => void) | null = null;
+  #over = false;
+
+  constructor(context: Context, stream: Stream, worklet: WorkletNode) {
+    this.sampleRate = context.sampleRate;
+    this.#context = context;
+    this.#stream = stream;
+    this.#worklet = worklet;
+    worklet.port.onmessage = ({ data }) => {
+      this.#frames.push(data);
+      if (this.#frames.length > framesMax) this.#frames.shift();
+      this.#wake?.();
+    };
+    for (const track of stream.getTracks()) track.addEventListener('ended', () => this.stop());
+  }
+
+  /** Closes the microphone; the iteration ends, behind what has been heard. */
+  stop(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#worklet.port.onmessage = null;
+    this.#worklet.disconnect();
+    for (const track of this.#stream.getTracks()) track.stop();
+    void this.#context.close();
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Int16Array, void, undefined> {
+    try {
+      for (;;) {
+        const frame = this.#frames.shift();
+        if (frame !== undefined) yield frame;
+        else if (this.#over) return;
+        else await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      this.stop();
+    }
+  }
+}
+
+/** Opens the microphone: the browser asks the person, and rejects with its own error where that or the device is missing. Call it in a handler of a click. */
+export async function microphone({ deviceId, echoCancellation = true, ...more }: MicrophoneOptions = {}): Promise<Microphone> {
+  const { navigator, AudioContext, AudioWorkletNode } = globalThis as unknown as Browser;
+  if (navigator?.mediaDevices === undefined) throw new TypeError('There is no microphone here: a browser has one, on a page that came over HTTPS or from localhost.');
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, echoCancellation, ...more, ...(deviceId !== undefined && { deviceId: { exact: deviceId } }) } });
+  let context = new AudioContext();
+  try {
+    if (context.sampleRate > rateMax) {
+      void context.close();
+      context = new AudioContext({ sampleRate: rateMax });
+    }
+    const url = URL.createObjectURL(new Blob([processor], { type: 'text/javascript' }));
+    await context.audioWorklet.addModule(url).finally(() => URL.revokeObjectURL(url));
+    const worklet = new AudioWorkletNode(context, 'parley-microphone', { channelCount: 1, channelCountMode: 'explicit' });
+    const opened = new Microphone(context, stream, worklet);
+    context.createMediaStreamSource(stream).connect(worklet);
+    // It plays nothing, but only what leads to the loudspeaker runs.
+    worklet.connect(context.destination);
+    void context.resume();
+    return opened;
+  } catch (error) {
+    for (const track of stream.getTracks()) track.stop();
+    void context.close();
+    throw error;
+  }
+}

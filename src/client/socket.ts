@@ -1,0 +1,12 @@
+/** The sockets that transcriptions run on: the runtime's, or those of a class that the user gives. */
+
+/** What is used of a WebSocket. */
+export interface Socket {
+  readonly bufferedAmount: number;
+  send(data: any): void;
+  close(): void;
+  addEventListener(type: string, listener: (event: any) => void): void;
+}
+
+/** A class of WebSockets, as browsers, Deno, Bun, workers and Node 22 have one. */
+export type SocketClass = new (url: string) => Socket;

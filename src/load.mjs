@@ -1,0 +1,72 @@
+/**
+ * Runs the built command. `serve` runs from one script, since more than half of a server's start went to compiling: V8's work is kept
+ * beside the script, for each version and each set of flags of V8, by the first process that runs for a second; who cannot write there
+ * compiles again. The other commands are modules, of which each loads a few. The build puts this file beside both.
+ */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { cachedDataVersionTag, setFlagsFromString } from 'node:v8';
+import { Script } from 'node:vm';
+import { crc32 } from 'node:zlib';
+
+const folder = dirname(fileURLToPath(import.meta.url));
+const file = join(folder, 'server.cjs');
+const kept = join(folder, `server-${cachedDataVersionTag().toString(16)}.compiled`);
+
+/** By then a server has run what a start runs: only functions that ran are compiled. */
+const startedAfterMs = 1000;
+
+/**
+ * How much the old generation may grow until its next collection, of what outlived the last one. V8 reads the flag after each; a version
+ * that does not know it only uses more memory. Set before the start, it would make V8 refuse all that was compiled without it, Node's
+ * own modules too.
+ */
+const heapFlag = '--heap-growing-percent=150';
+
+/** What is kept says which text it is of, since V8 compares no more than the length, and whether it came to the disk as it was. */
+const headBytes = 8;
+
+function head(source, code) {
+  const bytes = Buffer.alloc(headBytes);
+  bytes.writeUInt32LE(crc32(source), 0);
+  bytes.writeUInt32LE(crc32(code), 4);
+  return bytes;
+}
+
+function readKept(source) {
+  try {
+    const bytes = readFileSync(kept);
+    const code = bytes.subarray(headBytes);
+    return head(source, code).equals(bytes.subarray(0, headBytes)) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(script, source) {
+  const unfinished = `${kept}.${process.pid}`;
+  try {
+    const code = script.createCachedData();
+    writeFileSync(unfinished, Buffer.concat([head(source, code), code]));
+    renameSync(unfinished, kept);
+  } catch {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+function runScript() {
+  const source = readFileSync(file);
+  const cachedData = readKept(source);
+  // The text has no character beyond ASCII. As latin1 it stays outside V8's heap.
+  const script = new Script(source.toString('latin1'), { filename: file, cachedData });
+  setTimeout(() => {
+    if (cachedData === undefined || script.cachedDataRejected) keep(script, source);
+    setFlagsFromString(heapFlag);
+  }, startedAfterMs).unref();
+  script.runInThisContext()(createRequire(file), file);
+}
+
+if (process.argv[2] === 'serve') runScript();
+else await import(pathToFileURL(join(folder, 'commands.mjs')).href);

@@ -1,0 +1,118 @@
+/** The microphone in a browser, whose fake device plays a clip of the server's own voice: its words come out of the page. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer, request as ask } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { Parley } from '../../src/client/parley.ts';
+import { exactWav, readWav } from '../../src/voice/audio/wav.ts';
+import { openHouse, type House } from '../api/house.ts';
+import { browserPath, whyNoBrowser } from '../browser.ts';
+import { temporaryFolder } from '../folders.ts';
+
+const built = fileURLToPath(new URL('../../dist/client/', import.meta.url));
+
+/** An example of a page: it shows what is said while it is said, until something was. */
+const page = (key: string, assistantId: string): string => `<!doctype html>
+<title>Microphone</title>
+<button>Speak</button>
+<p id="text"></p>
+<script type="module">
+import { Parley } from './index.js';
+import { microphone } from './microphone.js';
+const parley = new Parley({ url: location.origin, key: ${JSON.stringify(key)}, allowKeyInBrowser: true });
+const text = document.querySelector('#text');
+document.querySelector('button').onclick = async () => {
+  const frames = new Set();
+  const source = await microphone();
+  const transcription = parley.transcribe({ assistant_id: ${JSON.stringify(assistantId)}, sample_rate: source.sampleRate });
+  const sending = (async () => {
+    for await (const frame of source) {
+      frames.add(frame.length);
+      await transcription.send(frame);
+    }
+    await transcription.finish();
+  })();
+  for await (const message of transcription) {
+    if (message.type === 'transcript.partial') text.textContent = message.text;
+    if (message.type !== 'transcript.final') continue;
+    text.textContent = message.text;
+    if (message.text !== '') source.stop();
+  }
+  await sending;
+  document.title = JSON.stringify({ rate: source.sampleRate, frames: [...frames] });
+};
+</script>`;
+
+t.test('what is spoken into the microphone is shown on the page', { skip: whyNoBrowser }, async (t) => {
+  // The voice processes end with their server.
+  const house = await openHouse(t, { workersAlone: true });
+  const { id } = await house.assistant({ channels: { voice: true } });
+  const clip = await spoken(t, house, id);
+  const origin = await served(t, house, page(house.key, id));
+  const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${clip}`];
+  const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox', ...device] });
+  t.teardown(() => running.close());
+  const tab = await running.newPage();
+  tab.setDefaultTimeout(30_000);
+  const complaints: string[] = [];
+  tab.on('pageerror', (error) => complaints.push(error.message));
+  await tab.goto(origin);
+  await tab.click('button');
+  await tab.waitForFunction("document.title.startsWith('{')").catch(() => {});
+  t.same(complaints, []);
+  t.match(await tab.textContent('#text'), /hello/i);
+  const { rate, frames } = JSON.parse(await tab.title());
+  t.same(frames, [rate / 50], 'frames of 20 ms');
+});
+
+t.test('where there is no microphone it says so', async (t) => {
+  const { microphone } = await import(`${built}microphone.js`);
+  await t.rejects(microphone(), /There is no microphone here/);
+});
+
+/** A file for the device, which plays it again and again. */
+async function spoken(t: Test, house: House, assistant_id: string): Promise<string> {
+  const parley = new Parley({ url: house.url, key: house.key });
+  const { samples, sampleRate } = readWav(await (await parley.speech({ assistant_id, text: 'Hello there.', stream: false })).bytes());
+  const padded = new Int16Array(samples.length + 2 * sampleRate);
+  padded.set(samples, sampleRate);
+  const path = join(await temporaryFolder(t), 'clip.wav');
+  await writeFile(path, exactWav(padded, sampleRate));
+  return path;
+}
+
+/** The page, the package and the API on one origin, since the API's paths have no CORS. */
+async function served(t: Test, house: House, html: string): Promise<string> {
+  const { hostname, port } = new URL(house.url);
+  const server = createServer((request, response) => {
+    const path = request.url!;
+    if (path === '/' || path.endsWith('.js')) {
+      response.setHeader('content-type', path === '/' ? 'text/html' : 'text/javascript');
+      void (path === '/' ? Promise.resolve(html) : readFile(join(built, path))).then((body) => response.end(body));
+      return;
+    }
+    const onward = ask(house.url + path, { method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(onward);
+  });
+  server.on('upgrade', (request, socket) => {
+    const onward = connect(Number(port), hostname);
+    const lines = request.rawHeaders.flatMap((name, at, all) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
+    onward.write(`GET ${request.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    socket.pipe(onward).pipe(socket);
+    for (const end of [socket, onward]) end.on('error', () => (socket.destroy(), onward.destroy()));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
