@@ -146,8 +146,7 @@ export const socketMachine = setup({
       description: 'Open; an utterance is under way.',
       on: {
         ...whileOpen,
-        // An utterance that was cut by its length goes on as another one.
-        speech: { actions: 'unchanged' },
+        speech: [{ guard: 'refusing', target: 'closed', actions: ['noteRefusal', 'closeForRefusal'] }, { actions: 'unchanged' }],
         silence: { target: 'listening', actions: 'ended' },
         finish: { target: 'finishing', actions: 'finishing' },
         done: { actions: 'unchanged' },
@@ -157,7 +156,8 @@ export const socketMachine = setup({
       description: 'Open; takes no more audio, and owes the last finals.',
       on: {
         ...whileOpen,
-        speech: { actions: 'unchanged' },
+        // Audio that came before the end may still be looked at.
+        speech: [{ guard: 'refusing', target: 'closed', actions: ['noteRefusal', 'closeForRefusal'] }, { actions: 'unchanged' }],
         silence: { actions: 'unchanged' },
         finish: { actions: 'unchanged' },
         done: { target: 'closed', actions: 'finished' },

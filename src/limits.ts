@@ -86,6 +86,7 @@ export const limits = {
   voiceShareMs: 1_000, // over which the load is measured
   voiceFirstBytesMs: 10_000, // contract 8: of a provider's silence
   voiceAnswerBytesMax: 64 * 1024 * 1024, // of a WAV, which is read whole
+  sentenceCharactersMax: 200, // contract 8: a longer piece counts as several
   speechAheadBytesMax: 512 * 1024, // of a provider's audio that its reader has not taken
   speechPieceMs: 100, // of audio encoded in one turn of the event loop
   transcriptionTokenMs: 60_000, // contract 8

@@ -11,7 +11,7 @@ import { firstStart } from './first-start.ts';
 import { Host } from './host.ts';
 import { randomIds, type Ids } from './ids.ts';
 import { limits } from './limits.ts';
-import { openLog, type Log } from './log.ts';
+import { openLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { anthropicModel } from './model/anthropic.ts';
 import { baseUrlProblem } from './provider/address.ts';
@@ -70,7 +70,10 @@ export async function serve(config: Config): Promise<void> {
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, proxy: config.providerProxy });
-  const voice = openVoice(config, clock, http, log);
+  const voice = openVoice(config, clock, http, (why) => {
+    metrics.voice.processEndings.inc();
+    log.warn({ why }, 'a voice process ended');
+  });
   metrics.watchVoice(voice, () => host.sockets.population.size);
   let document: StaticFile | null = null;
   let socketDocument: StaticFile | null = null;
@@ -133,8 +136,8 @@ function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp
 /** The setting is for all processes of a supervisor together. */
 const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number => (voiceProcesses === 0 ? 0 : Math.max(1, Math.floor(voiceProcesses / processes)));
 
-function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, log: Log): VoiceDesk {
-  const options = { count: voiceProcessesEach(config), clock, onEnded: (why: string) => log.warn({ why }, 'a voice process ended') };
+function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnded: (why: string) => void): VoiceDesk {
+  const options = { count: voiceProcessesEach(config), clock, onEnded };
   const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }) };
   const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
   const providers = [embeddedVoice(staff), openaiVoice(http), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];

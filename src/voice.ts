@@ -28,6 +28,8 @@ export interface VoiceChoice {
 }
 
 export interface SentenceRequest {
+  /** Those who wait for one provider take turns by it: the workspace. */
+  readonly caller: string;
   readonly text: string;
   /** Of the sentences of one text, from 0. */
   readonly index: number;

@@ -29,33 +29,37 @@ export interface BegunSpeech {
   readonly whole: boolean;
   /** The encoded audio. Leaving the loop stops the work; usage is counted when it is left, whatever the reason. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Ends the work at once: the provider is left, and the loop ends. */
-  stop(): void;
 }
 
-/** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. */
-export async function beginSpeech(assistant: AssistantActor, { provider, settings, access }: ReadyVoice, wish: SpeechWish, services: Services): Promise<BegunSpeech> {
+/** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. A client that leaves, of which `onGone` tells, stops the work. */
+export async function beginSpeech(assistant: AssistantActor, { provider, settings, access }: ReadyVoice, wish: SpeechWish, onGone: (callback: () => void) => void, services: Services): Promise<BegunSpeech> {
   const sentences = sentencesToSpeak(wish.text);
   const stop = new AbortController();
+  onGone(() => stop.abort());
+  const { workspaceId, id } = assistant.record;
   let begun = 0;
   const speak = (index: number): Promise<SentenceAudio> => {
     const { said, characters } = sentences[index]!;
     begun += characters;
-    const asked = { text: said, index, name: settings.name, voice: wish.voice ?? settings.voice, speed: wish.speed, access, awaited: index === 0, signal: stop.signal };
+    const asked = { caller: workspaceId, text: said, index, name: settings.name, voice: wish.voice ?? settings.voice, speed: wish.speed, access, awaited: index === 0, signal: stop.signal };
     const audio = provider.speak(asked);
     // It is looked at once the sentence before has been sent.
     audio.catch(() => {});
     return audio;
   };
-  const first = await speak(0);
-  const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1);
+  const first = await speak(0).catch((error) => {
+    if (stop.signal.aborted) void countVoice(workspaceId, id, { speechCharacters: begun }, services);
+    throw error;
+  });
+  const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
   const encoder = await encoderFor(wish.format, first.sampleRate, whole);
   const bytes = async function* (): AsyncIterable<Uint8Array> {
     try {
       for (let index = 0, audio: Promise<SentenceAudio> = Promise.resolve(first); index < sentences.length; index++) {
         const { pieces, sampleRate } = await audio;
         // The next sentence is made while this one is sent.
-        if (index + 1 < sentences.length) audio = speak(index + 1);
+        if (index + 1 < sentences.length && !stop.signal.aborted) audio = speak(index + 1);
+        else if (stop.signal.aborted) return;
         const resampler = sampleRate === first.sampleRate ? null : new Resampler(sampleRate, first.sampleRate);
         for await (const piece of pieces) yield* encoded(encoder, resampler?.push(piece) ?? piece);
         if (resampler !== null) yield* encoded(encoder, resampler.end());
@@ -67,11 +71,10 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
       throw error;
     } finally {
       stop.abort();
-      const { workspaceId, id } = assistant.record;
       void countVoice(workspaceId, id, { speechCharacters: begun }, services);
     }
   };
-  return { encoder, whole, bytes: bytes(), stop: () => stop.abort() };
+  return { encoder, whole, bytes: bytes() };
 }
 
 interface Sentence {

@@ -26,6 +26,9 @@ export interface AudioSettings {
   readonly partials: boolean;
 }
 
+/** Whether audio of this rate is understood; the packets of Opus have their own (contract 8). */
+export const takesRate = ({ encoding, sampleRate }: Pick<AudioSettings, 'encoding' | 'sampleRate'>): boolean => encoding === 'opus' || (sampleRate >= 8_000 && sampleRate <= 48_000);
+
 export interface TranscriptionSocketOptions {
   /** Opened already. */
   readonly actor: SocketActor;
@@ -57,7 +60,9 @@ export class TranscriptionSocket implements SocketListener {
   /** Messages are taken in order, though a decoder may have to be loaded first. */
   #inputs: Promise<void> = Promise.resolve();
   readonly #pace: AudioPace;
-  #secondsTold = 0;
+  /** Milliseconds of audio taken; what the pace refuses is not among them. */
+  #takenMs = 0;
+  #secondsReported = 0;
   #secondsCounted = 0;
   #countedAt: number;
   #lookedAt: number;
@@ -78,6 +83,8 @@ export class TranscriptionSocket implements SocketListener {
     const { sampleRate, encoding, silenceMs } = this.#settings;
     this.#send({ type: 'ready', sample_rate: sampleRate, encoding, silence_ms: silenceMs, expires_at: this.#options.session?.expiresAt ?? null });
     this.#tick();
+    // The process may have begun to end while the token was taken.
+    if (this.#options.services.draining) this.#options.actor.send({ type: 'drain', at: this.#now });
   }
 
   message(data: string | Uint8Array): void {
@@ -89,8 +96,10 @@ export class TranscriptionSocket implements SocketListener {
     this.#inputs.catch((error) => this.#failed(error));
   }
 
-  tooLarge(): void {
+  tooLarge(): boolean {
+    if (this.#finishing) return true;
     this.#fault('invalid_request', tooLarge);
+    return false;
   }
 
   closed(): void {
@@ -120,16 +129,19 @@ export class TranscriptionSocket implements SocketListener {
     const { language } = start;
     if (language !== undefined && !this.#options.ready.provider.takesLanguage(language)) return this.#invalid();
     const before = this.#settings;
-    this.#settings = {
+    const settings = {
       encoding: (start.encoding as Encoding | undefined) ?? before.encoding,
       sampleRate: start.sample_rate ?? before.sampleRate,
       language: language ?? before.language,
       silenceMs: start.silence_ms ?? before.silenceMs,
       partials: start.partials ?? before.partials,
     };
+    if (!takesRate(settings)) return this.#invalid();
+    this.#settings = settings;
   }
 
   async #audio(frame: Uint8Array): Promise<void> {
+    if (frame.length === 0) return;
     const { listener, decoder: opening } = (this.#hearing ??= this.#hear());
     const decoder = (this.#decoder ??= await opening);
     if (this.#over) return;
@@ -142,10 +154,11 @@ export class TranscriptionSocket implements SocketListener {
       throw error;
     }
     if (!this.#pace.take(((decoder.sourceSamples - before) * 1000) / decoder.sourceRate)) return this.#fault('rate_limited', refused);
+    this.#takenMs = (decoder.sourceSamples * 1000) / decoder.sourceRate;
     listener.push(samples);
-    const seconds = Math.floor(decoder.audioMs / 1000);
-    if (seconds > this.#secondsTold) {
-      this.#secondsTold = seconds;
+    const seconds = Math.floor(this.#takenMs / 1000);
+    if (seconds > this.#secondsReported) {
+      this.#secondsReported = seconds;
       this.#send({ type: 'audio.received', audio_ms: seconds * 1000 });
     }
     if (listener.backlogMs > limits.socketBacklogMs) this.#failed(new Error('No detector takes the audio.'));
@@ -165,6 +178,7 @@ export class TranscriptionSocket implements SocketListener {
         provider.transcribe({ samples, index: utterance - 1, name: settings.transcriptionName ?? null, language, urgency, access, signal }),
       stretch: () => services.voice.ladder.stretch(),
       begins: () => this.#begins(assistant),
+      ends: () => void this.#options.actor.send({ type: 'silence', at: this.#now }),
       emit: (event) => this.#emit(event),
       failed: (error) => this.#failed(error),
     });
@@ -185,10 +199,7 @@ export class TranscriptionSocket implements SocketListener {
     if (this.#over) return;
     // A reader that is behind loses partials first.
     if (event.type === 'transcript.partial' && this.#waitingBytes > limits.socketPartialBytesMax) return;
-    if (event.type === 'transcript.final') {
-      this.#options.services.metrics.voice.utterances.inc({ reason: event.reason });
-      this.#options.actor.send({ type: 'silence', at: this.#now });
-    }
+    if (event.type === 'transcript.final') this.#options.services.metrics.voice.utterances.inc({ reason: event.reason });
     this.#send(event);
   }
 
@@ -196,11 +207,13 @@ export class TranscriptionSocket implements SocketListener {
     this.#options.actor.send({ type: 'finish', at: this.#now });
     const hearing = this.#hearing;
     const finished = hearing === null ? Promise.resolve() : this.#finishHearing(hearing.listener);
-    void finished.then(() => {
+    const done = (): void => {
       if (this.#over) return;
-      this.#send({ type: 'done', audio_ms: this.#decoder?.audioMs ?? 0 });
+      this.#send({ type: 'done', audio_ms: Math.floor(this.#takenMs) });
       this.#options.actor.send({ type: 'done', at: this.#now });
-    });
+    };
+    // A final that fails closes the socket, which the listener reports.
+    finished.then(done).catch((error) => this.#failed(error));
   }
 
   #finishHearing(listener: Listener): Promise<void> {
@@ -258,7 +271,7 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   #count(): void {
-    const seconds = Math.floor((this.#decoder?.audioMs ?? 0) / 1000) - this.#secondsCounted;
+    const seconds = Math.floor(this.#takenMs / 1000) - this.#secondsCounted;
     this.#countedAt = this.#options.services.clock.monotonic();
     if (seconds <= 0) return;
     this.#secondsCounted += seconds;

@@ -22,36 +22,32 @@ export async function speech({ caller, body, services, requestId, head }: Reques
   const ready = await readyVoice(assistant, chosen, services);
   const wish = { text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
   const askedAt = services.clock.monotonic();
-  const begun = await beginSpeech(assistant, ready, wish, services).catch((error) => {
-    services.log.warn({ request_id: requestId, assistant_id: body.assistant_id, reason: (error as { reason?: string }).reason, err: error }, 'voice provider failed');
+  let gone = false;
+  head.onGone(() => (gone = true));
+  const failed = (error: unknown): never => {
+    if (!gone) services.log.warn({ request_id: requestId, assistant_id: body.assistant_id, reason: (error as { reason?: string }).reason, err: error }, 'voice provider failed');
     throw failureOfVoice(error);
-  });
+  };
+  const begun = await beginSpeech(assistant, ready, wish, (callback) => head.onGone(callback), services).catch(failed);
   services.metrics.voice.firstAudio.observe((services.clock.monotonic() - askedAt) / 1000);
   const { encoder } = begun;
   const headers = { 'content-type': encoder.contentType, 'x-audio-sample-rate': String(encoder.sampleRate) };
-  if (begun.whole) return { status: 200, headers, bytes: await wholeOf(begun, (callback) => head.onGone(callback)) };
+  if (begun.whole) return { status: 200, headers, bytes: await wholeOf(begun).catch(failed) };
   return { status: 200, headers, stream: (outlet, onGone) => send(begun, outlet, onGone, services, requestId) };
 }
 
-/** What fails before the first byte is a status. */
-async function wholeOf({ bytes, stop }: BegunSpeech, onGone: (callback: () => void) => void): Promise<Uint8Array> {
+async function wholeOf({ bytes }: BegunSpeech): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
-  onGone(stop);
-  try {
-    for await (const piece of bytes) pieces.push(piece);
-  } catch (error) {
-    throw failureOfVoice(error);
-  }
+  for await (const piece of bytes) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 
 /** Sends what the reader can take; rejects if the provider fails, which cuts the answer. */
-async function send({ bytes, stop }: BegunSpeech, outlet: Outlet, onGone: (callback: () => void) => void, { log }: Services, requestId: string): Promise<void> {
+async function send({ bytes }: BegunSpeech, outlet: Outlet, onGone: (callback: () => void) => void, { log }: Services, requestId: string): Promise<void> {
   let gone = false;
   let wake = (): void => {};
   onGone(() => {
     gone = true;
-    stop();
     wake();
   });
   outlet.onDrain(() => wake());
@@ -81,9 +77,10 @@ export async function listVoices({ caller, query, services }: Request<PartyCalle
   const { provider, settings } = voiceOf(assistant, services);
   const all = provider?.voices(choiceOf(settings)) ?? [];
   return list(
-    pageRequest(query, 'asc'),
+    pageRequest(query, 'desc'),
     ({ after, limit, order }) => {
-      const ordered = order === 'asc' ? all : [...all].reverse();
+      // The newest is first by default, as in every list: the provider's own is the newest.
+      const ordered = order === 'desc' ? all : [...all].reverse();
       const from = Number(after ?? 0);
       return { items: ordered.slice(from, from + limit), next: from + limit < ordered.length ? String(from + limit) : null };
     },

@@ -2,7 +2,7 @@
 import { isBehindTrustedProxy } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
 import { checkPermission, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
-import { TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
+import { takesRate, TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
 import type { Upgrade } from '../edge.ts';
 import { Failure } from '../errors.ts';
@@ -56,6 +56,8 @@ function socketOrigin(head: Request['head'], { config }: Services): string {
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
 export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade): Promise<void> {
   const { claims, party, protocol } = caller;
+  const settings = settingsOf(query);
+  if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
   const assistant = await reachAssistant(party, claims.assistantId, services);
   const chosen = voiceOf(assistant, services);
   checkLanguage(query.language, chosen);
@@ -69,7 +71,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);
   actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
-  const socket = new TranscriptionSocket({ actor, assistant, session, ready, settings: settingsOf(query), requestId, services });
+  const socket = new TranscriptionSocket({ actor, assistant, session, ready, settings, requestId, services });
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
 }

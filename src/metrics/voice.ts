@@ -6,12 +6,12 @@ const voiceSeconds = [0.025, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 1, 2, 5, 10];
 export interface VoiceMetrics {
   readonly utterances: Counter<'reason'>;
   readonly firstAudio: Histogram;
+  readonly processEndings: Counter;
 }
 
 interface Watched {
   readonly load: { readonly busy: number; readonly finalWaitsMs: number; readonly waiting: Readonly<Record<string, number>> };
   readonly decoded: { readonly cpuSeconds: number; readonly audioSeconds: number };
-  readonly endings: number;
 }
 
 /** What is read of voice. */
@@ -27,6 +27,7 @@ export function openVoiceMetrics(registers: Registry[]): VoiceMetrics {
   for (const reason of finalReasons) utterances.inc({ reason }, 0);
   return {
     utterances,
+    processEndings: new Counter({ name: 'parley_voice_process_endings_total', help: 'Voice processes that ended unasked.', registers }),
     firstAudio: new Histogram({ name: 'parley_first_audio_seconds', help: 'From a request for speech to its first audio.', buckets: voiceSeconds, registers }),
   };
 }
@@ -37,7 +38,6 @@ export function watchVoice({ staff: { listeners, speakers }, ladder }: VoiceView
   gauge('parley_voice_busy_ratio', 'The share of time that the voice processes that listen are at work.', () => listeners.load.busy);
   gauge('parley_voice_final_wait_seconds', 'How long the oldest utterance has waited to be transcribed.', () => listeners.load.finalWaitsMs / 1000);
   gauge('parley_voice_real_time_factor', 'CPU seconds of recognition for each second of audio decoded.', () => listeners.decoded.cpuSeconds / Math.max(1e-9, listeners.decoded.audioSeconds));
-  gauge('parley_voice_process_endings', 'Voice processes that ended unasked.', () => listeners.endings + speakers.endings);
   new Gauge({
     name: 'parley_voice_waiting',
     help: 'What waits for a voice process, by kind.',

@@ -56,6 +56,7 @@ export class Exchange implements ConnectionUser, ProviderCall {
   #timer: Timer;
   #timerDue: number;
   #began = false;
+  #held = false;
   #quietSince: number;
   #drained = 0;
 
@@ -100,11 +101,15 @@ export class Exchange implements ConnectionUser, ProviderCall {
     connection?.destroy();
   }
 
+  /** While the caller does not read, the provider's silence is not its own. */
   hold(): void {
+    this.#held = true;
     this.#connection?.hold();
   }
 
   resume(): void {
+    this.#held = false;
+    this.#quietSince = this.#clock.monotonic();
     this.#connection?.resume();
   }
 
@@ -178,6 +183,7 @@ export class Exchange implements ConnectionUser, ProviderCall {
   /** A chunk only notes its time; when the timer fires, it computes how much of the wait is left. */
   #due(): void {
     const waiting = this.#began || this.#state === 'draining';
+    if (this.#held && this.#state === 'open') return this.#arm(this.#clock.monotonic() + this.#bounds.idleMs);
     const due = waiting ? this.#quietSince + this.#bounds.idleMs : this.#timerDue;
     if (due > this.#clock.monotonic()) return this.#arm(due);
     if (this.#state !== 'open') return this.cancel();

@@ -34,8 +34,8 @@ export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvide
 });
 
 /** A sentence made whole by a voice process: it takes less time than one of its words. */
-export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { text, speed, awaited, signal }: SentenceRequest) {
-  const { samples, sampleRate } = await speakers.speak(text, source, speed, awaited ? 'speech' : 'ahead', signal).catch(asVoiceFailure);
+export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { caller, text, speed, awaited, signal }: SentenceRequest) {
+  const { samples, sampleRate } = await speakers.speak(text, source, speed, awaited ? 'speech' : 'ahead', signal, caller).catch(asVoiceFailure);
   return { sampleRate, pieces: once(samples) };
 }
 

@@ -35,6 +35,8 @@ export interface ListenerOptions {
   stretch(): number;
   /** Called before the first event of an utterance; false ends the stream. */
   begins(): boolean | Promise<boolean>;
+  /** Called when an utterance has ended; its final may still be owed. */
+  ends(): void;
   emit(event: ListenerEvent): void;
   /** The stream ends: the detector or the recogniser cannot go on. */
   failed(error: unknown): void;
@@ -48,7 +50,7 @@ interface Spoken {
   readonly hypothesis: Hypothesis;
   partialsMade: number;
   /** A decoding begun at a pause, in case the speech ends there. */
-  early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController } | null;
+  early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null } | null;
   partial: AbortController | null;
 }
 
@@ -62,6 +64,9 @@ export class Listener {
   #spoken: Spoken | null = null;
   /** The end of the utterance before, whose audio is not heard twice. */
   #lastEnd = 0;
+  /** The utterance that was cut and whose final is owed; null if there is none. Events of later ones wait. */
+  #cut: number | null = null;
+  readonly #held: ListenerEvent[] = [];
   #running = false;
   #closed = false;
   /** Finals are sent in the order of their utterances. */
@@ -102,6 +107,8 @@ export class Listener {
   close(): void {
     this.#closed = true;
     this.#stop.abort();
+    this.#spoken?.early?.stop.abort();
+    this.#spoken?.partial?.abort();
     for (const { done } of this.#commands.splice(0)) done();
   }
 
@@ -186,8 +193,8 @@ export class Listener {
     spoken.early?.stop.abort();
     const stop = new AbortController();
     const text = this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'final', stop.signal);
-    text.catch(() => {});
-    spoken.early = { to, text, stop };
+    const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null });
+    text.then((ready) => (early.ready = ready), () => {});
   }
 
   /** The speech goes on: what was decoded at the pause is a partial. */
@@ -196,7 +203,9 @@ export class Listener {
     const early = spoken?.early;
     if (!spoken || !early) return;
     spoken.early = null;
-    early.text.then((text) => this.#sendPartial(spoken, text, early.to), () => {});
+    // What is ready is a partial; what is not would keep finals waiting.
+    if (early.ready !== null) this.#sendPartial(spoken, early.ready, early.to);
+    else early.stop.abort();
   }
 
   #maybePartial(): void {
@@ -229,13 +238,17 @@ export class Listener {
     this.#spoken = null;
     this.#lastEnd = to;
     spoken.partial?.abort();
+    this.#options.ends();
     if (reason === 'silence') this.#emit({ type: 'speech.stopped', utterance, at_ms: msOf(to) });
     const decoded = this.#finalText(spoken, to);
     decoded.catch(() => {});
     this.#finals = this.#finals.then(async () => {
       const text = spoken.hypothesis.final(await decoded);
       this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(to), reason });
+      this.#release(utterance);
     });
+    // The utterance was cut: what goes on is a new one, behind its final.
+    if (reason === 'length' || reason === 'flush') this.#cut ??= utterance;
     this.#finals.catch((error) => this.#fail(error));
   }
 
@@ -250,7 +263,16 @@ export class Listener {
   }
 
   #emit(event: ListenerEvent): void {
-    if (!this.#closed) this.#options.emit(event);
+    if (this.#closed) return;
+    if (this.#cut !== null && event.utterance > this.#cut) this.#held.push(event);
+    else this.#options.emit(event);
+  }
+
+  /** The final of a cut utterance was sent: what waited behind it goes out, up to the next cut. */
+  #release(utterance: number): void {
+    if (this.#cut === null || utterance < this.#cut) return;
+    this.#cut = null;
+    for (const event of this.#held.splice(0)) this.#emit(event);
   }
 }
 

@@ -4,6 +4,7 @@ import { limits } from '../limits.ts';
 import type { ProviderCall, ProviderHttp, ProviderPost } from '../provider.ts';
 import { VoiceFailed, type SentenceAudio, type SentenceRequest, type TranscriptionRequest, type VoiceAccess, type VoiceProvider } from '../voice.ts';
 import { exactWav, readWav } from './audio/wav.ts';
+import { onAbort } from './abort.ts';
 import { AudioPieces } from './pieces.ts';
 
 const defaultBaseUrl = 'https://api.openai.com/v1';
@@ -88,9 +89,12 @@ function begin(http: ProviderHttp, { text, name, voice, speed, access, signal }:
       },
       bounds,
     );
-    signal.addEventListener('abort', () => fail('cut'), { once: true });
+    onAbort(signal, () => fail('cut'));
   });
 }
+
+/** How JSON, pages and other formats begin. */
+const isNoAudio = /^(?:\{[\s"]|\[[\s{"]|<[!?a-zA-Z]|ID3|OggS|fLaC)/;
 
 /** Reads audio as it comes in; null is what is none. */
 interface Reader {
@@ -109,6 +113,7 @@ class PcmReader implements Reader {
     const bytes = Buffer.concat([this.#rest, chunk]);
     if (!this.#begun && bytes.length >= 4) {
       this.#begun = true;
+      if (isNoAudio.test(bytes.toString('latin1', 0, 4))) return null;
       if (bytes.toString('latin1', 0, 4) === 'RIFF') {
         this.#wav = new WavReader();
         return this.#wav.take(bytes);
@@ -167,7 +172,8 @@ async function transcribe(http: ProviderHttp, { samples, name, language, access,
   if (language !== null) form.set('language', language.split('-')[0]!.toLowerCase());
   const encoded = new Response(form);
   const post = postTo(access, '/audio/transcriptions', encoded.headers.get('content-type')!, new Uint8Array(await encoded.arrayBuffer()));
-  return new Promise((resolve, reject) => {
+  let forget = (): void => {};
+  const answered = new Promise<string>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const fail = (reason: ModelFailure): void => {
@@ -193,8 +199,9 @@ async function transcribe(http: ProviderHttp, { samples, name, language, access,
       },
       bounds,
     );
-    signal.addEventListener('abort', () => fail('cut'), { once: true });
+    forget = onAbort(signal, () => fail('cut'));
   });
+  return answered.finally(() => forget());
 }
 
 function transcriptOf(body: string): string | null {

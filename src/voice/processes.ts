@@ -4,6 +4,7 @@
  */
 import { isInstalled } from './engine/packages.ts';
 import { VoiceProcess, type Ended } from './process.ts';
+import { onAbort } from './abort.ts';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { DetectOrder, Report, SpeakOrder, TranscribeOrder, VoiceSource } from './engine/messages.ts';
@@ -15,7 +16,7 @@ const urgencies: readonly Urgency[] = ['final', 'speech', 'ahead', 'partial'];
 /** No voice process can do it: there is none, it has ended each time, or it refuses. */
 export class VoiceProcessFailed extends Error {}
 
-type Job = { readonly order: SpeakOrder | TranscribeOrder; readonly urgency: Urgency; tries: number; readonly settle: Settle };
+type Job = { readonly order: SpeakOrder | TranscribeOrder; readonly urgency: Urgency; readonly caller: string; tries: number; readonly settle: Settle };
 interface Settle {
   resolve(report: Report): void;
   reject(error: Error): void;
@@ -59,6 +60,8 @@ export class VoiceProcesses {
   /** Processes in a row that ended before they had done anything. */
   #broken = 0;
   #waitsToRestart = false;
+  /** Whose order was begun last. */
+  #served: string | null = null;
   /** Those who wait for a process while there is none. */
   readonly #lacking = new Set<() => void>();
 
@@ -72,17 +75,15 @@ export class VoiceProcesses {
 
   /** CPU seconds spent on decoding, and seconds of audio decoded. */
   readonly decoded = { cpuSeconds: 0, audioSeconds: 0 };
-  /** Processes that have ended unasked. */
-  endings = 0;
 
   /** Loads what listens; resolves when every process has. */
   async warm(recogniser: boolean): Promise<void> {
     await Promise.all(this.#staffed().map((member) => member.warm(this.#ids++, recogniser)));
   }
 
-  /** Speaks a sentence. */
-  async speak(text: string, voice: VoiceSource, speed: number, urgency: 'speech' | 'ahead', signal: AbortSignal): Promise<{ samples: Int16Array; sampleRate: number }> {
-    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed }, urgency, signal);
+  /** Speaks a sentence. Of several callers that wait none goes twice before another. */
+  async speak(text: string, voice: VoiceSource, speed: number, urgency: 'speech' | 'ahead', signal: AbortSignal, caller = ''): Promise<{ samples: Int16Array; sampleRate: number }> {
+    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed }, urgency, signal, caller);
     return report as Extract<Report, { samples: Int16Array }>;
   }
 
@@ -119,15 +120,18 @@ export class VoiceProcesses {
     for (const wake of this.#lacking) wake();
   }
 
-  #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, signal: AbortSignal): Promise<Report> {
+  #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, signal: AbortSignal, caller = ''): Promise<Report> {
+    if (signal.aborted) return Promise.reject(unwanted());
     if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0, or the packages are not installed.'));
-    return new Promise((resolve, reject) => {
-      const job: Job = { order, urgency, tries: 0, settle: { resolve, reject } };
+    let forget = (): void => {};
+    const settled = new Promise<Report>((resolve, reject) => {
+      const job: Job = { order, urgency, caller, tries: 0, settle: { resolve, reject } };
       this.#enqueue(job, false);
-      signal.addEventListener('abort', () => this.#drop(job, reject), { once: true });
+      forget = onAbort(signal, () => this.#drop(job));
       this.#assign();
       if (urgency === 'final') this.#hurry();
     });
+    return settled.finally(() => forget());
   }
 
   /** A final that waits ends a partial that is being decoded. */
@@ -138,12 +142,13 @@ export class VoiceProcesses {
     partial[0].drop(partial[1]);
   }
 
-  /** An order that has begun runs to its end: it is short, and its result is not wanted. */
-  #drop(job: Job, reject: (error: Error) => void): void {
+  /** An order that waits is taken out; a decoding that has begun ends at its next token, and a sentence is made to its end. */
+  #drop(job: Job): void {
     const queue = this.#waiting[job.urgency];
     const place = queue.findIndex((entry) => entry.job === job);
     if (place >= 0) queue.splice(place, 1);
-    reject(new VoiceProcessFailed('It is not wanted any more.'));
+    else if (job.order.do === 'transcribe') for (const member of this.#members) member.drop(job.order.id);
+    job.settle.reject(unwanted());
   }
 
   #enqueue(job: Job, first: boolean): void {
@@ -157,8 +162,17 @@ export class VoiceProcesses {
     for (const member of idle) {
       const urgency = urgencies.find((name) => this.#waiting[name].length > 0);
       if (urgency === undefined) return;
-      void this.#run(member, this.#waiting[urgency].shift()!.job);
+      void this.#run(member, this.#next(urgency));
     }
+  }
+
+  /** The oldest order of another caller than the last one's, if there is one. */
+  #next(urgency: Urgency): Job {
+    const queue = this.#waiting[urgency];
+    const other = queue.findIndex(({ job }) => job.caller !== this.#served);
+    const { job } = queue.splice(Math.max(0, other), 1)[0]!;
+    this.#served = job.caller;
+    return job;
   }
 
   async #run(member: VoiceProcess, job: Job): Promise<void> {
@@ -201,7 +215,6 @@ export class VoiceProcesses {
       const place = this.#members.indexOf(member);
       if (place >= 0) this.#members.splice(place, 1);
       if (this.#closed) return;
-      this.endings++;
       this.#options.onEnded?.(why);
       this.#replace(member.worked);
     });
@@ -243,6 +256,7 @@ export class VoiceProcesses {
 }
 
 const ended: Ended = 'ended';
+const unwanted = (): VoiceProcessFailed => new VoiceProcessFailed('It is not wanted any more.');
 
 type Detect = (order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null) => Promise<{ chances: Float32Array; member: VoiceProcess }>;
 

@@ -1,7 +1,9 @@
 /** A voice for load and fault tests, whose names say what it does: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks tones and transcribes a fixed text. */
 import type { Clock } from '../clock.ts';
 import type { ModelFailure } from '../model.ts';
+import { limits } from '../limits.ts';
 import { failure, failures, meaningsOf, parseName, whole, word, type Keys } from '../synthetic-name.ts';
+import { onAbort } from './abort.ts';
 import { VoiceFailed, type SentenceAudio, type VoiceProvider } from '../voice.ts';
 
 interface SyntheticVoiceSettings {
@@ -43,10 +45,15 @@ export function syntheticVoice(clock: Clock): VoiceProvider {
     if (failAt !== null && index >= failAt) throw new VoiceFailed(failAs);
     const hangs = hangAt !== null && index >= hangAt;
     if (delayMs === 0 && !hangs) return;
-    await new Promise<void>((resolve, reject) => {
-      const timer = hangs ? null : clock.after(delayMs, resolve);
-      signal.addEventListener('abort', () => (timer?.cancel(), reject(new VoiceFailed('cut', 'it is not wanted any more'))), { once: true });
+    let forget = (): void => {};
+    const played = new Promise<void>((resolve, reject) => {
+      const timer = hangs ? clock.after(limits.voiceFirstBytesMs, () => reject(new VoiceFailed('first_output_timeout'))) : clock.after(delayMs, resolve);
+      forget = onAbort(signal, () => {
+        timer.cancel();
+        reject(new VoiceFailed('cut', 'it is not wanted any more'));
+      });
     });
+    await played.finally(() => forget());
   };
   const isRead = (name: string | null): boolean => typeof parseName(keys, defaults, name ?? '') !== 'string';
   return {

@@ -46,5 +46,7 @@ const pageQuery = (cursor: string, order: 'asc' | 'desc') => ({
 
 /** The query of a list of records, newest first; their ids are its cursors. */
 export const recordsQuery = (prefix: IdPrefix) => pageQuery(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`, 'desc');
+/** The query of a list that is no record's; its cursors are indexes. */
+export const indexQuery = () => pageQuery('^[0-9]{1,12}$', 'desc');
 /** The query of a transcript, oldest first; its cursors are indexes. */
 export const messagesQuery = () => pageQuery('^[0-9]{1,12}$', 'asc');

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { encodings, speechFormats } from '../voice/audio/formats.ts';
-import { Id, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import { Id, indexQuery, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
 export const VisitorField = named(
   'VisitorField',
@@ -165,7 +165,7 @@ export const TranscriptionTokenView = named(
   Type.Object({ object: Type.Literal('transcription_token'), token: Type.String({ pattern: '^tok_[\\w-]+$' }), url: Type.String({ description: 'Where it opens a socket.' }), expires_at: UnixSeconds() }),
 );
 
-export const VoicesQuery = Type.Object({ assistant_id: Text(limits.bodyBytesMax, 1, "The assistant whose provider's voices are listed."), ...messagesQuery() });
+export const VoicesQuery = Type.Object({ assistant_id: Text(limits.bodyBytesMax, 1, "The assistant whose provider's voices are listed."), ...indexQuery() });
 
 export const VoiceView = named(
   'Voice',
@@ -176,7 +176,7 @@ export const VoiceList = listOf('VoiceList', VoiceView);
 /** The settings of a socket's audio, in the query of the upgrade and in its `start`. */
 const audioSettings = {
   encoding: Type.Optional(Strings(encodings, '`pcm_s16le` if absent; `opus` is one raw packet in each message.')),
-  sample_rate: Type.Optional(Type.Integer({ minimum: 8000, maximum: 48_000, default: 16_000, description: 'Hertz; ignored with `opus`.' })),
+  sample_rate: Type.Optional(Type.Integer({ default: 16_000, description: 'Hertz, 8000 to 48000; ignored with `opus`.' })),
   language: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "A BCP 47 tag that the assistant's provider takes." })),
   silence_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 2000, default: 300, description: 'Silence that ends an utterance.' })),
   partials: Type.Optional(Type.Boolean({ default: true, description: 'Whether the text is sent while it is spoken.' })),

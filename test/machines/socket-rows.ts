@@ -61,14 +61,15 @@ export const socketRows: Row<SocketContext, SocketEvent>[] = [
 
   // An utterance that goes on is the same one, whatever the assistant has become since it began.
   { from: 'speaking', context: token, event: speech(), to: 'speaking', outcomes: [unchanged] },
-  { from: 'speaking', context: token, event: speech('assistant_disabled'), to: 'speaking', outcomes: [unchanged] },
+  { from: 'speaking', context: token, event: speech('assistant_disabled'), to: 'closed', outcomes: [closed('assistant_disabled', 1008)], changes: { reason: 'assistant_disabled' } },
   { from: 'speaking', context: token, event: plain('silence'), to: 'listening', outcomes: [{ type: 'utterance.ended' }] },
   { from: 'speaking', context: token, event: plain('finish'), to: 'finishing', outcomes: [{ type: 'socket.finishing' }] },
   { from: 'speaking', context: token, event: plain('done'), to: 'speaking', outcomes: [unchanged] },
   ...whileOpen('speaking'),
 
   // The finals that are owed are sent, whatever the assistant has become.
-  { from: 'finishing', context: token, event: speech('assistant_disabled'), to: 'finishing', outcomes: [unchanged] },
+  { from: 'finishing', context: token, event: speech(), to: 'finishing', outcomes: [unchanged] },
+  { from: 'finishing', context: token, event: speech('assistant_disabled'), to: 'closed', outcomes: [closed('assistant_disabled', 1008)], changes: { reason: 'assistant_disabled' } },
   { from: 'finishing', context: token, event: plain('silence'), to: 'finishing', outcomes: [unchanged] },
   { from: 'finishing', context: token, event: plain('finish'), to: 'finishing', outcomes: [unchanged] },
   { from: 'finishing', context: token, event: plain('done'), to: 'closed', outcomes: [closed(null, 1000)] },

@@ -6,7 +6,7 @@ const listener = (): Listener =>
   new Listener({
     silenceMs: 300,
     partials: false,
-    repeats: true,
+    repeats: true, ends: () => {},
     detect: async (samples) => new Float32Array(samples.length / 512),
     transcribe: async () => '',
     stretch: () => 1,

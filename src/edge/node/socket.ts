@@ -106,8 +106,9 @@ export class NodeSocket implements Socket, Cuttable {
     this.#alive = true;
     if (this.#code !== null) return;
     if (data.length > this.#shared.bounds.socketMessageBytesMax) {
-      this.#call(() => this.#listener.tooLarge?.());
-      return this.close(1009);
+      let ignored = false;
+      this.#call(() => void (ignored = this.#listener.tooLarge?.() === true));
+      return ignored ? undefined : this.close(1009);
     }
     this.#call(() => this.#listener.message(isBinary ? new Uint8Array(data) : data.toString()));
   }

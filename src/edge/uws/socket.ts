@@ -79,8 +79,9 @@ export class UwsSocket implements Socket, Cuttable {
 
   received(data: ArrayBuffer, isBinary: boolean): void {
     if (data.byteLength > this.#shared.bounds.socketMessageBytesMax) {
-      this.#call(() => this.#listener.tooLarge?.());
-      return this.close(1009);
+      let ignored = false;
+      this.#call(() => void (ignored = this.#listener.tooLarge?.() === true));
+      return ignored ? undefined : this.close(1009);
     }
     // The message is valid only during the call.
     const bytes = Buffer.from(data);
