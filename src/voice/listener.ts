@@ -13,7 +13,7 @@ const prerollSamples = 500 * samplesPerMs;
 /** Behind the end, where it was silent already. */
 const hangoverSamples = 120 * samplesPerMs;
 /** Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the square of its length. */
-const partialsAt = [500, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
+const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
 /** Windows detected at a time. */
 const windowsMax = 32;
 

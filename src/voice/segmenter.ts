@@ -48,7 +48,8 @@ export class Segmenter {
   #onset = 0;
 
   constructor(silenceMs: number) {
-    this.#silence = samplesOf(silenceMs);
+    // Whole windows, the nearest: the detector looks no finer.
+    this.#silence = Math.round(samplesOf(silenceMs) / windowSamples) * windowSamples;
   }
 
   /** The position up to which the stream was looked at. */
