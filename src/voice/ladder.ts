@@ -4,9 +4,9 @@ import type { VoiceProcesses } from './processes.ts';
 
 /** The busy share of the voice processes from which partials are stretched, and by how much. */
 const stretches: readonly (readonly [from: number, by: number])[] = [
-  [0.75, Infinity],
-  [0.65, 4],
-  [0.5, 2],
+  [0.6, Infinity],
+  [0.45, 4],
+  [0.3, 2],
 ];
 const [fullShare, fullForMs, finalWaitsMsMax] = [0.85, 5_000, 1_000];
 
