@@ -241,7 +241,7 @@ async function refusedTokens(t: Test, { house }: World): Promise<void> {
 }
 
 async function sessions(t: Test, { house, greeting }: World): Promise<void> {
-  const { id } = await speaker(house, { max_call_seconds: 2 });
+  const { id } = await speaker(house, { max_call_seconds: 4 });
   const session = await house.session(id);
   const talker = await talk(house, id, { sessionId: session.id });
   t.equal(talker.heard[0]!.expires_at, session.expires_at);
