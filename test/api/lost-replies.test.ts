@@ -19,7 +19,7 @@ async function open(t: Test): Promise<{ lossy: House; sound: House; way: Way; ke
   const sound = await openHouse(t, { env: { ...env, PARLEY_STORE: redis.url } });
   const lossy = await openHouse(t, { env: { ...env, PARLEY_STORE: url, PARLEY_OPERATOR_TOKEN: sound.operatorToken } });
   // The first call of a script sends its source, and only the later ones the digest that a stall looks for.
-  const { id } = await sound.session((await synthetic(sound, 'tokens=3,delay_ms=100')).id);
+  const { id } = await sound.session((await synthetic(sound, 'tokens=3,delay_ms=300')).id);
   await (await say(lossy, id, 'Hello', { key: sound.key })).rest();
   return { lossy, sound, way, key: sound.key };
 }
@@ -47,7 +47,7 @@ for (const [what, step] of [
   t.test(`a chat whose ${what} is answered late is 503 and leaves nothing, and its repeats run anew`, options, async (t) => {
     const { lossy, sound, way, key } = await open(t);
     // Pieces that came together with the end would be stored with it, in one step.
-    const assistant = await synthetic(sound, 'tokens=3,delay_ms=100');
+    const assistant = await synthetic(sound, 'tokens=3,delay_ms=300');
     const sessions = [await sound.session(assistant.id), await sound.session(assistant.id), await sound.session(assistant.id)];
     for (const [index, { id }] of sessions.entries()) {
       const ask = { key, headers: { 'idempotency-key': `again ${index}` } };
@@ -89,7 +89,7 @@ t.test('an end that is answered late is told as it is stored, and nothing before
 
 t.test('a turn waits for a store that is silent for less than its lease', options, async (t) => {
   const { lossy, sound, way, key } = await open(t);
-  const assistant = await synthetic(sound, 'tokens=60,delay_ms=20');
+  const assistant = await synthetic(sound, 'tokens=200,delay_ms=20');
   const { id } = await sound.session(assistant.id);
   const stream = await say(lossy, id, 'Hello', { key });
   const first = (await stream.next())!;

@@ -6,7 +6,8 @@ import { openHouse, textOf, type Answer, type House } from './house.ts';
 import { abort, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
 const options = { skip: whyNoRedis() ?? false };
-const slow = 'tokens=400,delay_ms=20,text=word';
+// It lasts for longer than any of these tests.
+const slow = 'tokens=100000,delay_ms=20,text=word';
 
 /** A Redis, and how to start a server of this version or of the next on it. */
 async function open(t: Test): Promise<{ redis: RedisServer; old: () => Promise<House>; next: () => Promise<House> }> {

@@ -29,7 +29,7 @@ t.test('a reply in the chunks of the SDK', async (t) => {
 });
 
 t.test('stop aborts the turn, before its first output too; a reader that leaves does not; a reconnection goes on', async (t) => {
-  const slow = await synthetic(house, 'tokens=400,delay_ms=5');
+  const slow = await synthetic(house, 'tokens=100000,delay_ms=5');
   const { id } = await house.session(slow.id);
   const transport = parleyTransport(scene.client().parley, { sessionId: id });
   const stream = await transport.sendMessages({ messages: [said('Hello')] });
@@ -84,7 +84,7 @@ t.test('a chat of the AI SDK', { skip: sdk.why ?? false }, async (t) => {
   t.equal(state.status, 'ready');
   t.match(state.messages.at(-1), { id: stored.id, role: 'assistant', parts: [{ type: 'text', text: stored.content, state: 'done' }] });
 
-  const slow = await synthetic(house, 'tokens=400,delay_ms=5');
+  const slow = await synthetic(house, 'tokens=100000,delay_ms=5');
   const session = await house.session(slow.id);
   const first = open(session.id);
   const sending = first.chat.sendMessage({ text: 'Hello' });

@@ -42,7 +42,7 @@ t.test('loads, sends, shows the reply as it comes, and gives the same snapshot u
 });
 
 t.test('a conversation opened in mid-reply goes on with it, each character once; abort stops it', async (t) => {
-  const slow = await synthetic(house, 'tokens=400,delay_ms=5');
+  const slow = await synthetic(house, 'tokens=100000,delay_ms=5');
   const { id } = await house.session(slow.id);
   const first = conversation(scene.client().parley, id);
   const sending = first.send('Hello');
