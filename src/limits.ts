@@ -96,7 +96,6 @@ export const limits = {
   socketPartialBytesMax: 64 * 1024, // for one that still gets partials
   socketPollMs: 100, // between looks at the deadline and the session
   socketUsageMs: 60_000, // contract 8: between two counts of usage
-  socketDrainMs: 1_000, // for closing frames to go out before a process ends
 
   // The host
   actorIdleMs: 60_000,

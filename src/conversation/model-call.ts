@@ -1,6 +1,7 @@
 /** Calls an assistant's model for a turn: opens its credential and cuts the history to the budget. */
 import { limits } from '../limits.ts';
 import { cutHistory } from '../model/history.ts';
+import { openCredential } from './credential.ts';
 import type { Services } from '../services.ts';
 import type { Assistant, Message } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
@@ -11,7 +12,7 @@ export async function callModel(runner: TurnRunner, assistant: Assistant, histor
   const model = services.models.get(provider);
   if (model === undefined) return runner.refuse('credential');
   try {
-    const access = model.needsCredential ? await openCredential(assistant, services) : { baseUrl: null, apiKey: null };
+    const access = model.needsCredential ? await openCredential(assistant.workspaceId, 'model', assistant.model, services) : { baseUrl: null, apiKey: null };
     if (access === null) return runner.refuse('credential');
     const messages = cutHistory(history, systemPrompt, limits.historyTokensMax);
     const request = { name, systemPrompt, messages, temperature, outputTokensMax, assistantName: assistant.name, ...access };
@@ -20,12 +21,4 @@ export async function callModel(runner: TurnRunner, assistant: Assistant, histor
     // A fault of ours, such as a store that is away, must not be reported as the assistant's.
     runner.fail(error);
   }
-}
-
-async function openCredential(assistant: Assistant, { host, vault }: Services): Promise<{ baseUrl: string | null; apiKey: string } | null> {
-  const { credentialId, provider } = assistant.model;
-  const found = credentialId === null ? null : await host.credentials.of(assistant.workspaceId, credentialId);
-  if (found === null || found.provider !== provider) return null;
-  const apiKey = vault.open(found);
-  return apiKey === null ? null : { baseUrl: found.baseUrl, apiKey };
 }

@@ -28,7 +28,7 @@ export interface BegunSpeech {
   /** Whether it is sent whole, with its length. */
   readonly whole: boolean;
   /** The encoded audio. Leaving the loop stops the work; usage is counted when it is left, whatever the reason. */
-  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly bytes: AsyncGenerator<Uint8Array, void>;
 }
 
 /** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. A client that leaves, of which `onGone` tells, stops the work. */
@@ -53,7 +53,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
   });
   const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
   const encoder = await encoderFor(wish.format, first.sampleRate, whole);
-  const bytes = async function* (): AsyncIterable<Uint8Array> {
+  const bytes = async function* (): AsyncGenerator<Uint8Array, void> {
     try {
       for (let index = 0, audio: Promise<SentenceAudio> = Promise.resolve(first); index < sentences.length; index++) {
         const { pieces, sampleRate } = await audio;
@@ -64,7 +64,8 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
         for await (const piece of pieces) yield* encoded(encoder, resampler?.push(piece) ?? piece);
         if (resampler !== null) yield* encoded(encoder, resampler.end());
       }
-      yield encoder.end();
+      const rest = encoder.end();
+      if (rest.length > 0) yield rest;
     } catch (error) {
       // Speech that is sent whole has failed as a whole: its answer is a status, which counts nothing.
       if (whole && !stop.signal.aborted) begun = 0;

@@ -1,6 +1,6 @@
 /** One open transcription socket: its messages, its pace, its deadline and its close (contract 8). */
 import type { Socket, SocketListener } from '../edge.ts';
-import { errors } from '../errors.ts';
+import { errors, type ErrorName } from '../errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SocketActor } from '../host/sockets.ts';
 import { limits } from '../limits.ts';
@@ -341,6 +341,6 @@ const sentences: Readonly<Record<string, string>> = {
 function sentenceFor(code: string, close: number): string {
   if (close === tooLarge) return `The message is larger than ${limits.socketMessageBytesMax} bytes.`;
   if (close === restart) return 'The server is restarting.';
-  if (code === 'api_error') return errors.api_error.message;
-  return sentences[code] ?? Object.values(errors).find((row) => row.code === code)?.message ?? errors.api_error.message;
+  // The rows of the other codes have them for their names.
+  return sentences[code] ?? (code in errors ? errors[code as ErrorName] : errors.api_error).message;
 }

@@ -6,6 +6,7 @@ import type { VoiceSettings } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
 import { VoiceProcessFailed } from '../voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../voice.ts';
+import { openCredential } from './credential.ts';
 
 /** Of an assistant whose voice is not configured (contract 8). */
 export const defaultVoice: VoiceSettings = { provider: 'embedded', name: null, transcriptionName: null, voice: null, credentialId: null };
@@ -37,15 +38,12 @@ export interface ReadyVoice {
 }
 
 /** Throws 503 `voice_unavailable` if the provider is not offered, or the credential that it needs is missing or cannot be opened. */
-export async function readyVoice({ record }: AssistantActor, { settings, provider }: AssistantVoice, { host, vault }: Services): Promise<ReadyVoice> {
+export async function readyVoice({ record }: AssistantActor, { settings, provider }: AssistantVoice, services: Services): Promise<ReadyVoice> {
   if (provider === null || provider.available?.() === false) throw new Failure('voice_unavailable');
   if (!provider.needsCredential) return { provider, settings, access: { baseUrl: null, apiKey: null } };
-  const { credentialId } = settings;
-  const found = credentialId === null ? null : await host.credentials.of(record.workspaceId, credentialId);
-  if (found === null || found.kind !== 'voice' || found.provider !== settings.provider) throw new Failure('voice_unavailable');
-  const apiKey = vault.open(found);
-  if (apiKey === null) throw new Failure('voice_unavailable');
-  return { provider, settings, access: { baseUrl: found.baseUrl, apiKey } };
+  const access = await openCredential(record.workspaceId, 'voice', settings, services);
+  if (access === null) throw new Failure('voice_unavailable');
+  return { provider, settings, access };
 }
 
 /** What a client gets for a failure of the provider or of ours (contract 12). */

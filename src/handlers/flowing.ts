@@ -12,15 +12,16 @@ export async function flowing(pieces: AsyncGenerator<string, void>, headers: Res
   return {
     status: 200,
     headers,
-    stream: (outlet, onGone) => flow(first, pieces, outlet, onGone),
+    stream: (outlet, onGone) => pour(pieces, outlet, onGone, first),
   };
 }
 
-async function flow(
-  first: IteratorResult<string, void>,
-  pieces: AsyncGenerator<string, void>,
+/** Writes pieces as the client takes them, then ends the answer. A client that leaves ends the generator. `first` is a piece that was taken from it already. */
+export async function pour<Piece extends string | Uint8Array>(
+  pieces: AsyncGenerator<Piece, void>,
   outlet: Outlet,
   onGone: (callback: () => void) => void,
+  first?: IteratorResult<Piece, void>,
 ): Promise<void> {
   let gone = false;
   let wake = (): void => {};
@@ -29,7 +30,7 @@ async function flow(
     wake();
   });
   outlet.onDrain(() => wake());
-  for (let piece = first; !gone; piece = await pieces.next()) {
+  for (let piece = first ?? (await pieces.next()); !gone; piece = await pieces.next()) {
     if (piece.done) return outlet.end();
     if (!outlet.write(piece.value) && !gone) await new Promise<void>((resolve) => (wake = resolve));
   }

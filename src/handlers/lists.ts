@@ -65,6 +65,17 @@ export function listReply({ texts, next }: WrittenPage<unknown>): Reply {
   return { status: 200, headers: jsonHeaders, text: `${before}${texts.join(',')}${behind}` };
 }
 
+/** A page of what is in memory, whose first item comes first in the default order. The cursors are indexes. */
+export function listOfAll<T>(all: readonly T[], query: PageFields, order: 'asc' | 'desc', view: (item: T) => unknown): Promise<Reply> {
+  const wanted = pageRequest(query, order);
+  const ordered = wanted.order === order ? all : [...all].reverse();
+  const read = ({ after, limit }: PageRequest): Page<T> => {
+    const from = Number(after ?? 0);
+    return { items: ordered.slice(from, from + limit), next: from + limit < ordered.length ? String(from + limit) : null };
+  };
+  return list(wanted, read, view);
+}
+
 export async function list<T>(
   wanted: PageRequest,
   read: (page: PageRequest) => Page<T> | Promise<Page<T>>,

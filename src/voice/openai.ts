@@ -3,6 +3,7 @@ import type { ModelFailure } from '../model.ts';
 import { limits } from '../limits.ts';
 import type { ProviderCall, ProviderHttp, ProviderPost } from '../provider.ts';
 import { VoiceFailed, type SentenceAudio, type SentenceRequest, type TranscriptionRequest, type VoiceAccess, type VoiceProvider } from '../voice.ts';
+import { samplesOf } from './audio/samples.ts';
 import { exactWav, readWav } from './audio/wav.ts';
 import { onAbort } from './abort.ts';
 import { AudioPieces } from './pieces.ts';
@@ -125,19 +126,13 @@ class PcmReader implements Reader {
     }
     const whole = bytes.length & ~1;
     this.#rest = Buffer.from(bytes.subarray(whole));
-    return samplesOf(bytes, whole);
+    return samplesOf(bytes);
   }
 
   end() {
     if (this.#wav !== null) return this.#wav.end();
-    return { samples: samplesOf(this.#rest, this.#rest.length & ~1), sampleRate };
+    return { samples: samplesOf(this.#rest), sampleRate };
   }
-}
-
-function samplesOf(bytes: Buffer, length: number): Int16Array {
-  const samples = new Int16Array(length / 2);
-  for (let i = 0; i < samples.length; i++) samples[i] = bytes.readInt16LE(2 * i);
-  return samples;
 }
 
 /** Its header may say anything about its length, so it is read once it is whole. */

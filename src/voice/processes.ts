@@ -108,11 +108,6 @@ export class VoiceProcesses {
     return { waiting, finalWaitsMs: oldest === undefined ? 0 : now - oldest.sinceMs, busy: busy.length === 0 ? 0 : busy.reduce((a, b) => a + b) / busy.length };
   }
 
-  /** The process ids, for tests and the doctor. */
-  get pids(): number[] {
-    return this.#members.map(({ pid }) => pid);
-  }
-
   close(): void {
     this.#closed = true;
     for (const urgency of urgencies) for (const { job } of this.#waiting[urgency].splice(0)) job.settle.reject(new VoiceProcessFailed('The server ends.'));

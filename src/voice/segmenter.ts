@@ -57,11 +57,6 @@ export class Segmenter {
     return this.#windows * windowSamples;
   }
 
-  /** Where the utterance began that is under way; null while nobody speaks. */
-  get current(): { readonly number: number; readonly from: number } | null {
-    return this.#current;
-  }
-
   /** Where speech may have begun that has not been announced yet. */
   get onset(): number {
     return (this.#windows - this.#onset) * windowSamples;

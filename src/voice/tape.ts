@@ -13,10 +13,6 @@ export class Tape {
     return this.#from + this.#length;
   }
 
-  get bytes(): number {
-    return this.#samples.byteLength;
-  }
-
   append(samples: Int16Array): void {
     const length = this.#length + samples.length;
     if (length > this.#samples.length) {
