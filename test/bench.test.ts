@@ -24,7 +24,7 @@ import { tokenAt } from '../bench/text.ts';
 const watcher = { tell: () => {}, next: () => {}, end: () => {} };
 
 // Some twenty servers are started.
-t.setTimeout(120_000);
+t.setTimeout(280_000);
 
 /** Audio of 20 ms and the state of a detector are more than that. */
 const perSocketKbMax = 20;

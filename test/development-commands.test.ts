@@ -6,7 +6,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { bundle } from './bundle.mjs';
 
 // Each run loads all that the command stands on.
-t.setTimeout(180_000);
+t.setTimeout(280_000);
 
 interface Example {
   /** What the help says of each option and argument, line breaks aside; "…" stands for words that nobody relies on. */

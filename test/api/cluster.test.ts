@@ -5,7 +5,7 @@ import { openHouse, textOf, type House } from './house.ts';
 import { say, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 const lacking = whyNoRedis();
-t.setTimeout(120_000);
+t.setTimeout(280_000);
 
 /** A turn that its client was told to be completed. */
 interface Told {

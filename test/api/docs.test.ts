@@ -124,7 +124,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
 });
 
 async function looked(t: Test, page: Page, width: number): Promise<void> {
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   const complaints: string[] = [];
   page.on('console', (message) => complaints.push(message.text()));
   page.on('request', (request) => request.url() !== `${house.url}/docs` && complaints.push(request.url()));

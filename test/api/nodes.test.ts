@@ -11,7 +11,7 @@ import { openHouse, textOf, type House } from './house.ts';
 import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 
 // The first run installs them.
-t.setTimeout(170_000);
+t.setTimeout(280_000);
 
 const store = { PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' };
 

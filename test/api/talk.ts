@@ -33,7 +33,7 @@ export const sessionOf = async (house: House, sessionId: string): Promise<any> =
 type Nothing = null | undefined | false;
 
 /** Asks until the answer is there; throws when it is not within the time, with what was asked and answered last. It pauses: who is asked needs the processor. */
-export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = 20): Promise<T> {
+export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = 40): Promise<T> {
   const lastAt = performance.now() + seconds * 1000;
   for (;;) {
     const last = performance.now() >= lastAt;

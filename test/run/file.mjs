@@ -7,9 +7,9 @@ import { inSource } from '../bundle.mjs';
 
 const bounds = {
   /** How long a file may run before tap fails it, naming what did not end. A file may ask for less. */
-  timeoutSeconds: 180,
+  timeoutSeconds: 300,
   /** When a file is killed that does not end after that: it does not even notice the time, or something of its own keeps it running. */
-  hangSeconds: 195,
+  hangSeconds: 330,
   stderr: 'inherit',
 };
 

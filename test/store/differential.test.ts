@@ -7,7 +7,7 @@ import { Failed, runDifferential } from './differential/run.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 
 // Twenty-odd stores are each lived through until they differ.
-t.setTimeout(170_000);
+t.setTimeout(280_000);
 
 const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 18);
 const skip = whyNoRedis() ?? false;

@@ -113,7 +113,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required'] });
   t.teardown(() => running.close());
   const page = await running.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(40_000);
   await page.goto('about:blank');
   for (const format of containers) {
     for (const rate of [16_000, 24_000]) await heard(t, page, format, rate);
