@@ -9,6 +9,7 @@ export const limits = {
   headerBytesMax: 16 * 1024,
   headersCountMax: 100,
   connectionIdleMs: 65_000,
+  socketSilentMs: 60_000, // contract 8: of a peer that answers no ping
   idempotencyKeyCharactersMax: 255, // contract 6
   idempotencyMsMax: 24 * 60 * 60 * 1000, // contract 6
   listDefault: 20, // contract 1
