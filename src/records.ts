@@ -112,6 +112,41 @@ export interface Credential {
   readonly updatedAt: number;
 }
 
+/**
+ * What is charged to a limit without a question, because it was used already, or (a cost below zero) given back. It rides in the
+ * step that knows of it, so that it is applied once, as that step is.
+ */
+export type SettledLimit =
+  /** Charged to the period that began at `sinceMs`. A period that is over keeps its count: nothing reads it any more. */
+  | { readonly kind: 'counter'; readonly name: string; readonly periodMs: number; readonly sinceMs: number; readonly cost: number }
+  /** A bucket never holds more than its ceiling. */
+  | { readonly kind: 'bucket'; readonly name: string; readonly ceiling: number; readonly periodMs: number; readonly cost: number }
+  /** The seat lasts until `untilMs` from now on, whether that is sooner or later than before. */
+  | { readonly kind: 'place'; readonly name: string; readonly holder: string; readonly seat: string; readonly untilMs: number };
+
+/** How long a session of the link has counted against the assistant's minutes (contract 9): from a message to a while after its turn. */
+export interface LinkClock {
+  readonly untilMs: number;
+  /** When the UTC day began that the last of it was charged to, and how much of it was. */
+  readonly dayMs: number;
+  readonly chargedMs: number;
+  /** The turn or the request that moved it last. */
+  readonly movedBy: string;
+}
+
+/** What a session of the link or the widget belongs to. */
+export interface SessionLink {
+  readonly visitorId: string;
+  /** Null before the first message. */
+  readonly clock: LinkClock | null;
+}
+
+/** What a turn of the link took, while it is in flight: the clock as it was before, and what is given back if the turn is withdrawn. */
+export interface TurnLink {
+  readonly before: LinkClock | null;
+  readonly taken: readonly SettledLimit[];
+}
+
 export interface Session {
   readonly id: string;
   readonly workspaceId: string;
@@ -133,6 +168,8 @@ export interface Session {
    * again. Absent in rows of versions that had no marks.
    */
   readonly mark?: string;
+  /** Absent where no visitor holds the conversation. */
+  readonly link?: SessionLink;
 }
 
 export type StopReason = 'end' | 'aborted' | 'error' | 'expired';
@@ -162,6 +199,8 @@ export interface Turn {
   readonly outputTokens: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
+  /** Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its hour. */
+  readonly link?: TurnLink;
 }
 
 /** A request made under an `Idempotency-Key` (contract 6), remembered with its result. */

@@ -37,10 +37,10 @@ export class EmbeddedStore implements Store {
     this.#flights = new Flights(this.#ledger);
     this.requests = new Memories(this.#ledger);
     this.usage = new UsageBook(this.#ledger);
-    this.sessions = new Sessions(this.#ledger, this.requests, this.usage);
-    this.turns = new Turns(this.#ledger, this.#flights, this.requests, this.usage, this.#notices);
     const budgets = new Budgets(this.#ledger);
     this.limits = new Limits(this.#ledger, budgets);
+    this.sessions = new Sessions(this.#ledger, this.requests, this.usage, this.limits);
+    this.turns = new Turns(this.#ledger, this.#flights, this.requests, this.usage, this.#notices, this.limits);
     this.#sweep = new Sweep(this.#ledger);
     this.catalog = new EmbeddedCatalog(this.#ledger, this.#notices, (workspaceId, keyId) => {
       budgets.forget(workspaceId, keyId);

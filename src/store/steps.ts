@@ -36,6 +36,7 @@ const steps = {
   'turns.inFlight': 'turnsInFlight',
   'limits.takeBudgets': 'takeBudgets',
   'limits.take': 'takeLimits',
+  'limits.used': 'usedLimits',
   'usage.read': 'usage',
   'usage.count': 'countUsage',
   'requests.find': 'remembered',

@@ -6,7 +6,7 @@ import type { Clock } from '../../src/clock.ts';
 import { limits } from '../../src/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import { StoreUnavailable, type AskedLimit, type Notice, type Store } from '../../src/store.ts';
+import { StoreUnavailable, type AskedLimit, type Notice, type Store, type TakeLimits } from '../../src/store.ts';
 import { epochMs, type Gate } from './clock.ts';
 import { SharedRows } from './rows.ts';
 import { performOn, recorded, simulatedStore, type Perform } from './store.ts';
@@ -89,6 +89,9 @@ export class Server {
   }
 }
 
+const askedBy = ({ asked, nowMs }: TakeLimits, until: (untilMs: number, nowMs: number) => number): AskedLimit[] =>
+  asked.map((each) => (each.kind === 'place' ? { ...each, untilMs: until(each.untilMs, nowMs) } : each));
+
 /** Leases and memories come as durations: when they end is for the server's clock to say. */
 function byServersClock(verb: StepName, args: readonly any[], now: number, sending: Sending): readonly any[] {
   const [step] = args;
@@ -98,11 +101,13 @@ function byServersClock(verb: StepName, args: readonly any[], now: number, sendi
     case 'createSession':
       return [{ ...step, remember: remember(step.nowMs), nowMs: now }];
     case 'beginTurn':
-      return [{ ...step, remember: remember(step.nowMs), leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
+      return [{ ...step, remember: remember(step.nowMs), leaseUntilMs: until(step.leaseUntilMs, step.nowMs), ...(step.asked && { asked: askedBy(step, until) }), nowMs: now }];
     case 'appendOutput':
       return step.leaseUntilMs === undefined ? args : [{ ...step, leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
     case 'takeLimits':
-      return [{ ...step, asked: step.asked.map((each: AskedLimit) => (each.kind === 'place' ? { ...each, untilMs: until(each.untilMs, step.nowMs) } : each)), nowMs: now }];
+      return [{ ...step, asked: askedBy(step, until), nowMs: now }];
+    case 'usedLimits':
+      return [args[0], args[1], now];
     case 'finishTurn':
       return [{ ...step, nowMs: now }];
     case 'requestStop':

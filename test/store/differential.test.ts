@@ -9,14 +9,14 @@ import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 // Twenty-odd stores are each lived through until they differ.
 t.setTimeout(280_000);
 
-const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 18);
+const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 21);
 const skip = whyNoRedis() ?? false;
 /** The contenders open and close their stores, and watch them. */
 const compared = stepNames.filter((name) => name !== 'open' && name !== 'close' && name !== 'watch');
 
 /** Answers that a life must come upon, so that what the stores do then is compared at all. */
 const wanted = [
-  ...['createSession created', 'createSession remembered', 'saveSession 2', 'saveSession null', 'beginTurn begun', 'beginTurn lost', 'beginTurn full'],
+  ...['createSession created', 'createSession remembered', 'saveSession 2', 'saveSession null', 'beginTurn begun', 'beginTurn lost', 'beginTurn full', 'beginTurn limited'],
   ...['appendOutput stored', 'appendOutput fenced', 'appendOutput stop', 'appendOutput failed', 'renewTurn renewed', 'renewTurn fenced', 'renewTurn stop'],
   ...['requestStop true', 'requestStop false', 'finishTurn finished', 'finishTurn lost', 'finishTurn fenced', 'withdrawTurn finished', 'withdrawTurn lost'],
   ...['withdrawTurn fenced', 'claimTurn true', 'claimTurn false', 'takeOverTurn epoch', 'takeOverTurn null', 'catalog.remove true', 'catalog.replace 2', 'catalog.replace null', 'catalog.create failed', 'takeLimits passed', 'takeLimits refused'],

@@ -20,7 +20,7 @@ const bare = (text: string): string => text.replace(/--.*/g, '').replace(/'(?:[^
 
 const words = /(?<![\w.:])[A-Za-z_]\w*/g;
 const keywords = new Set('and break do else elseif end false for function if in local nil not or repeat return then true until while'.split(' '));
-const provided = new Set('redis cjson math string table tonumber unpack ipairs KEYS ARGV'.split(' '));
+const provided = new Set('redis cjson math string table tonumber unpack ipairs pairs KEYS ARGV'.split(' '));
 
 /** The names that a script makes: its locals, its functions with their parameters, its loops' variables. */
 function madeIn(text: string): Set<string> {

@@ -1,9 +1,10 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
 import { limits } from '../../limits.ts';
-import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
+import type { Limits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import { span } from './pages.ts';
 import type { SessionRow } from './rows.ts';
@@ -30,9 +31,11 @@ export class Sessions implements SessionStore {
   readonly #ledger: Ledger;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
+  readonly #limits: Limits;
   readonly #transcript: Transcript;
 
-  constructor(ledger: Ledger, memories: Memories, usage: UsageBook) {
+  constructor(ledger: Ledger, memories: Memories, usage: UsageBook, limits: Limits) {
+    this.#limits = limits;
     this.#ledger = ledger;
     this.#memories = memories;
     this.#usage = usage;
@@ -60,12 +63,13 @@ export class Sessions implements SessionStore {
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
-  save(session: Session, basis: Basis): Promise<number | null> {
+  save(session: Session, basis: Basis, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
     return this.#ledger.step((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
       putSession(draft, before, { ...before, session, version });
+      this.#limits.settleIn(draft, session.workspaceId, settled, nowMs);
       return version;
     });
   }

@@ -9,6 +9,7 @@ import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
 import { slotNameOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import * as keys from './keys.ts';
+import type { Limits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
 import type { SessionRow, TurnRow } from './rows.ts';
@@ -27,11 +28,13 @@ export class Turns implements TurnStore {
   readonly #memories: Memories;
   readonly #usage: UsageBook;
   readonly #notices: Notices;
+  readonly #limits: Limits;
   readonly #transcript: Transcript;
   /** The latest time that a step was given: a query without a time is answered as of that one. */
   #nowMs = 0;
 
-  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook, notices: Notices) {
+  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook, notices: Notices, limits: Limits) {
+    this.#limits = limits;
     this.#ledger = ledger;
     this.#flights = flights;
     this.#memories = memories;
@@ -51,6 +54,8 @@ export class Turns implements TurnStore {
       if (!unmoved(before, step)) return this.#begunBefore(place, step.owner);
       const { slot, leaseUntilMs } = step;
       if (slot !== null && this.#flights.full(session.workspaceId, slot, step.nowMs)) return { outcome: 'full' };
+      const answers = step.asked === undefined ? [] : this.#limits.takeIn(draft, session.workspaceId, step.asked, step.nowMs);
+      if (answers.some(({ passed }) => !passed)) return { outcome: 'limited', answers };
 
       const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
       const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
@@ -144,6 +149,7 @@ export class Turns implements TurnStore {
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session.workspaceId, session.assistantId, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       this.#flights.delete(place);
+      if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
       return finished(version);
     });
     return this.#announced(place, answer);
@@ -164,6 +170,7 @@ export class Turns implements TurnStore {
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
       if (row !== undefined) this.#undo(draft, row, step, place);
+      if (row !== undefined && step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
       return finished(version);
     });
     return this.#announced(place, answer);

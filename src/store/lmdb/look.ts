@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { Records } from '../../doctor/records.ts';
 import { EmbeddedCatalog } from '../embedded/catalog.ts';
+import { Budgets } from '../embedded/budgets.ts';
+import { Limits } from '../embedded/limits.ts';
 import { Memories } from '../embedded/memories.ts';
 import { Notices } from '../embedded/notices.ts';
 import { Sessions } from '../embedded/sessions.ts';
@@ -48,7 +50,7 @@ export async function lookInto<T>(folder: string, run: (records: Records) => Pro
   const ledger = new Ledger(new LmdbSnapshot(folder));
   await ledger.open();
   try {
-    const sessions = new Sessions(ledger, new Memories(ledger), new UsageBook(ledger));
+    const sessions = new Sessions(ledger, new Memories(ledger), new UsageBook(ledger), new Limits(ledger, new Budgets(ledger)));
     return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions });
   } finally {
     await ledger.close();

@@ -31,11 +31,16 @@ export interface AskedPlace {
   readonly name: string;
   readonly ceiling: number;
   readonly holder: string;
+  /** What the holder takes the place with: it has one place for all of its seats, until the last of them is over. Empty or left out for a holder with one seat. */
+  readonly seat?: string;
   readonly untilMs: number;
 }
 
 /** A limit to be charged. Its name contains its subject, as in `asst_…/messages/vis_…`; within a workspace one name is one limit. */
 export type AskedLimit = AskedRate | AskedPlace;
+
+/** What is read of a limit: the count of a counter's present period, or how many places are taken. */
+export type LookedLimit = { readonly kind: 'counter'; readonly name: string; readonly periodMs: number } | { readonly kind: 'place'; readonly name: string };
 
 export interface TakeLimits {
   readonly workspaceId: string;
@@ -65,4 +70,6 @@ export interface LimitStore {
    * workspace. A lost answer: the request gets 503, and may have been charged.
    */
   take(step: TakeLimits): Promise<TakenLimit[]>;
+  /** What is used of each of these limits, in order. */
+  used(workspaceId: string, looked: readonly LookedLimit[], nowMs: number): Promise<number[]>;
 }

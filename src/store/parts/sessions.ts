@@ -1,5 +1,5 @@
 /** The part of a store that keeps sessions and their messages. */
-import type { IdempotencyRecord, Message, Session } from '../../records.ts';
+import type { IdempotencyRecord, Message, Session, SettledLimit } from '../../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 export interface CreateSession {
@@ -41,9 +41,9 @@ export interface SessionStore {
   /**
    * Replaces a session, with no output to store: resolves with the new version, or null if another writer moved the session. A
    * lost answer: the process polls the session until the move is stored or can no longer be applied, and stops the turn of a
-   * session that is over.
+   * session that is over. `settled`: limits that the move settles.
    */
-  save(session: Session, basis: Basis): Promise<number | null>;
+  save(session: Session, basis: Basis, settled?: readonly SettledLimit[], nowMs?: number): Promise<number | null>;
   /** The transcript; a streaming message carries the output stored so far. The cursor is an index. */
   messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>>;
   /**

@@ -1,5 +1,6 @@
 /** The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and slots. */
-import type { IdempotencyRecord, Message, Session, Turn } from '../../records.ts';
+import type { IdempotencyRecord, Message, Session, SettledLimit, Turn } from '../../records.ts';
+import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Basis } from './sessions.ts';
 
 export interface TurnPlace {
@@ -39,6 +40,8 @@ export interface BeginTurn extends Basis {
   /** The slot that the turn takes until it ends or its lease runs out; null if it takes none. */
   readonly slot: Slot | null;
   readonly owner: string;
+  /** Limits that the turn takes, all or none; looked at after the slot. */
+  readonly asked?: readonly AskedLimit[];
   /** When the owner's lease on the turn and its slot runs out. */
   readonly leaseUntilMs: number;
   readonly remember: IdempotencyRecord | null;
@@ -48,7 +51,8 @@ export interface BeginTurn extends Basis {
 export type BegunTurn =
   | { outcome: 'begun'; version: number; fence: Fence }
   | { outcome: 'lost' } // another writer moved the session
-  | { outcome: 'full' }; // every slot of the name is taken
+  | { outcome: 'full' } // every slot of the name is taken
+  | { outcome: 'limited'; answers: TakenLimit[] }; // a limit refuses: the answer of each, in order
 
 export interface AppendOutput {
   readonly workspaceId: string;
@@ -76,6 +80,7 @@ export interface FinishTurn extends Basis {
   readonly message: Message;
   /** Output that is not stored yet, and the number of code points stored before it. */
   readonly tail: { readonly position: number; readonly text: string };
+  readonly settled?: readonly SettledLimit[];
   readonly fence: Fence;
   readonly nowMs: number;
 }
@@ -91,6 +96,9 @@ export interface WithdrawTurn extends Basis {
   readonly fence: Fence;
   /** The scope and key that the turn's request is remembered under. Needed for a finished turn only: a turn in flight stores them itself. */
   readonly remember?: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
+  readonly settled?: readonly SettledLimit[];
+  /** Needed with `settled`. */
+  readonly nowMs?: number;
 }
 
 /** A turn and its text behind a position, both read at the same moment. */
@@ -102,7 +110,7 @@ export interface OutputAfter {
 
 export interface TurnStore {
   /**
-   * Stores the session, the turn, both messages, the workspace's slot and the remembered request, all or none. A lost answer: the
+   * Stores the session, the turn, both messages, the workspace's slot, the limits and the remembered request, all or none. A lost answer: the
    * process withdraws the turn; if the process dies, the next process that finds the turn after its lease has run out withdraws
    * it.
    */

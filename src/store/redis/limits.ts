@@ -1,6 +1,6 @@
 /** Budgets of keys, and limits of any kind, several in one script, so that they are exact across any number of processes. */
 import type { Ids } from '../../ids.ts';
-import type { AskedLimit, BudgetName, LimitStore, Taken, TakeLimits, TakenLimit } from '../../store.ts';
+import type { AskedLimit, BudgetName, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../../store.ts';
 import type { RedisBudgets } from './budgets.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -25,17 +25,38 @@ export class RedisLimits implements LimitStore {
   }
 
   async take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {
-    const given = { write: this.#ids.secret(), asked: asked.flatMap((limit) => fieldsOf(limit, nowMs)) };
+    const given = { write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
     const answer = (await this.#link.runDurable('take-limits', this.#roots.workspace(workspaceId), given)) as number[];
-    return asked.map((_, index) => {
-      const waitMs = answer[index * 2 + 1]!;
-      return { passed: answer[index * 2] === 1, waitMs: waitMs < 0 ? null : waitMs };
-    });
+    return answersOf(answer);
+  }
+
+  async used(workspaceId: string, looked: readonly LookedLimit[]): Promise<number[]> {
+    const given = { looked: looked.flatMap((limit) => [limit.kind, part(limit.name), limit.kind === 'place' ? 1 : limit.periodMs]) };
+    return (await this.#link.run('used-limits', this.#roots.workspace(workspaceId), given)) as number[];
   }
 }
 
-/** Seven arguments for each limit of any kind: a place has a holder and a lease instead of a period and a cost. */
+/** The answers of `take_limits`. */
+export const answersOf = (answer: readonly number[]): TakenLimit[] =>
+  answer.flatMap((passed, index) => {
+    const waitMs = answer[index + 1]!;
+    return index % 2 === 0 ? [{ passed: passed === 1, waitMs: waitMs < 0 ? null : waitMs }] : [];
+  });
+
+export const askedFields = (asked: readonly AskedLimit[] | undefined, nowMs: number): Argument[] => (asked ?? []).flatMap((limit) => fieldsOf(limit, nowMs));
+
+export const settledFields = (settled: readonly SettledLimit[] | undefined, nowMs: number): Argument[] =>
+  (settled ?? []).flatMap((limit) => {
+    const named = [limit.kind, part(limit.name)];
+    if (limit.kind === 'place') return [...named, 1, 1, 1, part(limit.holder), seatOf(limit), Math.max(0, limit.untilMs - nowMs)];
+    if (limit.kind === 'bucket') return [...named, limit.ceiling, limit.periodMs, limit.cost, '', '', 0];
+    return [...named, 1, limit.periodMs, limit.cost, '', '', limit.sinceMs];
+  });
+
+const seatOf = ({ seat = '' }: { readonly seat?: string }): string => (seat === '' ? '' : part(seat));
+
+/** Eight arguments for each limit of any kind: a place has a holder with a seat and a lease instead of a period and a cost. */
 function fieldsOf(limit: AskedLimit, nowMs: number): Argument[] {
-  const named = [limit.kind, part(limit.name), limit.ceiling];
-  return limit.kind === 'place' ? [...named, 1, 1, part(limit.holder), limit.untilMs - nowMs] : [...named, limit.periodMs, limit.cost, '', 0];
+  const named = [limit.kind, part(limit.name), Math.min(limit.ceiling, Number.MAX_SAFE_INTEGER)];
+  return limit.kind === 'place' ? [...named, 1, 1, part(limit.holder), seatOf(limit), limit.untilMs - nowMs] : [...named, limit.periodMs, limit.cost, '', '', 0];
 }

@@ -1,10 +1,11 @@
 /** Sessions and their messages. */
 import { limits } from '../../limits.ts';
 import type { Ids } from '../../ids.ts';
-import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
+import { settledFields } from './limits.ts';
 import type { Link } from './link.ts';
 import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
 import { textOf } from './reply.ts';
@@ -48,9 +49,9 @@ export class RedisSessions implements SessionStore {
     return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOf(version)) };
   }
 
-  async save(session: Session, basis: Basis): Promise<number | null> {
+  async save(session: Session, basis: Basis, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
-    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret() };
+    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), settled: settledFields(settled, nowMs) };
     return (await this.#link.runDurable('save-session', root, given)) as number | null;
   }
 

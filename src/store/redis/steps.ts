@@ -22,7 +22,7 @@ const counted = ['assistant', 'ended', 'failed', 'input', 'output'] as const;
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
   'create-session': ['session', ...session, 'assistant', 'created', ...message, ...memory],
-  'save-session': ['session', ...basis, ...session, 'write'],
+  'save-session': ['session', ...basis, ...session, 'write', '...settled'],
   sessions: ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   messages: ['session', 'order', 'after', 'count'],
   'recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
@@ -30,12 +30,12 @@ export const steps = {
   'output-after': ['session', 'turn', 'position', 'notice'],
   remembered: ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short'],
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', '...asked'],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'workspaceId', 'sessionId', 'turnId'],
-  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted],
-  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted],
+  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted, '...settled'],
+  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted, '...settled'],
   'claim-turn': ['session', 'turn'],
   'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token'],
   orphans: ['limit'],
@@ -49,6 +49,7 @@ export const steps = {
   'release-slug': ['id', 'token'],
   'take-budgets': ['id', 'lane', 'number', '...asked'],
   'take-limits': ['write', '...asked'],
+  'used-limits': ['...looked'],
   'count-usage': ['write', 'assistant', 'countedAt', 'speech', 'seconds'],
   'hold-budget': ['id', 'lane', 'number', 'budget', 'level', 'since'],
 

@@ -9,6 +9,7 @@ import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
+import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { Link } from './link.ts';
 import { basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
@@ -42,7 +43,7 @@ export class RedisTurns implements TurnStore {
     const { session, turn, owner, nowMs } = step;
     await Promise.all(this.#registries.map((registry) => registry.register(session.workspaceId)));
     const lease = step.leaseUntilMs - nowMs;
-    const [outcome, version, epoch] = (await this.#link.runDurable(
+    const answer = (await this.#link.runDurable(
       'begin-turn',
       this.#roots.workspace(session.workspaceId),
       {
@@ -60,10 +61,13 @@ export class RedisTurns implements TurnStore {
         reply: messageRecord(step.assistantMessage),
         ...memoryFields(session.workspaceId, step.remember, nowMs),
         short: lease < limits.leaseMs ? session.workspaceId : '',
+        asked: askedFields(step.asked, nowMs),
       },
     )) as Reply[];
+    const [outcome, version, epoch] = answer;
     const name = textOf(outcome) as BegunTurn['outcome'];
     this.#orphans.leased(session.workspaceId, lease);
+    if (name === 'limited') return { outcome: name, answers: answersOf(answer.slice(1) as number[]) };
     return name === 'begun' ? { outcome: name, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: name };
   }
 
@@ -111,6 +115,7 @@ export class RedisTurns implements TurnStore {
         count: codePoints(tail.text),
         text: tail.text,
         ...countedFields(session, turn),
+        settled: settledFields(step.settled, step.nowMs),
       }),
     );
     return finished(outcome, version);
@@ -129,6 +134,7 @@ export class RedisTurns implements TurnStore {
       turnId: turn.id,
       given: remember ? memoryOf(session.workspaceId, remember.scope, remember.key) : '',
       ...countedFields(session, turn),
+      settled: settledFields(step.settled, step.nowMs!),
     })) as Reply[];
     return finished(outcome, moved);
   }

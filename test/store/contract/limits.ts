@@ -1,8 +1,8 @@
 /** Limits of any kind, taken together. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { AskedLimit } from '../../../src/store.ts';
+import type { AskedLimit, SettledLimit } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
-import type { Scene } from '../fixtures.ts';
+import { at, type Scene } from '../fixtures.ts';
 
 const [hour, day] = [3_600_000, 86_400_000];
 const bucket = (ceiling: number, cost = 1): AskedLimit => ({ kind: 'bucket', name: 'asst_1/address/abc', ceiling, periodMs: hour, cost });
@@ -88,6 +88,64 @@ export const limitCases: readonly Case[] = [
       deepEqual(await take(other, midnight + day), all);
       await scene.store.sweep(midnight + day + 1, 100);
       deepEqual((await take(other, midnight + day + 1)).map(({ passed }) => passed), [true, false, true]);
+    },
+  },
+  {
+    name: 'a holder has one place for all of its seats, until the last of them is over',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const pass = passer(scene);
+      const until = nowMs + 600_000;
+      const seat = (holder: string, name: string): AskedLimit => ({ ...place(1, holder, until), seat: name }) as AskedLimit;
+      deepEqual(await pass(seat('vis_1', 'ses_1')), [true]);
+      deepEqual(await pass(seat('vis_1', 'ses_2')), [true]);
+      const present = () => store.limits.used(workspaceId, [{ kind: 'place', name: 'asst_1/visitors' }], nowMs);
+      deepEqual(await present(), [1]);
+      const settle = async (session: string, untilMs: number) => {
+        const settled: SettledLimit[] = [{ kind: 'place', name: 'asst_1/visitors', holder: 'vis_1', seat: session, untilMs }];
+        const saved = await scene.created();
+        ok(await store.sessions.save(saved, at(1), settled, nowMs));
+      };
+      await settle('ses_1', nowMs);
+      deepEqual(await pass(seat('vis_2', 'ses_3')), [false], 'the other seat holds the place');
+      await settle('ses_2', nowMs);
+      deepEqual(await present(), [0]);
+      deepEqual(await pass(seat('vis_2', 'ses_3')), [true]);
+    },
+  },
+  {
+    name: 'a turn takes its limits with its begin, settles them with its end, and gives them back when it is withdrawn',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const sinceMs = nowMs - (nowMs % day);
+      const used = async () => (await store.limits.used(workspaceId, [{ kind: 'counter', name: 'asst_1/minutes', periodMs: day }, { kind: 'place', name: 'asst_1/visitors' }], nowMs)).join(' ');
+      const asked = [counter(100, 60), bucket(2), { ...place(2, 'vis_1', nowMs + 600_000), seat: 'ses_1' } as AskedLimit];
+      const begun = await scene.streaming({ slot: null, asked });
+      equal(await used(), '60 1');
+      deepEqual(await store.turns.begin(begun.step), { outcome: 'begun', version: begun.version, fence: begun.fence }, 'sent twice');
+      equal(await used(), '60 1');
+      const settled = (cost: number, untilMs: number): SettledLimit[] => [
+        { kind: 'counter', name: 'asst_1/minutes', periodMs: day, sinceMs, cost },
+        { kind: 'bucket', name: 'asst_1/address/abc', ceiling: 2, periodMs: hour, cost: Math.min(0, cost) && -1 },
+        { kind: 'place', name: 'asst_1/visitors', holder: 'vis_1', seat: 'ses_1', untilMs },
+      ];
+      const end = begun.finishStep({ settled: settled(5, nowMs + 60_000) });
+      for (let times = 0; times < 2; times++) equal((await store.turns.finish(end)).outcome, 'finished');
+      equal(await used(), '65 1');
+
+      const withdrawn = await scene.streaming({ slot: null, asked });
+      equal(await used(), '125 1');
+      const refused = await store.turns.begin(scene.beginStep(await scene.created(), 1, { asked: [bucket(2)] }));
+      equal(refused.outcome, 'limited');
+      ok(refused.outcome === 'limited' && refused.answers[0]!.waitMs! > 0);
+      const step = withdrawn.withdrawStep({ settled: settled(-60, nowMs), nowMs });
+      for (let times = 0; times < 2; times++) equal((await store.turns.withdraw(step)).outcome, 'finished');
+      equal(await used(), '65 0');
+      deepEqual(await taker(scene)([bucket(2)]), [{ passed: true, waitMs: 0 }]);
+      const earlier: SettledLimit = { kind: 'counter', name: 'asst_1/minutes', periodMs: day, sinceMs: sinceMs - day, cost: -60 };
+      const saved = await scene.created();
+      ok(await store.sessions.save(saved, at(1), [earlier], nowMs));
+      equal(await used(), '65 0', 'a day that is over is left alone');
     },
   },
 ];

@@ -22,8 +22,12 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'a second stop in place of the first': ['request-stop', "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", "redis.call('HSET', flight, 'stop', reason)"],
   'a turn seized at the last millisecond of its lease': ['take-over-turn', 'if tonumber(stands[3]) > time', 'if tonumber(stands[3]) > time + 1000'],
   'a refused request that costs nothing': ['take-budgets', 'if not refused or bucket == refused', 'if not refused'],
-  'limits that are taken beside one that refuses': ['take-limits', 'ipairs(refused and {} or taken)', 'ipairs(taken)'],
+  'limits that are taken beside one that refuses': ['take-limits', 'ipairs(all and taken or {})', 'ipairs(taken)'],
   'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', key, '-inf', int(time))", ''],
+  'a place for each seat': ['take-limits', "seats[each]:match('^[^/]*')", 'seats[each]'],
+  'limits that a turn takes beside one that refuses it': ['begin-turn', "if not all then return { 'limited', unpack(answers) } end", ''],
+  'a turn that settles no limits': ['finish-turn', 'settle_limits(settled_at)\n', '\n'],
+  'a withdrawn turn that gives nothing back': ['withdraw-turn', 'settle_limits(settled_at)\n', '\n'],
   'a history with the message that is being written': ['recent-messages', 'if points >= 0 then', 'if true then'],
 };
 

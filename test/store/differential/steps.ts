@@ -1,7 +1,7 @@
 /** From what was drawn to a call on a store: one for each verb, with arguments that are the same for every store. */
 import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts';
 import type {
-  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
+  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SettledLimit, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
 } from '../../../src/store.ts';
 import { api, message, snapshot } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
@@ -65,13 +65,39 @@ const createSession: Make = (known, drawn) => {
   return call('createSession', true, [step], ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)));
 };
 
+/** A limit of a name has one period. */
+const [counterPeriods, bucketPeriods] = [[1000, daySeconds * 1000], [3_600_000, 60_000]] as const;
+
+function askedOf(known: Known, { which, lasts, near }: Drawn): AskedLimit[] {
+  const until = known.nowMs + chosen(leases, lasts);
+  const [counted, refilled] = [chosen(counterPeriods, which), chosen(bucketPeriods, which)];
+  const asked: AskedLimit[] = [
+    { kind: 'place', name: 'places', ceiling: chosen([1, 2, 1, 0], near), holder: `vis_${which % 3}`, untilMs: until, ...(lasts > 2 && { seat: `ses_${lasts % 2}` }) },
+    { kind: 'counter', name: `asst_1/day/${counted}`, ceiling: chosen([2, 3, 0, 60], near), periodMs: counted, cost: 1 + lasts },
+    { kind: 'bucket', name: `asst_1/address/{*}/${refilled}`, ceiling: chosen([2, 7, 1, 0], near), periodMs: refilled, cost: 1 + (lasts % 2) },
+  ];
+  const first = which % 3;
+  return asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3);
+}
+
+function settledOf(known: Known, { which, lasts, near }: Drawn): SettledLimit[] {
+  const [counted, refilled] = [chosen(counterPeriods, which), chosen(bucketPeriods, which)];
+  const sinceMs = known.nowMs - (known.nowMs % counted) - chosen([0, counted, 0, 0], near);
+  return [
+    { kind: 'place', name: 'places', holder: `vis_${which % 3}`, seat: chosen(['', 'ses_0', 'ses_1'], lasts), untilMs: known.nowMs + chosen([0, 5_000, 60_000], which) },
+    { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted, sinceMs, cost: chosen([1, -1, -3, 2], lasts) },
+    { kind: 'bucket', name: `asst_1/address/{*}/${refilled}`, ceiling: chosen([2, 7, 1, 0], near), periodMs: refilled, cost: chosen([-1, -2, 1], lasts) },
+  ];
+}
+
 const saveSession: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
   const { record, version } = await known.session(session);
   const machine = snapshot(chosen(['open', 'ended', 'expired'], drawn.which), { text: drawn.text });
   const lastActivityAt = drawn.flag ? known.now : record.lastActivityAt;
-  return call('saveSession', false, [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark)]);
+  const given = [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark)] as const;
+  return drawn.lasts < 3 ? call('saveSession', false, [...given]) : call('saveSession', true, [...given, settledOf(known, drawn), known.nowMs]);
 };
 
 const beginTurn: Make = async (known, drawn) => {
@@ -92,6 +118,7 @@ const beginTurn: Make = async (known, drawn) => {
     userMessage: message({ id: known.id('msg'), turnId, role: 'user', content: drawn.text, stopReason: null }),
     assistantMessage: message({ id: messageId, turnId, content: '', status: 'streaming', stopReason: null }),
     remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
+    ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
   };
   const place = { workspaceId: session.workspaceId, sessionId: session.id, turnId };
   return call('beginTurn', true, [step], ({ outcome, fence }) => {
@@ -162,6 +189,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
     tail: { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text },
     fence: fenceOf(turn, wrong === 1 ? drawn : exact),
     nowMs: known.nowMs,
+    ...(drawn.lasts > 2 && { settled: settledOf(known, drawn) }),
   };
   return call('finishTurn', true, [step], over(turn));
 });
@@ -180,6 +208,7 @@ const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: 
     turn,
     fence: fenceOf(owner, drawn.flag ? exact : drawn),
     remember: begun.remember,
+    ...(drawn.which > 4 && { settled: settledOf(known, drawn), nowMs: known.nowMs }),
   };
 };
 
@@ -225,18 +254,11 @@ const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
   return call('takeBudgets', true, [workspaceId, keyId, [{ budget: 'requests', ceiling }, ...others.map((budget) => ({ budget, ceiling: 2 }))], known.nowMs]);
 };
 
-const takeLimits: Make = (known, { pick, which, lasts, near }) => {
-  const workspaceId = known.workspaceId(pick);
-  const until = known.nowMs + chosen(leases, lasts);
-  // A limit of a name has one period.
-  const [counted, refilled] = [chosen([1000, daySeconds * 1000], which), chosen([3_600_000, 60_000], which)];
-  const asked: AskedLimit[] = [
-    { kind: 'place', name: 'places', ceiling: chosen([1, 2, 1, 0], near), holder: `vis_${which % 3}`, untilMs: until },
-    { kind: 'counter', name: `asst_1/day/${counted}`, ceiling: chosen([2, 3, 0, 60], near), periodMs: counted, cost: 1 + lasts },
-    { kind: 'bucket', name: `asst_1/address/{*}/${refilled}`, ceiling: chosen([2, 7, 1, 0], near), periodMs: refilled, cost: 1 + (lasts % 2) },
-  ];
-  const first = which % 3;
-  return call('takeLimits', true, [{ workspaceId, asked: asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3), nowMs: known.nowMs }]);
+const takeLimits: Make = (known, drawn) => call('takeLimits', true, [{ workspaceId: known.workspaceId(drawn.pick), asked: askedOf(known, drawn), nowMs: known.nowMs }]);
+
+const usedLimits: Make = (known, { pick, which }) => {
+  const counted = chosen(counterPeriods, which);
+  return call('usedLimits', true, [known.workspaceId(pick), [{ kind: 'place', name: 'places' }, { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted }], known.nowMs]);
 };
 
 const countUsage: Make = (known, { pick, which, near, lasts, text }) =>
@@ -266,7 +288,7 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, takeLimits, countUsage, usage, sweep,
+  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),

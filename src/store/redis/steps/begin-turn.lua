@@ -1,9 +1,10 @@
--- Stores session, turn, both messages, the turn's slot and the memory of the request, all or none. A lease shorter than usual comes
+-- Stores session, turn, both messages, the turn's slot, its limits and the memory of the request, all or none. A lease shorter than usual comes
 -- with the workspace's id: the processes that look for lapsed leases must be notified of it.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
---   memory, memory_record, result, lasts, short.
--- Answer: {'begun', version, epoch}, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free.
+--   memory, memory_record, result, lasts, short, ...asked.
+-- Answer: {'begun', version, epoch}, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
+--   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
 local begun = redis.call('HGET', at('turns', session), turn .. '/begun')
 if begun then
   local epoch, first, moved = begun:match('^(%d+) (%S+) (%d+)$')
@@ -13,6 +14,10 @@ end
 if not unmoved(session, version, mark) then return { 'lost' } end
 local time = now()
 if slots ~= '' and full(slots_of(slots), slots_max, time) then return { 'full' } end
+if asked_at <= #ARGV then
+  local all, answers = take_limits(asked_at)
+  if not all then return { 'limited', unpack(answers) } end
+end
 
 local moved, member, ends = version + 1, session .. '/' .. turn, int(time + lease)
 put_session(session, moved, record, active, expires, state)

@@ -168,3 +168,118 @@ local function remove_session(session)
   redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session))
 end
 
+-- The ends of the places that are taken, by holder: a holder has one place for all of its seats, whose names are holder/seat.
+local function places_of(key, time)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', int(time))
+  local seats, ends, count = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, 0
+  for each = 1, #seats, 2 do
+    local holder = seats[each]:match('^[^/]*')
+    if not ends[holder] then count = count + 1 end
+    ends[holder] = math.max(ends[holder] or 0, tonumber(seats[each + 1]))
+  end
+  return ends, count
+end
+
+local function look_at_place(limit, ceiling, lease, time)
+  local ends, count = places_of(limit.key, time)
+  limit.ends = math.max(tonumber(redis.call('ZSCORE', limit.key, limit.member) or 0), time + lease)
+  if ceiling > 0 and (ends[limit.member:match('^[^/]*')] or count < ceiling) then return true, 0 end
+  if ceiling == 0 then return false, -1 end
+  local sorted = {}
+  for _, last in pairs(ends) do sorted[#sorted + 1] = last end
+  table.sort(sorted)
+  return false, sorted[count - ceiling + 1] - time
+end
+
+local function look_at_rate(limit, ceiling, period, cost, time)
+  local first, second = (redis.call('GET', limit.key) or ''):match('^(-?%d+) (%d+)$')
+  local passed, wait
+  if limit.kind == 'counter' then
+    local used, since = tonumber(first or 0), time - time % period
+    if second and tonumber(second) >= since then since = tonumber(second) else used = 0 end
+    passed, wait = used < ceiling, since + period - time
+    limit.stored, limit.ends = int(used + cost) .. ' ' .. int(since), since + period
+  else
+    local level, since = tonumber(first or ceiling * period), tonumber(second or time)
+    level = math.min(ceiling * period, math.max((1 - ceiling) * period, level) + math.max(0, time - since) * ceiling)
+    since = math.max(time, since)
+    passed, wait = level >= cost * period, -1
+    if cost <= ceiling then wait = math.ceil((cost * period - level) / ceiling) end
+    level = level - cost * period
+    if passed then limit.stored, limit.ends = int(level) .. ' ' .. int(since), since + math.ceil((ceiling * period - level) / ceiling) end
+  end
+  if ceiling == 0 then wait = -1 end
+  return passed, passed and 0 or wait
+end
+
+local function keep_seats(key, time)
+  local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')[2]
+  if last then redis.call('PEXPIRE', key, int(last - time + STEP_KEPT_MS)) end
+end
+
+-- Takes several limits at once, or none of them: the arithmetic of machines/budget.ts, number for number. The arguments of each
+-- limit, from `from` on: kind, name, ceiling, period, cost, holder, seat, lease. A key expires once it no longer changes any answer.
+-- Returns whether all pass, and for each limit 1 if it passes or 0, and the milliseconds until it may: 0 if it passes, -1 if it
+-- never will.
+local function take_limits(from)
+  local time, taken, answer, all = now(), {}, {}, true
+  for each = from, #ARGV, 8 do
+    local limit = { kind = ARGV[each], key = at('limit', ARGV[each + 1]), member = ARGV[each + 5] .. '/' .. ARGV[each + 6] }
+    local ceiling, passed, wait = tonumber(ARGV[each + 2]), false, -1
+    if limit.kind == 'place' then
+      passed, wait = look_at_place(limit, ceiling, tonumber(ARGV[each + 7]), time)
+    else
+      passed, wait = look_at_rate(limit, ceiling, tonumber(ARGV[each + 3]), tonumber(ARGV[each + 4]), time)
+    end
+    all = all and passed
+    taken[#taken + 1] = limit
+    answer[#answer + 1] = passed and 1 or 0
+    answer[#answer + 1] = wait
+  end
+  for _, limit in ipairs(all and taken or {}) do
+    if limit.kind == 'place' then
+      redis.call('ZADD', limit.key, int(limit.ends), limit.member)
+      keep_seats(limit.key, time)
+    else
+      redis.call('SET', limit.key, limit.stored, 'PX', int(limit.ends - time + STEP_KEPT_MS))
+    end
+  end
+  return all, answer
+end
+
+local function settle_counter(key, cost, since, period, time)
+  local used, newest = (redis.call('GET', key) or '0 0'):match('^(-?%d+) (%d+)$')
+  if tonumber(newest) > since or since + period <= time then return end
+  if tonumber(newest) < since then used = 0 end
+  redis.call('SET', key, int(math.max(0, used + cost)) .. ' ' .. int(since), 'PX', int(since + period - time + STEP_KEPT_MS))
+end
+
+-- A bucket without a key is full.
+local function settle_bucket(key, ceiling, period, cost, time)
+  local level, since = (redis.call('GET', key) or ''):match('^(-?%d+) (%d+)$')
+  if not level or ceiling == 0 then return end
+  level = math.min(ceiling * period, math.max((1 - ceiling) * period, tonumber(level)) + math.max(0, time - since) * ceiling)
+  level, since = math.min(ceiling * period, level - cost * period), math.max(time, tonumber(since))
+  local ends = since + math.ceil((ceiling * period - level) / ceiling)
+  redis.call('SET', key, int(level) .. ' ' .. int(since), 'PX', int(ends - time + STEP_KEPT_MS))
+end
+
+-- Charges what was used already, or gives back. The arguments as of `take_limits`; a counter has where its period began in place
+-- of a lease.
+local function settle_limits(from)
+  if from > #ARGV then return end
+  local time = now()
+  for each = from, #ARGV, 8 do
+    local kind, key, number = ARGV[each], at('limit', ARGV[each + 1]), tonumber(ARGV[each + 7])
+    local ceiling, period, cost = tonumber(ARGV[each + 2]), tonumber(ARGV[each + 3]), tonumber(ARGV[each + 4])
+    if kind == 'counter' then
+      settle_counter(key, cost, number, period, time)
+    elseif kind == 'bucket' then
+      settle_bucket(key, ceiling, period, cost, time)
+    else
+      local member = ARGV[each + 5] .. '/' .. ARGV[each + 6]
+      if number > 0 then redis.call('ZADD', key, int(time + number), member) else redis.call('ZREM', key, member) end
+      keep_seats(key, time)
+    end
+  end
+end
