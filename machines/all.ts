@@ -4,9 +4,10 @@ import { assistantKind } from './assistant.ts';
 import { keyKind } from './key.ts';
 import { sessionKind } from './session.ts';
 import { socketKind } from './socket.ts';
+import { visitorKind } from './visitor.ts';
 import { workspaceKind } from './workspace.ts';
 
-export const kinds = { session: sessionKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind } as const;
+export const kinds = { session: sessionKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind, visitor: visitorKind } as const;
 
 export type ActorKind = keyof typeof kinds;
 

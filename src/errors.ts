@@ -25,6 +25,7 @@ export const errors = {
   expired_api_key: row('expired_api_key', 401, 'authentication_error', 'The API key has expired.'),
   invalid_token: row('invalid_token', 401, 'authentication_error', 'The token is unknown, used or expired.'),
 
+  site_not_permitted: row('assistant_not_permitted', 403, 'permission_error', 'This site may not use the assistant.'),
   assistant_not_permitted: row('assistant_not_permitted', 403, 'permission_error', 'The API key may not use this assistant.'),
 
   route_not_found: row('route_not_found', 404, 'not_found', 'No such path, or the path does not have this method.'),

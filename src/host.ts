@@ -17,6 +17,7 @@ import { Sessions } from './host/sessions.ts';
 import { Turns } from './host/turns.ts';
 import { Withdrawals } from './host/withdrawals.ts';
 import { Sockets } from './host/sockets.ts';
+import { Visitors } from './host/visitors.ts';
 import { Workspaces } from './host/workspaces.ts';
 import type { Ids } from './ids.ts';
 import { limits } from './limits.ts';
@@ -42,6 +43,7 @@ export class Host {
   readonly remote: RemoteTurns;
   readonly credentials: Credentials;
   readonly sockets: Sockets;
+  readonly visitors: Visitors;
   /** The actors, by kind. */
   readonly #actors: Readonly<Record<ActorKind, { readonly population: Population<LiveActor> }>>;
   readonly #store: Store;
@@ -70,15 +72,16 @@ export class Host {
     this.keys = new Keys(store, clock, inspector);
     this.credentials = new Credentials(store.catalog, clock);
     this.sockets = new Sockets(store, clock, inspector);
+    this.visitors = new Visitors(store, clock, inspector);
     this.remote = new RemoteTurns(store, clock);
     const owner = ids.secret();
     let moves = 0;
     const mark = (): string => `${owner.slice(0, markCharacters)}${(moves++).toString(36)}`;
     this.#withdrawals = new Withdrawals({ store, clock, inspector, owner, mark });
     const withdrawals = this.#withdrawals;
-    this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, takeovers: new Takeovers(), turnMsMax, owner, mark });
+    this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, visitors: this.visitors, takeovers: new Takeovers(), turnMsMax, owner, mark });
     this.turns = new Turns(this.sessions, this.workspaces);
-    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, socket: this.sockets };
+    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, socket: this.sockets, visitor: this.visitors };
   }
 
   /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */

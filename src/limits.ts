@@ -124,6 +124,10 @@ export const limits = {
   logHeldBytes: 3_584, // that wait for more before they are written: a write costs as much as an answer
   logHeldMs: 30, // for that at most, and a tick of the clock's wheel
 
+  // The public link
+  linkHoldMs: 60_000, // contract 9: how long a visitor's clock runs on after a turn
+  visitorTokenMs: 30 * 24 * 60 * 60 * 1000, // contract 9
+
   // The console
   nameCharactersMax: 200,
   descriptionCharactersMax: 2000,

@@ -38,6 +38,7 @@ import { StoreRefused, type Store } from './store.ts';
 import { AddressThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { transcriptionTokens } from './transcription-tokens.ts';
+import { visitorTokens } from './visitor-tokens.ts';
 import { openVault } from './vault.ts';
 import { VoiceDesk } from './voice/desk.ts';
 import { embeddedVoice } from './voice/embedded.ts';
@@ -91,6 +92,7 @@ export async function serve(config: Config): Promise<void> {
     voice,
     vault,
     transcriptionTokens: transcriptionTokens(secret, ids, config.secretPrevious),
+    visitorTokens: visitorTokens(secret, config.secretPrevious),
     operatorToken,
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),

@@ -1,5 +1,6 @@
 /** The metrics of `/metrics`, in Prometheus' format (contract 12). */
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { linkLimitNames } from './limits.ts';
 import { openVoiceMetrics, watchVoice, type VoiceMetrics, type VoiceView } from './metrics/voice.ts';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -14,8 +15,8 @@ export type TurnFault = (typeof turnFaults)[number];
 
 /** How a turn can end, as `parley_turns_total` counts it; `withdrawn`: it failed before its first output. */
 const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
-/** What can refuse a request with 429: a budget of its key, the workspace's slots for turns, or its address's failed authentications. */
-const limiters = ['requests', 'speech', 'transcriptionTokens', 'turns', 'authentication'] as const;
+/** What can refuse a request with 429: a budget of its key, the workspace's slots for turns, its address's failed authentications, or a visitor's limits. */
+const limiters = ['requests', 'speech', 'transcriptionTokens', 'turns', 'authentication', 'visitor_turn', ...linkLimitNames] as const;
 export type Limiter = (typeof limiters)[number];
 
 /** The metrics of one process as data. */

@@ -5,7 +5,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { errors, type ErrorName } from './errors.ts';
 import { Components } from './openapi/components.ts';
 import { areas, descriptionOf, introduction, pathParameter, referenceOf, type Entry } from './reference.ts';
-import { isConsole, type Route } from './request.ts';
+import { isConsole, isLink, type Route } from './request.ts';
 import * as wire from './wire.ts';
 
 type Json = Record<string, unknown>;
@@ -39,6 +39,7 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer KEY`.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'An API key.' },
   operator: { type: 'http', scheme: 'bearer', description: 'The operator token.' },
+  visitor: { type: 'http', scheme: 'bearer', description: "A visitor's token: `Authorization: Bearer TOKEN`." },
   token: { type: 'apiKey', in: 'query', name: 'token', description: 'A transcription token; the subprotocol `token.TOKEN` says the same.' },
 };
 
@@ -62,7 +63,7 @@ const headers: Record<string, Json> = {
 const referTo = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], token: [{ token: [] }], anyone: [] } as const;
+const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], token: [{ token: [] }], visitor: [{ visitor: [] }], newcomer: [{}, { visitor: [] }], guest: [{}], anyone: [] } as const;
 
 /** Whether the caller shows a credential in a header. */
 const isByHeader = ({ caller }: Route): boolean => caller === 'key' || caller === 'operator';
@@ -142,7 +143,10 @@ function refusals(route: Route): Set<ErrorName> {
   const names: ErrorName[] = [];
   if (isByHeader(route)) names.push('missing_api_key', 'invalid_api_key', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys');
-  if (route.caller !== 'anyone') names.push('rate_limited');
+  if (isLink(route.path)) names.push('assistant_not_found', 'site_not_permitted');
+  if (route.caller === 'visitor') names.push('invalid_token');
+  if (route.caller === 'visitor' || route.caller === 'newcomer') names.push('unreadable_header', 'headers_too_large');
+  if (route.caller !== 'anyone' && route.caller !== 'guest') names.push('rate_limited');
   if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
   if (route.method !== 'GET' && isConsole(route)) names.push('content_type');
   if (route.body !== null) names.push('missing_field');

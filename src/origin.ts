@@ -5,6 +5,17 @@ const host = String.raw`(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+`;
 const port = String.raw`(?::\d{1,5})?`;
 const pattern = new RegExp(String.raw`^(?:\*|http://localhost${port}|https://(?:${host}\.?|\[[0-9A-Fa-f:.]+\])${port}|https://\*\.${host})$`);
 
+/** Whether the list has the origin of a site. `*` is every origin, but for pages that have none. */
+export const lists = (origins: readonly string[], origin: string): boolean => {
+  if (!URL.canParse(origin) || !/^https?:\/\/[^/?#@\\]+$/i.test(origin)) return false;
+  const site = new URL(origin);
+  return origins.some((listed) => {
+    if (listed === '*') return true;
+    if (!listed.startsWith('https://*.')) return new URL(listed).origin === site.origin;
+    return site.protocol === 'https:' && site.port === '' && site.hostname.endsWith(`.${new URL(listed.replace('//*.', '//')).hostname}`);
+  });
+};
+
 /** Whether this is `https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`. */
 export function isOrigin(text: string): boolean {
   if (text.length > limits.originCharactersMax || !pattern.test(text)) return false;

@@ -8,17 +8,18 @@ import { conversations, credentials, keys, workspaces } from './reference/consol
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
 import type { Area, Entry } from './reference/entry.ts';
-import { ids } from './reference/examples.ts';
+import { ids, slug } from './reference/examples.ts';
+import { linkArea } from './reference/link.ts';
 import { service } from './reference/service.ts';
 import { voice } from './reference/voice.ts';
-import type { Route } from './request.ts';
+import { isLink, type Route } from './request.ts';
 import type { BudgetName } from './store.ts';
 
 export type { Area, Entry } from './reference/entry.ts';
 export { introduction } from './reference/introduction.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, service, workspaces, consoleAssistants, keys, credentials, conversations, machines];
+export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, linkArea, service, workspaces, consoleAssistants, keys, credentials, conversations, machines];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
@@ -56,9 +57,15 @@ const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slic
 export function pathParameter(path: string, name: string): { readonly description?: string; readonly example?: string } {
   if (name === 'w') return { description: "The workspace's id.", example: ids.workspace };
   if (name === 'kind') return { description: "The machine's kind.", example: 'workspace' };
+  if (name === 'slug') return { description: "The name of the assistant's public link.", example: slug };
   const before = path.slice(0, path.indexOf(`/{${name}}`)).split('/').at(-1)!;
   const kind = kinds[before];
-  return kind === undefined ? {} : { description: `The ${kind}'s id.`, example: ids[kind] };
+  if (kind === undefined) return {};
+  const example = isLink(path) ? visitorIds[kind] : undefined;
+  return { description: `The ${kind}'s id.`, example: example ?? ids[kind] };
 }
+
+/** Of the sessions of a visitor. */
+const visitorIds: Readonly<Record<string, string>> = { session: ids.linkSession, turn: ids.linkTurn };
 
 const kinds: Readonly<Record<string, keyof typeof ids>> = { assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'key', credentials: 'credential' };

@@ -1,6 +1,7 @@
 /** A handler's request, and the reply that it returns. */
 import type { ErrorName } from './errors.ts';
 import type { Answerable, Outlet, RequestHead, ResponseHeaders, Upgrade } from './edge.ts';
+import type { AssistantActor } from './host/assistants.ts';
 import type { KeyActor } from './host/keys.ts';
 import type { Services } from './services.ts';
 import type { BudgetName, Session } from './store.ts';
@@ -20,6 +21,8 @@ export interface Party {
   readonly channel: Session['channel'];
   /** The assistants that the party may use; null for all of the workspace. */
   readonly assistantIds: readonly string[] | null;
+  /** A visitor of the link, who reaches sessions of their own alone and whose messages count against the assistant's limits. `addressKey`: a digest of the visitor's address. */
+  readonly visitor?: { readonly addressKey: string };
 }
 
 /** A caller who may hold conversations. */
@@ -46,7 +49,23 @@ export interface TokenCaller extends PartyCaller {
   /** The subprotocol that the token came in, to be answered; null if it came in the query. */
   readonly protocol: string | null;
 }
-export type Caller = KeyCaller | OperatorCaller | NobodyCaller | TokenCaller;
+/** Whoever knows the slug of an assistant's link. */
+export interface GuestCaller {
+  readonly kind: 'guest';
+  readonly assistant: AssistantActor;
+}
+/** A guest who wants a visitor's token; `visitorId` is that of the token to renew, or null. */
+export interface NewcomerCaller {
+  readonly kind: 'newcomer';
+  readonly assistant: AssistantActor;
+  readonly visitorId: string | null;
+}
+/** The bearer of a visitor's token. */
+export interface VisitorCaller extends PartyCaller {
+  readonly kind: 'visitor';
+  readonly assistant: AssistantActor;
+}
+export type Caller = KeyCaller | OperatorCaller | NobodyCaller | TokenCaller | GuestCaller | NewcomerCaller | VisitorCaller;
 
 /** The head of a request, and word of its client's leaving. */
 export type ClientHead = RequestHead & Pick<Answerable, 'onGone'>;
@@ -88,9 +107,12 @@ export interface Success {
 /** Whether the path is one of the console's, which browsers call with a person's cookie too. */
 export const isConsole = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('/console/');
 
+/** Whether the path is one of an assistant's public link. */
+export const isLink = (path: string): boolean => path.startsWith('/p/');
+
 /** A row of the table of routes (contract 6 and 9). */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /** With parameters in braces, as in `/sessions/{id}`; `{path*}` at the end is the rest of the path, slashes and all. */
   readonly path: string;
   /** Its name in the OpenAPI document. */

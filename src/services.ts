@@ -12,6 +12,7 @@ import type { StaticFile } from './static-files.ts';
 import type { Store } from './store.ts';
 import type { AddressThrottle } from './throttle.ts';
 import type { TranscriptionTokens } from './transcription-tokens.ts';
+import type { VisitorTokens } from './visitor-tokens.ts';
 import type { Vault } from './vault.ts';
 import type { VoiceDesk } from './voice/desk.ts';
 
@@ -28,6 +29,7 @@ export interface Services {
   readonly voice: VoiceDesk;
   readonly vault: Vault;
   readonly transcriptionTokens: TranscriptionTokens;
+  readonly visitorTokens: VisitorTokens;
   readonly operatorToken: string;
   readonly failedAuthentications: AddressThrottle;
   /** The row of the error table that says why a provider's base URL must not be called; null if it may. */

@@ -35,7 +35,7 @@ export class AddressThrottle {
 }
 
 /** The network of one client: an IPv4 address, or 56 bits of an IPv6 address (contract 4). */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toByteArray().slice(0, 7).join(':');

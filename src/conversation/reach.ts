@@ -8,6 +8,7 @@ import { promptly } from '../promptly.ts';
 import type { Party } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
+import { sessionView } from '../views.ts';
 
 export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean => assistantIds?.includes(assistantId) ?? true;
 
@@ -61,11 +62,23 @@ const retained = (session: Session, services: Services): Session | Promise<Sessi
     return session;
   });
 
+/** Throws 404 for a visitor that another one's session, or one that no visitor holds, is unknown to. */
+export function checkVisitor({ id, visitor }: Party, { link }: Session): void {
+  if (visitor !== undefined && link?.visitorId !== id) throw new Failure('session_not_found');
+}
+
 /** The session: 404 as above, then 403. */
 export async function reachSession(party: Party, id: string, services: Services): Promise<Session> {
   const session = await retainedSession(party.workspaceId, id, services);
+  checkVisitor(party, session);
   checkPermission(party, session.assistantId);
   return session;
+}
+
+/** Throws 409 for a session that is over. */
+export function checkOpen(session: Session, { clock }: Services): void {
+  const { status } = sessionView(session, clock.now());
+  if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
 }
 
 /** The session's actor, with the refusals of `reachSession`. `of` has read the session from the store where it could be stale. */
@@ -73,6 +86,7 @@ export async function reachActor(party: Party, id: string, services: Services): 
   const actor = await services.host.sessions.of(party.workspaceId, id);
   if (actor === null) throw new Failure('session_not_found');
   const session = await retained(actor.record, services);
+  checkVisitor(party, session);
   checkPermission(party, session.assistantId);
   return actor;
 }

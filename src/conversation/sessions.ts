@@ -5,6 +5,7 @@ import { refusedByDrain, type Services } from '../services.ts';
 import type { Session, VisitorField } from '../store.ts';
 import type { CreateSessionBody } from '../wire.ts';
 import type { Idempotency } from './idempotency.ts';
+import { useOf } from './link.ts';
 import { checkPermission, reachActor, reachAssistant } from './reach.ts';
 
 type Visitor = CreateSessionBody['visitor'] & {};
@@ -32,8 +33,11 @@ export async function openSession(
 
   const refusal = host.assistants.refusal(assistant);
   if (refusal !== null) throw new Failure(refusal);
+  const use = useOf(party, assistant);
+  if (use !== undefined) await host.visitors.takeSession(party.workspaceId, use);
   const { workspaceId, channel } = party;
-  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+  const link = use && { visitorId: use.visitorId, clock: null };
+  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember, ...(link && { link }) });
 }
 
 /** Ends the session and aborts its turn in flight; a session that is over stays as it is. */

@@ -1,5 +1,6 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
 import { Failure } from '../errors.ts';
+import type { AssistantActor } from '../host/assistants.ts';
 import type { SessionActor } from '../host/sessions.ts';
 import type { StartedTurn, WantedTurn } from '../host/turns.ts';
 import { limits } from '../limits.ts';
@@ -9,6 +10,7 @@ import type { Turn } from '../store.ts';
 import { terminalOf, TurnLog } from '../turn.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
+import { useOf } from './link.ts';
 import { callModel } from './model-call.ts';
 import { reachActor } from './reach.ts';
 
@@ -56,7 +58,7 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   }
 
   const startedAt = clock.monotonic();
-  const wanted = wantedTurn(party, sent, host.assistants.refusal(assistant), services);
+  const wanted = wantedTurn(party, sent, assistant, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(actor, wanted);
     if (started.kind === 'started') {
@@ -69,10 +71,11 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   throw new Failure('service_unavailable');
 }
 
-const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, assistantRefusal: string | null, { log, metrics }: Services): WantedTurn => ({
+const wantedTurn = (party: Party, { sessionId, text, remember, requestId }: SentMessage, assistant: AssistantActor, { host, log, metrics }: Services): WantedTurn => ({
   message: text,
-  assistantRefusal,
-  takesSlot: channel === 'api',
+  assistantRefusal: host.assistants.refusal(assistant),
+  takesSlot: party.channel === 'api',
+  use: useOf(party, assistant),
   remember,
   providerFailed: (reason) => log.warn({ request_id: requestId, session_id: sessionId, reason }, 'model provider failed'),
   ourFault: (turnId, reason, cause) => {

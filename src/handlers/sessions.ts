@@ -12,12 +12,13 @@ import { list, pageRequest, type PageFields } from './lists.ts';
 export async function createSession(request: Request<PartyCaller, unknown, CreateSessionBody>): Promise<Reply> {
   const { caller, body, services } = request;
   const { session, replayed } = await conversation.openSession(caller.party, body, idempotencyOf(request, caller.party, '/sessions'), services);
-  return created(session, services.clock.now(), replayed);
+  return sessionCreated(session, '', services.clock.now(), replayed);
 }
 
-const created = (session: Session, nowMs: number, replayed: boolean): Reply => ({
+/** `under`: the path below which the session was opened. */
+export const sessionCreated = (session: Session, under: string, nowMs: number, replayed: boolean): Reply => ({
   status: 201,
-  headers: { location: `/sessions/${session.id}`, ...(replayed ? { 'idempotent-replayed': 'true' } : {}) },
+  headers: { location: `${under}/sessions/${session.id}`, ...(replayed ? { 'idempotent-replayed': 'true' } : {}) },
   json: sessionView(session, nowMs),
 });
 

@@ -1,9 +1,10 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
 import { beginSpeech, type BegunSpeech } from '../conversation/speech.ts';
-import { mayUse, reachAssistant } from '../conversation/reach.ts';
+import { checkOpen, mayUse, reachAssistant, reachSession } from '../conversation/reach.ts';
 import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { Session } from '../store.ts';
 import { voiceView } from '../views.ts';
 import type { SpeechFormat } from '../voice/audio/formats.ts';
 import type { SpeechBody } from '../wire.ts';
@@ -12,12 +13,22 @@ import { listOfAll, type PageFields } from './lists.ts';
 
 const audible = /[\p{L}\p{N}]/u;
 
-export async function speech({ caller, body, services, requestId, head }: Request<PartyCaller, unknown, SpeechBody>): Promise<Reply> {
+export const speech = (request: Request<PartyCaller, unknown, SpeechBody>): Promise<Reply> => speak(request, null, async () => {});
+
+/** Speaks within a session, or without one; `admit` takes what the caller's limits ask for, after every other check but the provider's. */
+export async function speak(
+  { caller, body, services, requestId, head }: Request<PartyCaller, unknown, SpeechBody>,
+  sessionId: string | null,
+  admit: (session: Session | null) => Promise<void>,
+): Promise<Reply> {
   if (!audible.test(body.text)) throw new Failure('invalid_field', { field: 'text' });
   const assistant = await reachAssistant(caller.party, body.assistant_id, services);
+  const session = sessionId === null ? null : await reachSession(caller.party, sessionId, services);
   const chosen = voiceOf(assistant, services);
   if (body.voice !== undefined && !(chosen.provider?.takesVoice(body.voice) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
+  if (session !== null) checkOpen(session, services);
   checkSpeaks(assistant, services);
+  await admit(session);
   const ready = await readyVoice(assistant, chosen, services);
   const wish = { text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
   const askedAt = services.clock.monotonic();

@@ -1,7 +1,7 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
-import { isBehindTrustedProxy } from '../client-address.ts';
+import { reachedOrigin } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
-import { checkPermission, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
+import { checkOpen, checkPermission, checkVisitor, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
 import type { Upgrade } from '../edge.ts';
@@ -11,15 +11,20 @@ import { limits } from '../limits.ts';
 import type { Party, PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
-import { sessionView } from '../views.ts';
 import type { Encoding } from '../voice/audio/formats.ts';
 import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../wire.ts';
 
-export async function createTranscriptionToken({ caller, body, head, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> {
+export const createTranscriptionToken = (request: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> => mintToken(request, async () => {});
+
+/** `admit` takes what the caller's limits ask for, after every other check but the provider's. */
+export async function mintToken(
+  { caller, body, head, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>,
+  admit: (session: Session | null) => Promise<void>,
+): Promise<Reply> {
   const { party } = caller;
   const { assistant_id: assistantId, session_id: sessionId = null } = body;
   const assistant = await knownAssistant(party, assistantId, services);
-  await checkUse(party, assistant, sessionId, services);
+  await admit(await checkUse(party, assistant, sessionId, services));
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // By the time that the socket opens, what listens has been loaded.
   services.voice.warm(provider);
@@ -34,24 +39,20 @@ export async function createTranscriptionToken({ caller, body, head, services }:
 async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, services: Services): Promise<Session | null> {
   const { id } = assistant.record;
   const session = sessionId === null ? null : await retainedSession(party.workspaceId, sessionId, services);
+  if (session !== null) checkVisitor(party, session);
   for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
   if (session !== null) checkSession(session, id, services);
   checkSpeaks(assistant, services);
   return session;
 }
 
-function checkSession(session: Session, assistantId: string, { clock }: Services): void {
+function checkSession(session: Session, assistantId: string, services: Services): void {
   if (session.assistantId !== assistantId) throw new Failure('invalid_field', { field: 'session_id' });
-  const { status } = sessionView(session, clock.now());
-  if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
+  checkOpen(session, services);
 }
 
-/** Where the client reached this server, for the same address as a socket. A proxy that is trusted says whether the client came by TLS. */
-function socketOrigin(head: Request['head'], { config }: Services): string {
-  const host = head.headers('host')[0] ?? `${config.host}:${config.port}`;
-  const secure = isBehindTrustedProxy(head, config.trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
-  return `${secure ? 'wss' : 'ws'}://${host}`;
-}
+/** The same address as a socket. */
+const socketOrigin = (head: Request['head'], { config }: Services): string => reachedOrigin(head, config).replace(/^http/, 'ws');
 
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
 export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade): Promise<void> {

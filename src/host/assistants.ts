@@ -7,6 +7,7 @@ import {
 } from '../../machines/assistant.ts';
 import type { Clock } from '../clock.ts';
 import type { ErrorName } from '../errors.ts';
+import { limits } from '../limits.ts';
 import type { Assistant, Store } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
 import type { Inspector } from './inspector.ts';
@@ -24,6 +25,9 @@ interface Conversing {
 export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome> {
   readonly #conversing = new WeakMap<object, Conversing>();
 
+  /** Where the assistants of slugs are; checked against the record at each use. */
+  readonly #slugs = new Map<string, { readonly workspaceId: string; readonly id: string }>();
+
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
       kind: 'assistant',
@@ -34,6 +38,21 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       open: (record, identity) =>
         openActor<AssistantEvent, AssistantOutcome>(assistantKind, { snapshot: record.machine }, identity, inspector),
     });
+  }
+
+  /** The assistant with the slug, in any state; null if there is none. */
+  async bySlug(slug: string): Promise<AssistantActor | null> {
+    const known = this.#slugs.get(slug);
+    const actor = known === undefined ? null : await this.of(known.workspaceId, known.id);
+    if (actor?.record.link?.slug === slug) return actor;
+    this.#slugs.delete(slug);
+    const found = await this.options.catalog.assistantBySlug(slug);
+    if (found === null) return null;
+    const { workspaceId, id } = found.record;
+    if (this.#slugs.size >= limits.actorsLiveMax) this.#slugs.clear();
+    this.#slugs.set(slug, { workspaceId, id });
+    const present = await this.of(workspaceId, id);
+    return present?.record.link?.slug === slug ? present : null;
   }
 
   /** Why the assistant does not converse; null if it does. `converse` does not move the machine, so the answer is cached for each state. */

@@ -4,6 +4,7 @@ import type { Store } from '../store.ts';
 import type { RemoteTurns } from './remote-turns.ts';
 import type { Inspector } from './inspector.ts';
 import type { Takeovers } from './takeovers.ts';
+import type { Visitors } from './visitors.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 /** The options of the session actors. */
@@ -14,6 +15,7 @@ export interface SessionsOptions {
   readonly inspector: Inspector;
   readonly remote: RemoteTurns;
   readonly withdrawals: Withdrawals;
+  readonly visitors: Visitors;
   readonly takeovers: Takeovers;
   /** A random name of this process as an owner of turns. */
   readonly owner: string;

@@ -6,6 +6,7 @@ import { estimateInputTokens, estimateTokens } from '../model.ts';
 import { StoreUnavailable, type Finished, type FinishTurn, type Message, type TakenOver, type Session, type Turn, type Versioned } from '../store.ts';
 import { codePoints } from '../text.ts';
 import { openActor } from './actor.ts';
+import { ended, overTurn, sealed, withdrawn } from './link-use.ts';
 import type { SessionsOptions } from './options.ts';
 
 /** How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its session. */
@@ -94,12 +95,14 @@ async function seal(
   machine.send({ type: 'tick', at: nowMs });
   const ending = endings[stop ?? (machine.state as keyof typeof endings)] ?? endings.died;
   machine.send({ type: 'finished', at: nowMs, turnId: turn.id });
-  const session = { ...found.record, mark: mark(), machine: machine.snapshot() };
+  const moved = { ...found.record, mark: mark(), machine: machine.snapshot() };
   const basis = { version: found.version, mark: found.record.mark };
   if (ending === endings.died && output === '') {
-    const record = { ...session, messageCount: turn.messageIndex - 1 };
-    return { record, finished: await store.turns.withdraw({ session: record, ...basis, turn, fence }) };
+    const { session: record, ...settled } = withdrawn({ ...moved, messageCount: turn.messageIndex - 1 }, turn);
+    return { record, finished: await store.turns.withdraw({ session: record, ...basis, turn, fence, ...settled, nowMs }) };
   }
+  const over = machine.state === 'expired' ? ended(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
+  const { session, ...settled } = over.settled === undefined ? sealed(over.session, turn, nowMs) : over;
   const message: Message = {
     id: turn.messageId,
     turnId: turn.id,
@@ -113,10 +116,11 @@ async function seal(
   const step: FinishTurn = {
     session,
     ...basis,
-    turn: { ...turn, ...ending, endedAt: secondsOf(nowMs) },
+    turn: { ...overTurn(turn), ...ending, endedAt: secondsOf(nowMs) },
     message,
     tail: { position: codePoints(output), text: '' },
     fence,
+    ...settled,
     nowMs,
   };
   return { record: session, finished: await store.turns.finish(step) };

@@ -13,6 +13,8 @@ import { TurnRunner } from '../turn/runner.ts';
 import { UnreadableSnapshot } from './actor.ts';
 import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
+import * as linkUse from './link-use.ts';
+import type { Settled, VisitorUse } from './link-use.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
 
 export interface WantedTurn {
@@ -21,6 +23,8 @@ export interface WantedTurn {
   readonly assistantRefusal: string | null;
   /** Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own (contract 12). */
   readonly takesSlot: boolean;
+  /** The visitor whose limits the turn takes; left out for a turn that takes none of the link's. */
+  readonly use?: VisitorUse | undefined;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
   /** For the log and the metrics. */
   providerFailed(reason: ModelFailure): void;
@@ -101,11 +105,11 @@ export class RunningTurn implements TurnEffects {
     const { history, said, fence, basis } = this.begun;
     const counted = tokensOf(outcome, usage, this.conversation, length);
     const nowMs = clock.now();
-    const turn: Turn = { ...this.begun.turn, ...outcome, ...counted, endedAt: secondsOf(nowMs) };
+    const turn: Turn = { ...linkUse.overTurn(this.begun.turn), ...outcome, ...counted, endedAt: secondsOf(nowMs) };
     const { stopReason, errorCode } = turn;
     const status = turn.status === 'completed' ? 'completed' : 'partial';
     const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status, stopReason, errorCode };
-    const finished = await this.#close((session, move) => store.turns.finish({ session, ...move, turn, message, tail: tail ?? noTail, fence, nowMs }));
+    const finished = await this.#close(linkUse.sealed, (session, move, settled) => store.turns.finish({ session, ...move, turn, message, tail: tail ?? noTail, ...settled, fence, nowMs }));
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
@@ -122,7 +126,7 @@ export class RunningTurn implements TurnEffects {
     try {
       // If another process has ended the turn, the session may have gone on, and must not be put back to what it was before the turn.
       const isActive = (): boolean => actor.context.activeTurnId === turn.id;
-      const withdrawn = await this.#close((session, basis) => store.turns.withdraw({ session, ...basis, turn, fence }), changes, isActive);
+      const withdrawn = await this.#close(linkUse.withdrawn, (session, basis, settled, nowMs) => store.turns.withdraw({ session, ...basis, turn, fence, ...settled, nowMs }), changes, isActive);
       if (withdrawn === 'fenced') this.#withdrawLater();
       return true;
     } catch (error) {
@@ -168,22 +172,23 @@ export class RunningTurn implements TurnEffects {
 
   /** Sends the machine the end of its turn and stores it in one step; resolves with the session after that. `fenced` also if `isAsDue` is no longer true. */
   #close(
-    step: (session: Session, basis: Basis) => Promise<Finished>,
+    settle: typeof linkUse.sealed,
+    step: (session: Session, basis: Basis, settled: Pick<Settled, 'settled'>, at: number) => Promise<Finished>,
     changes: Partial<Session> = {},
     isAsDue: () => boolean = () => true,
   ): Promise<Versioned<Session> | 'fenced'> {
     const { sessions } = this.#parts;
     const { actor, turn } = this.begun;
-    const { clock, mark } = sessions.options;
+    const { clock, mark, visitors } = sessions.options;
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         if (!isAsDue()) return 'fenced';
         const at = clock.now();
         actor.machine.send({ type: 'finished', at, turnId: turn.id });
-        const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: mark(), machine: actor.machine.snapshot() };
+        const { session, ...settled } = settle({ ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: mark(), machine: actor.machine.snapshot() }, turn, at);
         let fenced = false;
         const held = sessions.commit(actor, session, async () => {
-          const answer = await step(session, actor.basis);
+          const answer = await step(session, actor.basis, settled, at);
           fenced = answer.outcome === 'fenced';
           return answer.outcome === 'finished' ? answer.version : null;
         });
@@ -194,7 +199,10 @@ export class RunningTurn implements TurnEffects {
           if (fenced) return false;
           throw error;
         });
-        if (finished) return { record: actor.record, version: actor.version };
+        if (finished) {
+          if (turn.link !== undefined) visitors.moved(session);
+          return { record: actor.record, version: actor.version };
+        }
         if (fenced) return 'fenced';
       }
       throw new StoreUnavailable('a session would not hold still');

@@ -4,10 +4,11 @@ import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Basis, type Message, type IdempotencyRecord, type Session, type StopRequest, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Basis, type Message, type IdempotencyRecord, type Session, type SessionLink, type StopRequest, type Versioned } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { current, openActor, type Stateful } from './actor.ts';
 import type { ActorIdentity, Inspector } from './inspector.ts';
+import { admission, ended, type VisitorUse } from './link-use.ts';
 import { Mailbox } from './mailbox.ts';
 import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from './orphans.ts';
@@ -18,6 +19,8 @@ export interface NewSession {
   readonly assistantId: string;
   readonly channel: Session['channel'];
   readonly visitor: Session['visitor'];
+  /** Left out where no visitor of a link holds the conversation. */
+  readonly link?: SessionLink;
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
   readonly greeting: string | null;
@@ -229,6 +232,24 @@ export class Sessions {
     }
   }
 
+  /** Takes what a message of the visitor takes, for a request that counts as one but begins no turn. Throws the 429. */
+  spend(actor: SessionActor, use: VisitorUse): Promise<void> {
+    return actor.mailbox.post(async () => {
+      const { store, clock, visitors } = this.options;
+      const at = clock.now();
+      const { activeTurnId } = actor.context;
+      const turnRuns = activeTurnId !== null && actor.record.link?.clock?.movedBy === activeTurnId;
+      const wanted = admission(use, actor.record, at, limits.linkHoldMs, turnRuns ? activeTurnId : 'voice', turnRuns);
+      await visitors.take(actor.record.workspaceId, use, wanted);
+      visitors.accepted(actor.record, wanted.clock.untilMs);
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        const moved = { lastActivityAt: secondsOf(at), mark: this.options.mark(), link: { visitorId: use.visitorId, clock: wanted.clock } };
+        const session = { ...actor.record, ...moved };
+        if (await this.commit(actor, session, () => store.sessions.save(session, actor.basis))) return;
+      }
+    });
+  }
+
   /** Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the outcomes. */
   tell(actor: SessionActor, event: (at: number) => SessionEvent): Promise<SessionOutcome[]> {
     return actor.mailbox.post(async () => {
@@ -254,9 +275,11 @@ export class Sessions {
     if (over !== undefined) {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
-      const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis));
+      const moved = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
+      const { session, settled } = ended(moved, activeTurnOf(actor.record), Math.min(at, actor.record.expiresAt * 1000));
+      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis, settled, at));
       if (!(await committed.catch((error) => this.#unanswered(actor, error)))) return false;
+      if (settled !== undefined) this.options.visitors.moved(session);
     }
     for (const outcome of outcomes) {
       if (outcome.type === 'turn.stop' && actor.runner?.turnId === outcome.turnId) void actor.runner.stop(outcome.reason);

@@ -7,10 +7,12 @@ import { Pace } from '../turn/pace.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
 import { leaseUntil } from './lease.ts';
+import { admission, turnOf } from './link-use.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
 import { messageOf, RunningTurn, type BegunTurn, type TurnsParts, type WantedTurn } from './running.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
+import { LinkRefused } from './visitors.ts';
 import type { Withdrawal } from './withdrawals.ts';
 import type { WorkspaceActor, Workspaces } from './workspaces.ts';
 
@@ -172,13 +174,16 @@ export class Turns {
   }
 
   async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
-    const { store, ids, owner } = this.#options;
+    const { store, ids, owner, visitors } = this.#options;
     const before = actor.record;
     const { basis } = actor;
+    // A place outlasts its turn, or a visitor whose turn runs could lose it.
+    const placeMs = this.#options.turnMsMax + limits.linkHoldMs;
+    const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, draft.id);
     const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message);
-    const turn = { ...draft, messageId: ids.make('msg') };
+    const turn: Turn = { ...draft, messageId: ids.make('msg'), ...(admitted && { link: admitted.link }) };
     const moved = { messageCount: before.messageCount + 2, lastActivityAt: secondsOf(at), mark: this.#options.mark() };
-    const session: Session = { ...before, ...moved, machine: actor.machine.snapshot() };
+    const session: Session = { ...before, ...moved, machine: actor.machine.snapshot(), ...(admitted && { link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } }) };
     let answer: Begun | undefined;
     let held = false;
     try {
@@ -189,7 +194,8 @@ export class Turns {
           turn,
           userMessage,
           assistantMessage: { ...messageOf(turn, turn.messageId, 'assistant', ''), status: 'streaming' },
-          slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : null,
+          slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: turnOf(wanted.use!.visitorId), ceiling: 1 },
+          ...(admitted && { asked: admitted.asked }),
           owner,
           leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
@@ -203,11 +209,15 @@ export class Turns {
       if (answer === undefined && store.leaseMs !== null) this.#withdraw({ workspaceId: before.workspaceId, turn, basis, fence: { epoch: 1, owner } }, wanted);
       throw error;
     }
-    if (answer?.outcome === 'full') {
-      await this.#workspaces.sync(before.workspaceId);
-      throw workspaceFull();
-    }
+    if (admitted !== null && held) visitors.accepted(session, at + placeMs);
+    if (answer?.outcome === 'full') throw admitted === null ? await this.#full(before) : new LinkRefused(['visitor_turn'], 0);
+    if (answer?.outcome === 'limited') throw await visitors.refused(before.workspaceId, wanted.use!, admitted!, answer.answers, at);
     return held && answer?.outcome === 'begun' ? { turn, basis, fence: answer.fence, said: userMessage } : null;
+  }
+
+  async #full({ workspaceId }: Session): Promise<Failure> {
+    await this.#workspaces.sync(workspaceId);
+    return workspaceFull();
   }
 
   #withdraw(begun: Pick<Withdrawal, 'workspaceId' | 'turn' | 'basis' | 'fence'>, { remember, ourFault }: WantedTurn): void {

@@ -9,6 +9,7 @@ import { limits, retryMs } from '../limits.ts';
 import { StoreUnavailable, type Basis, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type Versioned } from '../store.ts';
 import { openActor, UnreadableSnapshot } from './actor.ts';
 import type { Inspector } from './inspector.ts';
+import { withdrawn, type Settled } from './link-use.ts';
 
 /** A turn to withdraw. */
 export interface Withdrawal {
@@ -143,8 +144,8 @@ export class Withdrawals {
       const turn = await store.turns.read(workspaceId, draft.sessionId, draft.id);
       // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
-      const session = turn === null ? { ...found.record, mark: this.#options.mark() } : this.#without(found, turn);
-      const step = { session, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember };
+      const { session, ...settled } = turn === null ? { session: { ...found.record, mark: this.#options.mark() } } : this.#without(found, { ...turn, ...(draft.link && { link: draft.link }) });
+      const step = { session, ...settled, nowMs: this.#options.clock.now(), version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember };
       const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') return true;
       if (answer.outcome === 'lost' || turn === null) continue;
@@ -167,12 +168,12 @@ export class Withdrawals {
   }
 
   /** The session without the turn. The turn's messages are the last ones, unless another turn has begun since. */
-  #without({ record }: Versioned<Session>, turn: Turn): Session {
+  #without({ record }: Versioned<Session>, turn: Turn): Settled {
     const { clock, inspector, mark } = this.#options;
     const identity = { kind: 'session', id: record.id, workspaceId: record.workspaceId } as const;
     const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot: record.machine }, identity, inspector);
     if ((machine.context as SessionContext).activeTurnId === turn.id) machine.send({ type: 'finished', at: clock.now(), turnId: turn.id });
     const last = record.messageCount === turn.messageIndex + 1;
-    return { ...record, messageCount: last ? turn.messageIndex - 1 : record.messageCount, mark: mark(), machine: machine.snapshot() };
+    return withdrawn({ ...record, messageCount: last ? turn.messageIndex - 1 : record.messageCount, mark: mark(), machine: machine.snapshot() }, turn);
   }
 }

@@ -2,8 +2,9 @@
 import { Failure, failureText, refused, type Refusal } from '../errors.ts';
 import type { Answerable, Exchange, Outlet, RequestHead, ResponseHeaders } from '../edge.ts';
 import { UnreadableSnapshot } from '../host/actor.ts';
+import { LinkRefused } from '../host/visitors.ts';
 import type { Limiter } from '../metrics.ts';
-import { jsonType, type Caller, type Reply, type Route } from '../request.ts';
+import { isLink, jsonType, type Caller, type Reply, type Route } from '../request.ts';
 import type { Recording } from '../services.ts';
 import { StoreUnavailable, type Taken } from '../store.ts';
 import { clientAddress } from '../client-address.ts';
@@ -17,10 +18,12 @@ export interface Course {
   caller: Caller | null;
   /** The budget that the rate headers describe. */
   rate: { readonly ceiling: number; readonly taken: Taken } | null;
+  /** Headers that say which sites may read the answer; null where none may. */
+  site: ResponseHeaders | null;
 }
 
 /** The course of a request that has just arrived. */
-export const begunCourse = ({ ids, clock }: Recording): Course => ({ requestId: ids.make('req'), startedAt: clock.monotonic(), route: null, caller: null, rate: null });
+export const begunCourse = ({ ids, clock }: Recording): Course => ({ requestId: ids.make('req'), startedAt: clock.monotonic(), route: null, caller: null, rate: null, site: null });
 
 type WholeReply = Exclude<Reply, { stream: unknown }>;
 type TextReply = Extract<Reply, { text: string }>;
@@ -38,11 +41,16 @@ export function failed(error: unknown, head: RequestHead, course: Course, servic
 export function refusal(failure: Refusal, course: Course, services: Recording, limiter: Limiter = 'turns'): TextReply {
   const { status } = failure.row;
   if (failure.cause !== undefined) services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
-  if (status === 429) services.metrics.limited.inc(course.rate?.taken.passed === false ? course.rate.taken.budget : limiter);
+  if (status === 429) countRefused(failure, course, services, limiter);
   const headers: Record<string, string> = { 'content-type': jsonType };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (failure.seconds !== undefined) headers['retry-after'] = String(failure.seconds);
   return { status, headers, text: failureText(failure, course.requestId) };
+}
+
+function countRefused(failure: Refusal, { rate }: Course, { metrics }: Recording, limiter: Limiter): void {
+  if (failure instanceof LinkRefused) for (const each of failure.limiters) metrics.limited.inc(each);
+  else metrics.limited.inc(rate?.taken.passed === false ? rate.taken.budget : limiter);
 }
 
 function failureOf(error: unknown): Failure {
@@ -77,10 +85,11 @@ function whole(reply: WholeReply, course: Course): { status: number; headers: Re
 }
 
 /** Adds headers to those present: the reply's own, those of every response, and on every authenticated response the rate's (specification 8). */
-function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate }: Course): ResponseHeaders {
+function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate, site }: Course): ResponseHeaders {
   // Set one by one: an object made by spreading others costs more than the rest of a refusal.
   for (const name in reply.headers) headers[name] = reply.headers[name]!;
   headers['x-request-id'] = requestId;
+  if (site !== null) Object.assign(headers, site);
   if (rate === null) return headers;
   headers['x-ratelimit-limit'] = String(rate.ceiling);
   headers['x-ratelimit-remaining'] = String(rate.taken.remaining);
@@ -129,7 +138,8 @@ export function record(exchange: Answerable, status: number, course: Course, ser
     duration_ms: Math.round((services.clock.monotonic() - course.startedAt) * 1000) / 1000,
     key_id: caller?.kind === 'key' ? caller.party.id : undefined,
     workspace_id: caller?.kind === 'key' ? caller.party.workspaceId : undefined,
-    address: clientAddress(exchange, services.config.trustedProxies),
+    // The addresses of visitors are written nowhere (contract 9).
+    address: isLink(exchange.path) ? undefined : clientAddress(exchange, services.config.trustedProxies),
     gone: exchange.gone || undefined,
   });
 }

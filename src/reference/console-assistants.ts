@@ -1,6 +1,7 @@
 /** What the reference says of the console's assistants. */
 import { listOf, type Area, type Entry } from './entry.ts';
 import * as example from './examples.ts';
+import { linkStatus } from './link.ts';
 
 const all = '/console/api/workspaces/{w}/assistants';
 const one = `${all}/{id}`;
@@ -61,6 +62,7 @@ ${voice}`,
       repeat: 'A repeat is 404 `assistant_not_found`.',
       surprises: unknown,
     },
+    ...linkStatus,
     ...move('publish', 'Publishes a draft: it takes sessions and messages over the API.', 'published'),
     ...move('unpublish', 'Turns a published assistant into a draft again: new sessions and new messages are 409 `assistant_not_published`.', 'draft'),
     ...move('disable', 'Switches an assistant off: new sessions and new messages are 409 `assistant_disabled`.', 'disabled'),

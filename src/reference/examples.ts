@@ -10,11 +10,17 @@ export const ids = {
   rotatedKey: 'key_1m3fp0wb40c8y2v6n1tq9drj5z',
   session: 'ses_1m3250v0001v4b6xrbhrv23839',
   turn: 'turn_1m32516t40trgsrqq8p5sxvm25',
+  linkSession: 'ses_1m3250v0002w4b6xrbhrv23840',
+  linkTurn: 'turn_1m32516t41trgsrqq8p5sxvm26',
+  visitor: 'vis_1m3250tz00c7c8q2y5n9dz4k1w',
   greeting: 'msg_1m3250v00058fwps2v2rkanb8p',
   question: 'msg_1m32516t40xjpa5krd3xrfqvbg',
   reply: 'msg_1m32516te0n1n8t98k75d94da3',
   token: 'tok_hV3kq0b7Yy1nW5mXo9TzC2uJ-sRfA8LdGg4eKp6wQxE',
 } as const;
+
+/** The name of the assistant's public link. */
+export const slug = 'support';
 
 export const visitor = { email: 'ada@example.com' };
 export const metadata = { order: '1042' };

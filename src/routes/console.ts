@@ -3,6 +3,7 @@ import * as assistants from '../console/assistants.ts';
 import { testCredential } from '../console/credential-test.ts';
 import * as credentials from '../console/credentials.ts';
 import { csvType, markdownType } from '../console/exports.ts';
+import { linkStatus } from '../console/link.ts';
 import * as keys from '../console/keys.ts';
 import * as machines from '../console/machines.ts';
 import { rotateKey } from '../console/rotation.ts';
@@ -71,6 +72,11 @@ export const consoleRoutes: readonly Route[] = [
   operator('DELETE', `${inWorkspace}/assistants/{id}`, assistants.deleteAssistant, {
     summary: 'Deletes an assistant.',
     success: nothingLeft,
+    errors: assistantErrors,
+  }),
+  operator('GET', `${inWorkspace}/assistants/{id}/link`, linkStatus, {
+    summary: "Where an assistant's public link is, and what it has used today.",
+    success: json(wire.LinkStatusView, "The link's status."),
     errors: assistantErrors,
   }),
   ...(Object.keys(moves) as (keyof typeof moves)[]).map((verb) =>

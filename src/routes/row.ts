@@ -2,11 +2,11 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Failure, type ErrorName } from '../errors.ts';
 import type { Upgrade } from '../edge.ts';
-import type { Caller, KeyCaller, NobodyCaller, OperatorCaller, Reply, Request, Route, Success, TokenCaller } from '../request.ts';
+import type { Caller, GuestCaller, KeyCaller, NewcomerCaller, NobodyCaller, OperatorCaller, Reply, Request, Route, Success, TokenCaller, VisitorCaller } from '../request.ts';
 import type { BudgetName } from '../store.ts';
 import * as wire from '../wire.ts';
 
-type Line = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type Line = Route['method'];
 interface Options<Q extends TSchema, B extends TSchema> {
   readonly summary: string;
   readonly query?: Q;
@@ -53,6 +53,9 @@ const rowFor =
 export const api = rowFor<KeyCaller>('key');
 export const operator = rowFor<OperatorCaller>('operator');
 export const open = rowFor<NobodyCaller>('anyone');
+export const guest = rowFor<GuestCaller>('guest');
+export const newcomer = rowFor<NewcomerCaller>('newcomer');
+export const visitor = rowFor<VisitorCaller>('visitor');
 
 /** A path that becomes a WebSocket; a request that does not ask for an upgrade gets 404. */
 const socketFor =

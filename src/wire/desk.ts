@@ -11,7 +11,7 @@ export const MachineView = named(
   'Machine',
   Type.Object({
     object: Type.Literal('machine'),
-    kind: Strings(['session', 'key', 'workspace', 'assistant', 'socket']),
+    kind: Strings(['session', 'key', 'workspace', 'assistant', 'socket', 'visitor']),
     version: Type.Integer({ description: 'What is stored of an actor bears the version of the machine that wrote it.' }),
   }),
 );

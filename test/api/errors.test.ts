@@ -107,6 +107,7 @@ const cases: Record<ErrorName, Case | string> = {
   },
   expired_api_key: { refusal: refusals.expiredKey, ask: async ({ house }) => house.ask('/assistants', await house.newKey({ expires_at: 1 })) },
   invalid_token: 'it answers an upgrade; the test of voice covers it',
+  site_not_permitted: 'it answers a site that an assistant does not list; the tests of the link cover it',
   assistant_not_permitted: {
     refusal: refusals.notPermitted,
     ask: async ({ house, assistant }) => house.ask(`/assistants/${assistant.id}`, await house.newKey({ assistant_ids: [] })),

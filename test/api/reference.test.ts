@@ -4,6 +4,7 @@ import { createParser } from 'eventsource-parser';
 import t, { type Test } from 'tap';
 import { errors } from '../../src/errors.ts';
 import { openapiDocument } from '../../src/openapi.ts';
+import { slug } from '../../src/reference/examples.ts';
 import { areas, introduction, nameOf, referenceOf, type Entry } from '../../src/reference.ts';
 import type { Route } from '../../src/request.ts';
 import { documented, routes } from '../../src/routes.ts';
@@ -138,6 +139,9 @@ const story = [
   ...['GET /assistants', 'GET /assistants/{id}', 'POST /sessions', 'GET /sessions', 'GET /sessions/{id}'],
   ...['POST /sessions/{id}/chat', 'GET /sessions/{id}/turns/{turn_id}/events', 'POST /sessions/{id}/turns/{turn_id}/abort', 'GET /sessions/{id}/transcript'],
   ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens'],
+  ...['GET /p/{slug}/about', 'POST /p/{slug}/visitors', 'POST /p/{slug}/sessions', 'GET /p/{slug}/sessions/{id}', 'POST /p/{slug}/sessions/{id}/chat'],
+  ...['GET /p/{slug}/sessions/{id}/turns/{turn_id}/events', 'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort', 'GET /p/{slug}/sessions/{id}/transcript'],
+  ...['POST /p/{slug}/speech', 'POST /p/{slug}/transcription-tokens', 'POST /p/{slug}/sessions/{id}/end', `GET ${inWorkspace}/assistants/{id}/link`],
   ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage'].map((path) => `GET ${inWorkspace}/${path}`),
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
   ...['assistants/{id}', 'credentials/{id}'].map((path) => `DELETE ${inWorkspace}/${path}`),
@@ -193,12 +197,14 @@ t.test('a server takes every example, and answers in the shape of the example', 
   t.same([...story].sort(), routes.map(nameOf).sort(), 'every operation is asked for');
   const house = await openHouse(t);
   const names = new Names();
-  const key = ({ caller }: Route): string | null => (caller === 'key' ? names.in(secretOf()) : caller === 'operator' ? house.operatorToken : null);
+  let visitor: string | null = null;
+  const key = ({ caller }: Route): string | null => (caller === 'key' ? names.in(secretOf()) : caller === 'operator' ? house.operatorToken : caller === 'visitor' ? visitor : null);
   for (const name of story) {
     const route = routes.find((one) => nameOf(one) === name)!;
     // No provider is at the example's address: the reply comes from the embedded model.
     if (name === 'GET /assistants') await answersItself(house, names);
     const answer = await send(house, route, key(route), names);
+    visitor = answer.json?.token?.startsWith('vis_') ? answer.json.token : visitor;
     if (!t.equal(answer.status, route.success.status, `${name}: ${answer.status < 400 ? '' : answer.text}`)) continue;
     if (isAudio(route)) t.same([answer.headers.get('content-type'), answer.headers.get('x-audio-sample-rate'), answer.text.slice(0, 4)], ['audio/wav', '16000', 'RIFF'], name);
     else compare(t, name, entryOf(route).answer, answer, names);
@@ -211,6 +217,6 @@ async function answersItself(house: House, names: Names): Promise<void> {
   const { id } = entries.get('GET /assistants/{id}')!.answer as { id: string };
   const { id: workspaceId } = entries.get(`GET ${inWorkspace}`)!.answer as { id: string };
   const path = names.in(`/workspaces/${workspaceId}/assistants/${id}`);
-  const { status, text } = await house.console(path, { method: 'PATCH', body: { model: { provider: 'scripted', name: 'scripted', credential_id: null } } });
+  const { status, text } = await house.console(path, { method: 'PATCH', body: { model: { provider: 'scripted', name: 'scripted', credential_id: null }, channels: { link: true }, link: { slug } } });
   if (status !== 200) throw new Error(text);
 }

@@ -4,11 +4,13 @@ import { assistantMachine } from '../../machines/assistant.ts';
 import { keyMachine } from '../../machines/key.ts';
 import { sessionMachine } from '../../machines/session.ts';
 import { socketMachine } from '../../machines/socket.ts';
+import { visitorMachine } from '../../machines/visitor.ts';
 import { workspaceMachine } from '../../machines/workspace.ts';
 import { assistantRows } from './assistant-rows.ts';
 import { keyRows } from './key-rows.ts';
 import { sessionRows } from './session-rows.ts';
 import { socketRows } from './socket-rows.ts';
+import { visitorRows } from './visitor-rows.ts';
 import { workspaceRows } from './workspace-rows.ts';
 
 /** One line of a machine's table: in this state with this context, the event leads there and says this. */
@@ -28,6 +30,7 @@ export const machines: Record<string, { machine: AnyStateMachine; rows: readonly
   workspace: { machine: workspaceMachine, rows: workspaceRows },
   assistant: { machine: assistantMachine, rows: assistantRows },
   socket: { machine: socketMachine, rows: socketRows },
+  visitor: { machine: visitorMachine, rows: visitorRows },
 };
 
 /** A machine at rest. */

@@ -11,6 +11,7 @@ import { assistantMachine, type AssistantEvent } from '../../machines/assistant.
 import { keyMachine, type KeyContext, type KeyEvent } from '../../machines/key.ts';
 import { sessionMachine, type SessionContext, type SessionEvent } from '../../machines/session.ts';
 import { socketMachine, type SocketContext, type SocketEvent } from '../../machines/socket.ts';
+import { visitorMachine, type VisitorContext, type VisitorEvent } from '../../machines/visitor.ts';
 import { workspaceMachine, type WorkspaceContext, type WorkspaceEvent } from '../../machines/workspace.ts';
 
 const early = 1_000_000;
@@ -150,6 +151,30 @@ const socket: Walk<SocketEvent, SocketContext> = {
   },
 };
 
+/** A clock of a minute, a refusal of half of one. */
+const [said, spared, silent] = [1_000_000, 1_030_000, 1_060_000];
+
+const visitor: Walk<VisitorEvent, VisitorContext> = {
+  machine: visitorMachine,
+  input: {},
+  events: [
+    { type: 'message', at: said, refusal: null, clockUntil: silent },
+    { type: 'message', at: said, refusal: { limit: 'minutes_per_day', until: spared }, clockUntil: 0 },
+    { type: 'sealed', at: said, clockUntil: silent },
+    { type: 'sealed', at: said, clockUntil: said },
+    { type: 'left', at: said },
+    { type: 'tick', at: spared },
+    { type: 'tick', at: silent },
+  ],
+  invariants: {
+    'a refusal stands in limited, and only there': (state, { refusal }) => (refusal !== null) === (state === 'limited'),
+    'an accepted message makes the visitor present': (state, _, last) => last?.type !== 'message' || last.refusal !== null || state === 'present',
+    'who is present has a clock that runs': (state, { clockUntil }, last) => state !== 'present' || clockUntil > (last?.at ?? 0),
+    'after the end of all clocks and refusals nobody is here': (state, _, last) => last?.type !== 'tick' || last.at < silent || state === 'away',
+    'who has left is away': (state, _, last) => last?.type !== 'left' || state === 'away',
+  },
+};
+
 function walk<Event extends { type: string }, Context>(name: string, { machine, input, events, invariants, final = [] }: Walk<Event, Context>): void {
   t.test(`${name}: every simple path`, async (t) => {
     const paths = getSimplePaths(machine, { events: events as never, input: input as never });
@@ -197,3 +222,4 @@ walk('key', key);
 walk('workspace', workspace);
 walk('assistant', assistant);
 walk('socket', socket);
+walk('visitor', visitor);

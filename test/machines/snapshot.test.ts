@@ -11,6 +11,7 @@ const inputs: Record<string, object> = {
   workspace: { inFlight: 0, max: 3 },
   assistant: { voice: false },
   socket: { tokenUntil: 1_060_000, expiresAt: 2000 },
+  visitor: {},
 };
 
 type Event = { type: string };

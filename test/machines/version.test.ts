@@ -6,6 +6,7 @@ import { keyKind } from '../../machines/key.ts';
 import { sessionKind } from '../../machines/session.ts';
 import { migrated, versionAfter, type MachineKind, type Migration } from '../../machines/version.ts';
 import { socketKind } from '../../machines/socket.ts';
+import { visitorKind } from '../../machines/visitor.ts';
 import { workspaceKind } from '../../machines/workspace.ts';
 import { machines } from './machine.ts';
 
@@ -32,7 +33,7 @@ t.test('what cannot be gone on from is none', async (t) => {
 });
 
 t.test('every machine has a kind, whose version follows from its migrations', async (t) => {
-  const kinds = [sessionKind, keyKind, workspaceKind, assistantKind, socketKind];
+  const kinds = [sessionKind, keyKind, workspaceKind, assistantKind, socketKind, visitorKind];
   t.same(kinds.map(({ name }) => name).sort(), Object.keys(machines).sort());
   for (const kind of kinds) {
     t.equal(kind.machine, machines[kind.name]!.machine);

@@ -12,6 +12,7 @@ import { staticFile } from '../../src/static-files.ts';
 import type { Store } from '../../src/store.ts';
 import { AddressThrottle } from '../../src/throttle.ts';
 import { transcriptionTokens } from '../../src/transcription-tokens.ts';
+import { visitorTokens } from '../../src/visitor-tokens.ts';
 import { VoiceDesk } from '../../src/voice/desk.ts';
 import { VoiceProcesses } from '../../src/voice/processes.ts';
 import { openVault } from '../../src/vault.ts';
@@ -86,7 +87,7 @@ export class SimulatedHost {
     const readiness = new Readiness(store, clock, log);
     const rest = { operatorToken, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, draining: false };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
-    const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: transcriptionTokens('a secret of thirty-two characters', ids, null) };
+    const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: transcriptionTokens('a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
     const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, ...rest, ...voiced };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);

@@ -13,8 +13,11 @@ export const byTranscriptionToken: CallerKind<TokenCaller> = {
     const claims = services.transcriptionTokens.open(token);
     const { host, clock } = services;
     if (claims === null || clock.now() >= claims.untilMs || host.sockets.isSpent(claims.id)) throw new Failure('invalid_token');
+    const party = { workspaceId: claims.workspaceId, id: claims.keyId } as const;
+    // A visitor's token is bound to the assistant and to a session of the visitor's; there is no key to look up.
+    if (claims.keyId.startsWith('vis_')) return { kind: 'token', claims, protocol, party: { ...party, channel: 'link', assistantIds: [claims.assistantId], visitor: { addressKey: '' } } };
     const key = await validKey(claims.workspaceId, claims.keyId, services);
-    return { kind: 'token', claims, protocol, party: { workspaceId: claims.workspaceId, id: claims.keyId, channel: 'api', assistantIds: key.assistantIds } };
+    return { kind: 'token', claims, protocol, party: { ...party, channel: 'api', assistantIds: key.assistantIds } };
   },
   charge: () => null,
 };

@@ -1,0 +1,32 @@
+/** `…/assistants/{id}/link`: where an assistant's public link is, and what it has used of its limits today (contract 9). */
+import { reachedOrigin } from '../client-address.ts';
+import { secondsOf } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { nextDay, shownUse } from '../host/link-use.ts';
+import { linkLimitNames } from '../limits.ts';
+import type { Reply } from '../request.ts';
+import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
+
+const decimals = (minutes: number): number => Math.round(minutes * 10) / 10;
+
+export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
+  const { head, params, services } = request;
+  const { store, clock, config, host } = services;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const { record } = present(await host.assistants.of(workspaceId, params['id']!), new Failure('assistant_not_found'));
+  const nowMs = clock.now();
+  const [usedMs, visitors, ...refused] = (await store.limits.used(workspaceId, shownUse(record.id), nowMs)) as [number, number, ...number[]];
+  const slug = record.link?.slug ?? null;
+  const origin = reachedOrigin(head, config);
+  const json = {
+    object: 'link_status',
+    url: slug && `${origin}/p/${slug}`,
+    snippet: slug && `<script src="${origin}/widget.js" data-slug="${slug}" async></script>`,
+    day: new Date(nowMs).toISOString().slice(0, 10),
+    minutes_used: decimals(usedMs / 60_000),
+    visitors_present: visitors,
+    refused: Object.fromEntries(linkLimitNames.map((name, index) => [name, refused[index]!])),
+    resets_at: secondsOf(nextDay(nowMs)),
+  };
+  return { status: 200, json };
+}

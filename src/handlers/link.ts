@@ -1,0 +1,77 @@
+/** What visitors of an assistant's public link ask for beyond what the API's handlers do (contract 9). */
+import { assistantKind } from '../../machines/assistant.ts';
+import { secondsOf } from '../clock.ts';
+import { idempotencyOf } from '../conversation/idempotency.ts';
+import { takeMessage } from '../conversation/link.ts';
+import { openSession } from '../conversation/sessions.ts';
+import { Failure } from '../errors.ts';
+import { current } from '../host/actor.ts';
+import { limits } from '../limits.ts';
+import { lists } from '../origin.ts';
+import type { GuestCaller, NewcomerCaller, Reply, Request, VisitorCaller } from '../request.ts';
+import type { CreateLinkSessionBody, CreateLinkTranscriptionTokenBody, CreateVisitorBody, LinkSpeechBody } from '../wire.ts';
+import { sessionCreated } from './sessions.ts';
+import { speak } from './speech.ts';
+import { mintToken } from './transcription.ts';
+
+/** A shape of its own, never a record with fields left out: what the assistant is made of is not public. */
+export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Reply {
+  const { name, description, greeting, channels, visitorFields, link, machine } = assistant.record;
+  const json = {
+    object: 'link',
+    slug: link!.slug,
+    name,
+    description,
+    greeting,
+    visitor_fields: visitorFields,
+    channels: { link: channels.link, widget: channels.widget },
+    status: current(assistantKind, machine).state === 'published' ? 'open' : 'closed',
+    message_characters_max: limits.messageCharactersMax,
+  };
+  return { status: 200, json };
+}
+
+/** Names a visitor. Nothing is stored: what the visitor may do is in the token. */
+export function createVisitor({ caller, body, services }: Request<NewcomerCaller, unknown, CreateVisitorBody>): Reply {
+  const { assistant, visitorId } = caller;
+  const { id: assistantId, channels, link } = assistant.record;
+  const channel = body.channel as 'link' | 'widget';
+  if (channel === 'widget' && body.host === undefined) throw new Failure('missing_field', { field: 'host' });
+  if (!channels[channel]) throw new Failure('assistant_not_found');
+  if (channel === 'widget' && !lists(link?.origins ?? [], body.host!)) throw new Failure('site_not_permitted');
+  const id = visitorId ?? services.ids.make('vis');
+  const expiresAt = secondsOf(services.clock.now() + limits.visitorTokenMs);
+  const token = services.visitorTokens.seal({ id, assistantId, channel, expiresAt });
+  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'visitor', id, token, expires_at: expiresAt } };
+}
+
+export async function createLinkSession(request: Request<VisitorCaller, unknown, CreateLinkSessionBody>): Promise<Reply> {
+  const { caller, body, params, services } = request;
+  const { party, assistant } = caller;
+  const { session, replayed } = await openSession(party, { ...body, assistant_id: assistant.record.id }, idempotencyOf(request, party, '/sessions'), services);
+  return sessionCreated(session, `/p/${encodeURIComponent(params['slug']!)}`, services.clock.now(), replayed);
+}
+
+export function linkSpeech(request: Request<VisitorCaller, unknown, LinkSpeechBody>): Promise<Reply> {
+  const { caller, body, services } = request;
+  const { session_id: sessionId, ...wish } = body;
+  const { id: assistantId } = caller.assistant.record;
+  return speak({ ...request, body: { ...wish, assistant_id: assistantId } }, sessionId, (session) => takeMessage(caller.party, session!, services));
+}
+
+export function createLinkTranscriptionToken(request: Request<VisitorCaller, unknown, CreateLinkTranscriptionTokenBody>): Promise<Reply> {
+  const { caller, body, services } = request;
+  const { id: assistantId } = caller.assistant.record;
+  return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) => takeMessage(caller.party, session!, services));
+}
+
+/** `OPTIONS`: what a script of a listed site may send (contract 9). What its origin may read is said with every answer. */
+export const preflight = (): Reply => ({
+  status: 204,
+  headers: {
+    'access-control-allow-methods': 'GET, POST',
+    'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id',
+    'access-control-max-age': '7200',
+  },
+  empty: true,
+});

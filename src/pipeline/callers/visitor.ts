@@ -1,0 +1,87 @@
+/** Callers of an assistant's public link (contract 9): anybody who knows its slug, and visitors with a token. */
+import { clientAddress } from '../../client-address.ts';
+import type { RequestHead } from '../../edge.ts';
+import { Failure } from '../../errors.ts';
+import type { AssistantActor } from '../../host/assistants.ts';
+import { lists } from '../../origin.ts';
+import type { GuestCaller, NewcomerCaller, Request, VisitorCaller } from '../../request.ts';
+import type { Services } from '../../services.ts';
+import { networkOf } from '../../throttle.ts';
+import type { VisitorClaims } from '../../visitor-tokens.ts';
+import type { Course } from '../reply.ts';
+import { bearer } from './bearer.ts';
+import type { CallerKind } from './kind.ts';
+
+const unknown = (): Failure => new Failure('assistant_not_found');
+
+/** Who needs no token: the slug and one of its channels are enough. */
+export const byLink: CallerKind<GuestCaller> = {
+  recognise: async (head, params, services, course) => ({ kind: 'guest', assistant: await openAssistant(head, params, services, course) }),
+  charge: () => null,
+};
+
+/** Who wants a token. One that is sent must be good: it is renewed for the same visitor. */
+export const byLinkAnew: CallerKind<NewcomerCaller> = {
+  async recognise(head, params, services, course) {
+    const assistant = await openAssistant(head, params, services, course);
+    const token = bearer(head);
+    return { kind: 'newcomer', assistant, visitorId: token === null ? null : claimsOf(token, assistant, services).id };
+  },
+  charge: () => null,
+};
+
+/** A visitor's token, good for one assistant on one channel. */
+export const byVisitorToken: CallerKind<VisitorCaller> = {
+  async recognise(head, params, services, course) {
+    const assistant = await siteOf(head, params, services, course);
+    const token = bearer(head);
+    if (token === null) throw new Failure('invalid_token');
+    const { id, channel } = claimsOf(token, assistant, services);
+    const { workspaceId, id: assistantId, channels } = assistant.record;
+    if (!channels[channel]) throw unknown();
+    const addressKey = services.visitorTokens.addressKey(networkOf(clientAddress(head, services.config.trustedProxies)), services.clock.now());
+    return { kind: 'visitor', assistant, party: { workspaceId, id, channel, assistantIds: [assistantId], visitor: { addressKey } } };
+  },
+  charge: () => null,
+};
+
+function claimsOf(token: string, { record }: AssistantActor, { visitorTokens, clock }: Services): VisitorClaims {
+  const claims = visitorTokens.open(token, record.id);
+  if (claims === null || clock.now() >= claims.expiresAt * 1000) throw new Failure('invalid_token');
+  return claims;
+}
+
+/** The slug's assistant, if one of its channels is on, for the site that asks. */
+async function openAssistant(head: RequestHead, params: Request['params'], services: Services, course: Course): Promise<AssistantActor> {
+  const found = await services.host.assistants.bySlug(params['slug']!);
+  if (found === null || !(found.record.channels.link || found.record.channels.widget)) throw unknown();
+  checkOrigin(head, found, course);
+  return found;
+}
+
+async function siteOf(head: RequestHead, params: Request['params'], services: Services, course: Course): Promise<AssistantActor> {
+  const found = await services.host.assistants.bySlug(params['slug']!);
+  if (found === null) throw unknown();
+  checkOrigin(head, found, course);
+  return found;
+}
+
+/** What a script of a listed site may read of an answer (contract 9). */
+const exposed = 'x-request-id, x-turn-id, retry-after, location, idempotent-replayed';
+
+/** Throws 403 for a site that is neither ours nor listed. A listed one is told so with every answer. */
+function checkOrigin(head: RequestHead, { record }: AssistantActor, course: Course): void {
+  course.site = { vary: 'Origin' };
+  const origins = head.headers('origin');
+  if (origins.length === 0) return;
+  const origin = origins[0]!;
+  const listed = origins.length === 1 && lists(record.link?.origins ?? [], origin);
+  if (listed) course.site = { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
+  else if (origins.length > 1 || !isOurs(origin, head)) throw new Failure('site_not_permitted');
+}
+
+/** Whether the page that asks came from this server. Of a TLS connection only the proxy knows, so the scheme is left out. */
+function isOurs(origin: string, head: RequestHead): boolean {
+  const [host] = head.headers('host');
+  return host !== undefined && (origin === `https://${host}` || origin === `http://${host}`);
+}

@@ -1,0 +1,80 @@
+/** The paths of an assistant's public link (contract 9), and what browsers ask before they send to them. */
+import { chat } from '../handlers/chat.ts';
+import * as link from '../handlers/link.ts';
+import { endSession, getSession } from '../handlers/sessions.ts';
+import { transcript } from '../handlers/transcript.ts';
+import { abortTurn, turnEvents } from '../handlers/turns.ts';
+import { limits } from '../limits.ts';
+import type { Route } from '../request.ts';
+import * as wire from '../wire.ts';
+import { events } from './api.ts';
+import { guest, json, newcomer, visitor } from './row.ts';
+
+const session = '/p/{slug}/sessions/{id}';
+const onSession = ['session_not_found'] as const;
+const onTurn = [...onSession, 'turn_not_found'] as const;
+const ofState = ['assistant_not_published', 'assistant_disabled'] as const;
+const over = ['session_ended', 'session_expired'] as const;
+const onVoice = [...onSession, ...over, ...ofState, 'voice_disabled', 'voice_unavailable'] as const;
+
+export const linkRoutes: readonly Route[] = [
+  guest('GET', '/p/{slug}/about', link.aboutLink, { summary: 'What a page shows of the assistant.', success: json(wire.LinkView, 'The link.') }),
+  newcomer('POST', '/p/{slug}/visitors', link.createVisitor, {
+    summary: "Names a visitor, or renews a visitor's token.",
+    body: wire.CreateVisitorBody,
+    success: json(wire.VisitorView, 'The visitor with the token.', 201, ['Cache-Control']),
+    errors: ['invalid_token', 'rate_limited'],
+  }),
+  visitor('POST', '/p/{slug}/sessions', link.createLinkSession, {
+    summary: 'Opens a session of the visitor.',
+    body: wire.CreateLinkSessionBody,
+    success: json(wire.SessionView, 'The session.', 201, ['Location', 'Idempotent-Replayed']),
+    errors: ['missing_visitor_fields', ...ofState, 'idempotency_mismatch'],
+    newWork: true,
+    repeatable: true,
+  }),
+  visitor('GET', session, getSession, { summary: 'Fetches a session of the visitor.', success: json(wire.SessionView, 'The session.'), errors: onSession }),
+  visitor('GET', `${session}/transcript`, transcript, {
+    summary: "Lists the messages of a visitor's session, oldest first; of long ones fewer at a time than asked for.",
+    query: wire.TranscriptQuery,
+    success: json(wire.MessageList, 'A page of messages.'),
+    errors: [...onSession, 'invalid_field'],
+  }),
+  visitor('POST', `${session}/end`, endSession, { summary: 'Ends a session of the visitor and aborts its turn in flight.', success: json(wire.SessionView, 'The session.'), errors: onSession }),
+  visitor('POST', `${session}/chat`, chat, {
+    summary: 'Sends a message; the reply streams back.',
+    body: wire.ChatBody,
+    tooLong: { message: { name: 'message_too_long', limit: limits.messageCharactersMax } },
+    success: events,
+    errors: [...onSession, 'message_too_long', 'idempotency_mismatch', ...over, ...ofState, 'turn_in_progress', 'assistant_unavailable'],
+    newWork: true,
+    repeatable: true,
+  }),
+  visitor('POST', `${session}/turns/{turn_id}/abort`, abortTurn, { summary: 'Aborts a turn in flight; changes nothing on a finished one.', success: json(wire.TurnView, 'The turn.'), errors: onTurn }),
+  visitor('GET', `${session}/turns/{turn_id}/events`, turnEvents, {
+    summary: "A turn's stream again, from the beginning or from behind a cursor.",
+    query: wire.EventsQuery,
+    success: events,
+    errors: [...onTurn, 'invalid_field'],
+  }),
+  visitor('POST', '/p/{slug}/transcription-tokens', link.createLinkTranscriptionToken, {
+    summary: 'Mints a token for one transcription socket of a session.',
+    body: wire.CreateLinkTranscriptionTokenBody,
+    success: json(wire.TranscriptionTokenView, 'The token.', 201),
+    errors: onVoice,
+    newWork: true,
+  }),
+  visitor('POST', '/p/{slug}/speech', link.linkSpeech, {
+    summary: 'Speaks a text, sentence by sentence.',
+    body: wire.LinkSpeechBody,
+    tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
+    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Audio-Sample-Rate'] },
+    errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
+    newWork: true,
+  }),
+];
+
+/** `OPTIONS` of the paths above and of no other. It is no operation of the API, so no document has it. */
+export const preflightRoutes: readonly Route[] = [...new Set(linkRoutes.map(({ path }) => path))].map((path) =>
+  guest('OPTIONS', path, link.preflight, { summary: 'What a browser asks before it sends.', success: { status: 204, description: 'What may be sent.', content: null } }),
+);

@@ -1,0 +1,56 @@
+/**
+ * Tokens of visitors of an assistant's public link: all that a token says is in it, under a MAC whose key is derived from
+ * `PARLEY_SECRET`. Any process reads it, and nothing is stored for a visitor who sends nothing. And the names of addresses: a
+ * digest under a key of the day, so that a stored one leads to no address, and tomorrow's is another.
+ */
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+
+const macBytes = 20;
+const addressBytes = 16;
+const dayMs = 24 * 60 * 60 * 1000;
+const pattern = /^(vis_[0-9a-hjkmnp-tv-z]{26})\.(link|widget)\.([0-9a-z]{1,9})\.([\w-]{27})$/;
+
+export interface VisitorClaims {
+  /** The visitor's id. */
+  readonly id: string;
+  readonly assistantId: string;
+  readonly channel: 'link' | 'widget';
+  /** Whole seconds, from which it is good no longer. */
+  readonly expiresAt: number;
+}
+
+export interface VisitorTokens {
+  seal(claims: VisitorClaims): string;
+  /** The claims of a token of this assistant, be it past its time; null for any other text. */
+  open(token: string, assistantId: string): VisitorClaims | null;
+  /** The name of a network on the UTC day of `nowMs`. */
+  addressKey(network: string, nowMs: number): string;
+}
+
+export function visitorTokens(secret: string, previous: string | null): VisitorTokens {
+  const keys = [secret, ...(previous === null ? [] : [previous])].map((each) => derived(each, 'parley visitor tokens'));
+  let day: { readonly number: number; readonly key: Buffer } = { number: -1, key: Buffer.alloc(0) };
+  return {
+    seal: (claims) => `${headOf(claims)}.${macOf(keys[0]!, claims).toString('base64url')}`,
+    open(token, assistantId) {
+      const found = pattern.exec(token);
+      if (found === null) return null;
+      const claims: VisitorClaims = { id: found[1]!, assistantId, channel: found[2] as VisitorClaims['channel'], expiresAt: parseInt(found[3]!, 36) };
+      const mac = Buffer.from(found[4]!, 'base64url');
+      // Other spellings of the same bytes are not our tokens.
+      const isOurs = `${headOf(claims)}.${mac.toString('base64url')}` === token && keys.some((key) => timingSafeEqual(macOf(key, claims), mac));
+      return isOurs ? claims : null;
+    },
+    addressKey(network, nowMs) {
+      const number = Math.floor(nowMs / dayMs);
+      if (day.number !== number) day = { number, key: derived(secret, `parley address ${number}`) };
+      return createHmac('sha256', day.key).update(network).digest().subarray(0, addressBytes).toString('base64url');
+    },
+  };
+}
+
+const derived = (secret: string, purpose: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
+
+const headOf = ({ id, channel, expiresAt }: VisitorClaims): string => `${id}.${channel}.${expiresAt.toString(36)}`;
+
+const macOf = (key: Buffer, claims: VisitorClaims): Buffer => createHmac('sha256', key).update(`${claims.assistantId} ${headOf(claims)}`).digest().subarray(0, macBytes);
