@@ -1,16 +1,19 @@
 /** The link's limits at a server: what counts, what a refusal says, and what is given back (contract 9). */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openHouse, type House } from '../api/house.ts';
+import type { Owner } from '../folders.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { limitsOf, linked, statusOf, verdict, Visit } from './visits.ts';
 
 const none = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
 const secondsToMidnight = (): number => 86_400 - (Math.floor(Date.now() / 1000) % 86_400);
 const isToMidnight = (seconds: number | null): boolean => seconds !== null && Math.abs(seconds - secondsToMidnight()) <= 30;
 
-const house = await openHouse(t, { env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
+const cases: Record<string, (t: Test, house: House) => Promise<void>> = {};
+/** What a trusted proxy says of its client. */
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-t.test('messages of a visitor in a day, over all sessions', async (t) => {
+cases['messages of a visitor in a day, over all sessions'] = async (t, house) => {
   const assistant = await linked(house, 'per-visitor', { limits: { ...none, messages_per_visitor_per_day: 2 } });
   const visit = await Visit.to(house, 'per-visitor');
   const [one, other] = [await visit.session(), await visit.session()];
@@ -24,9 +27,9 @@ t.test('messages of a visitor in a day, over all sessions', async (t) => {
   const newcomer = await Visit.to(house, 'per-visitor');
   t.equal((await newcomer.say(await newcomer.session())).status, 200, 'another visitor has messages of their own');
   t.same((await statusOf(house, assistant)).refused, { minutes_per_day: 0, concurrent_visitors: 0, messages_per_visitor_per_day: 1, messages_per_address_per_hour: 0 });
-});
+};
 
-t.test('messages and sessions of an address in an hour, and what a forged header gains', async (t) => {
+cases['messages and sessions of an address in an hour, and what a forged header gains'] = async (t, house) => {
   await linked(house, 'per-address', { limits: { ...none, messages_per_address_per_hour: 3 } });
   const visitFrom = (address: string) => Visit.to(house, 'per-address', from(address));
   const visit = await visitFrom('203.0.113.7');
@@ -48,9 +51,9 @@ t.test('messages and sessions of an address in an hour, and what a forged header
   const rotated = ['2001:db8:0:1200::1', '2001:db8:0:12ff::1', '2001:db8:0:1277:1:2:3:4'];
   for (const address of rotated) t.equal((await (await visitFrom(address)).ask('/sessions', { body: {} })).status, 429, `${address} is in the same /56`);
   t.equal((await (await visitFrom('2001:db8:0:1300::1')).ask('/sessions', { body: {} })).status, 201, 'the next /56 is another line');
-});
+};
 
-t.test('visitors at a time', async (t) => {
+cases['visitors at a time'] = async (t, house) => {
   const assistant = await linked(house, 'at-a-time', { limits: { ...none, concurrent_visitors: 1 } });
   const [one, other] = [await Visit.to(house, 'at-a-time'), await Visit.to(house, 'at-a-time')];
   const [first, more, theirs] = [await one.session(), await one.session(), await other.session()];
@@ -65,9 +68,9 @@ t.test('visitors at a time', async (t) => {
   await one.ask(`/sessions/${more.id}/end`, { method: 'POST' });
   t.equal((await statusOf(house, assistant)).visitors_present, 0);
   t.equal((await other.say(theirs)).status, 200);
-});
+};
 
-t.test('minutes of a day: a message charges one at once, an end gives back what lies ahead', async (t) => {
+cases['minutes of a day: a message charges one at once, an end gives back what lies ahead'] = async (t, house) => {
   const assistant = await linked(house, 'minutes', { limits: { ...none, minutes_per_day: 1 } });
   const [one, other] = [await Visit.to(house, 'minutes'), await Visit.to(house, 'minutes')];
   const [first, theirs] = [await one.session(), await other.session()];
@@ -79,9 +82,9 @@ t.test('minutes of a day: a message charges one at once, an end gives back what 
   t.ok((await statusOf(house, assistant)).minutes_used <= 0.3);
   t.equal((await other.say(theirs)).status, 200);
   t.equal((await statusOf(house, assistant)).refused.minutes_per_day, 2);
-});
+};
 
-t.test('0 lets nobody in, null everybody', async (t) => {
+cases['0 lets nobody in, null everybody'] = async (t, house) => {
   const assistant = await linked(house, 'zero', { limits: none });
   const visit = await Visit.to(house, 'zero');
   const session = await visit.session();
@@ -92,9 +95,9 @@ t.test('0 lets nobody in, null everybody', async (t) => {
     await limitsOf(house, assistant, none);
     t.equal((await visit.say(session)).status, 200, name);
   }
-});
+};
 
-t.test('all or none: what one limit refuses, no other is charged', async (t) => {
+cases['all or none: what one limit refuses, no other is charged'] = async (t, house) => {
   const limits = { minutes_per_day: 2, concurrent_visitors: 2, messages_per_visitor_per_day: 1, messages_per_address_per_hour: 4 };
   const assistant = await linked(house, 'all-or-none', { limits });
   const visit = await Visit.to(house, 'all-or-none', from('192.0.2.99'));
@@ -107,9 +110,9 @@ t.test('all or none: what one limit refuses, no other is charged', async (t) => 
   const other = await Visit.to(house, 'all-or-none', from('192.0.2.99'));
   t.equal((await other.say(await other.session())).status, 200, 'the address has paid for two sessions and two messages');
   t.equal((await other.ask('/sessions', { body: {} })).status, 429);
-});
+};
 
-t.test('a turn that is withdrawn gives back what it took', async (t) => {
+cases['a turn that is withdrawn gives back what it took'] = async (t, house) => {
   const limits = { minutes_per_day: 1, concurrent_visitors: 1, messages_per_visitor_per_day: 1, messages_per_address_per_hour: 2 };
   const assistant = await linked(house, 'withdrawn', { name: 'fail_at=0', limits });
   const visit = await Visit.to(house, 'withdrawn', from('192.0.2.98'));
@@ -119,9 +122,9 @@ t.test('a turn that is withdrawn gives back what it took', async (t) => {
   await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, { method: 'PATCH', body: { model: { provider: 'synthetic', name: 'tokens=1' } } });
   t.equal((await visit.say(session)).status, 200);
   t.equal((await visit.say(session)).status, 429);
-});
+};
 
-t.test('one turn at a time, whatever the session', async (t) => {
+cases['one turn at a time, whatever the session'] = async (t, house) => {
   await linked(house, 'one-turn', { name: 'tokens=1000000,delay_ms=1', limits: none });
   const visit = await Visit.to(house, 'one-turn');
   const [one, other] = [await visit.session(), await visit.session()];
@@ -143,7 +146,21 @@ t.test('one turn at a time, whatever the session', async (t) => {
   t.match(metrics.text, /parley_limited_total\{budget="visitor_turn"\} 1\n/);
   t.match(metrics.text, /parley_limited_total\{budget="messages_per_address_per_hour"\} [1-9]/);
   t.match(metrics.text, /parley_turns_in_flight 2\n/);
-});
+};
+
+const noRedis = whyNoRedis();
+for (const [store, skip] of [['memory', false], ['redis', noRedis ?? false]] as const) {
+  t.test(`on ${store}`, { skip }, async (t) => {
+    const house = await openHouse(t, { env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1', ...(store === 'redis' && (await onRedis(t))) } });
+    for (const [name, run] of Object.entries(cases)) await t.test(name, (t) => run(t, house));
+  });
+}
+
+async function onRedis(t: Owner): Promise<Record<string, string>> {
+  const server = await RedisServer.start(...appendOnly);
+  t.teardown(() => server.stop());
+  return { PARLEY_STORE: server.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+}
 
 t.test('link and API share nothing', async (t) => {
   const house = await openHouse(t);

@@ -83,6 +83,7 @@ const session = record(
     messageCount: Whole(),
     machine: Snapshot(),
     mark: Type.Optional(Text()),
+    link: Type.Optional(Type.Object({ visitorId: Name(), clock: Nullable(Type.Object({ untilMs: Whole(), dayMs: Whole(), chargedMs: Whole(), movedBy: Text() })) })),
   },
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
 );
@@ -161,6 +162,8 @@ export class RowProblem extends Error {}
 export function rowText(row: DumpRow): string {
   if (row.type === 'key') return JSON.stringify({ ...row, record: { ...row.record, digest: base64(row.record.digest) } });
   if (row.type === 'credential') return JSON.stringify({ ...row, record: { ...row.record, sealed: base64(row.record.sealed) } });
+  // What a turn in flight took of a link's limits names its visitor's address, which no export holds (contract 9).
+  if (row.type === 'turn' && row.record.link !== undefined) return JSON.stringify({ ...row, record: { ...row.record, link: undefined } });
   return JSON.stringify(row);
 }
 
