@@ -9,6 +9,8 @@ const pattern = new RegExp(String.raw`^(?:\*|http://localhost${port}|https://(?:
 export const lists = (origins: readonly string[], origin: string): boolean => {
   if (!URL.canParse(origin) || !/^https?:\/\/[^/?#@\\]+$/i.test(origin)) return false;
   const site = new URL(origin);
+  // What stands in a policy must not end it.
+  if (!/^[\w.:[\]-]+$/.test(site.host)) return false;
   return origins.some((listed) => {
     if (listed === '*') return true;
     if (!listed.startsWith('https://*.')) return new URL(listed).origin === site.origin;

@@ -4,7 +4,7 @@ import type { Route } from './request.ts';
 import { Router } from './router.ts';
 import { apiRoutes, asyncapiRoute, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
-import { linkRoutes, preflightRoutes } from './routes/link.ts';
+import { linkPages, linkRoutes, preflightRoutes } from './routes/link.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
 export const routes: readonly Route[] = [...apiRoutes, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...linkRoutes, ...consoleRoutes];
@@ -19,8 +19,8 @@ const moved: readonly string[] = ['/readyz', '/metrics'];
 export const publicRoutes = ({ servicePort }: { readonly servicePort: number | null }): readonly Route[] =>
   servicePort === null ? documented : documented.filter(({ path }) => !moved.includes(path));
 
-/** All that the public port answers: `OPTIONS`, where it is answered, stands in no document. */
-export const answeredRoutes = (config: Parameters<typeof publicRoutes>[0]): readonly Route[] => [...publicRoutes(config), ...preflightRoutes];
+/** All that the public port answers: pages, and `OPTIONS` where it is answered, stand in no document. */
+export const answeredRoutes = (config: Parameters<typeof publicRoutes>[0]): readonly Route[] => [...publicRoutes(config), ...linkPages, ...preflightRoutes];
 
 /** The route of a request, with its parameters; HEAD uses GET's route. Throws 404 `route_not_found`. */
 export type Find = (method: string, path: string) => { route: Route; params: Record<string, string> };

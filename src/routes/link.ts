@@ -1,6 +1,7 @@
 /** The paths of an assistant's public link (contract 9), and what browsers ask before they send to them. */
 import { chat } from '../handlers/chat.ts';
 import * as link from '../handlers/link.ts';
+import { framePage, linkPage } from '../handlers/link-pages.ts';
 import { endSession, getSession } from '../handlers/sessions.ts';
 import { transcript } from '../handlers/transcript.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
@@ -8,7 +9,7 @@ import { limits } from '../limits.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
 import { events } from './api.ts';
-import { guest, json, newcomer, visitor } from './row.ts';
+import { guest, json, newcomer, open, text, visitor } from './row.ts';
 
 const session = '/p/{slug}/sessions/{id}';
 const onSession = ['session_not_found'] as const;
@@ -74,7 +75,13 @@ export const linkRoutes: readonly Route[] = [
   }),
 ];
 
-/** `OPTIONS` of the paths above and of no other. It is no operation of the API, so no document has it. */
+/** The pages, which no document has: they are for people. */
+export const linkPages: readonly Route[] = [
+  open('GET', '/p/{slug}', linkPage, { summary: 'The page of the public link.', success: text('text/html', 'The page.', ['ETag']) }),
+  open('GET', '/p/{slug}/frame', framePage, { summary: 'The page for the widget of one site.', query: wire.FrameQuery, success: text('text/html', 'The page.', ['ETag']) }),
+];
+
+/** `OPTIONS` of the API's paths and of no other. It is no operation of the API, so no document has it. */
 export const preflightRoutes: readonly Route[] = [...new Set(linkRoutes.map(({ path }) => path))].map((path) =>
   guest('OPTIONS', path, link.preflight, { summary: 'What a browser asks before it sends.', success: { status: 204, description: 'What may be sent.', content: null } }),
 );

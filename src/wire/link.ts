@@ -46,6 +46,8 @@ export type LinkSpeechBody = Static<typeof LinkSpeechBody>;
 export const CreateLinkTranscriptionTokenBody = named('CreateLinkTranscriptionToken', Type.Object(session));
 export type CreateLinkTranscriptionTokenBody = Static<typeof CreateLinkTranscriptionTokenBody>;
 
+export const FrameQuery = Type.Object({ host: Type.Optional(Type.String({ description: 'The origin of the site that frames the page.' })) });
+
 export const LinkStatusView = named(
   'LinkStatus',
   Type.Object({

@@ -75,7 +75,8 @@ export const rooms: readonly Room[] = [
   room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/conditional.ts', 'src/static-files.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
   room('conversation', ['src/conversation/'], ['request', 'history', 'voices', 'audio', 'audio formats', ...domain], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
   room('docs', ['src/docs.ts', 'src/docs/'], [], 'The page is made of the OpenAPI document and of nothing else.', ['node:crypto']),
-  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', 'audio formats', ...domain], 'A handler is called by the pipeline and calls down only.'),
+  room('link pages', ['src/link/'], [], 'The pages are text with their policy, the same for every slug.', ['node:crypto']),
+  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', 'link pages', 'audio formats', ...domain], 'A handler is called by the pipeline and calls down only.'),
   room('console', ['src/console/'], ['handlers', 'conversation', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
   room(
     'routes',
