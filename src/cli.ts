@@ -9,6 +9,7 @@ import { registerExport } from './cli/export.ts';
 import { exitCode, failureJson, failureLine } from './cli/exit.ts';
 import { registerImport } from './cli/import.ts';
 import { registerKeys } from './cli/keys.ts';
+import { registerLink } from './cli/link.ts';
 import { registerMachines } from './cli/machines.ts';
 import { registerServe } from './cli/serve.ts';
 import { registerSessions } from './cli/sessions.ts';
@@ -45,7 +46,7 @@ function command(): Command {
     .hook('preAction', (_program, action) => {
       json = action.opts().json === true;
     });
-  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor, registerExport, registerImport];
+  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program);
   return program;
 }

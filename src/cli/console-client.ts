@@ -101,6 +101,8 @@ const advice: Readonly<Record<string, string>> = {
   base_url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
   id: 'A key that is revoked or has expired cannot be rotated: create a new one with `parley keys create`.',
   api_key: "It is the provider's secret, on one line and without characters beyond Latin-1; a credential's base URL or provider changes only together with it.",
+  'link.slug': 'It has 1 to 64 of a-z, 0-9 and -, and belongs to one assistant of the installation: another may have it.',
+  'link.origins': 'An origin is https://HOST[:PORT], https://*.HOST, http://localhost[:PORT] or *.',
   'model.provider': 'There are scripted, openai and anthropic; synthetic too where the server has PARLEY_SYNTHETIC=1.',
   'model.credential_id': "It is the id of a credential of this workspace, of the kind model and for the model's provider.",
 };

@@ -1,6 +1,6 @@
 /** The shapes of an assistant's public link (contract 9). */
-import { Type, type Static } from 'typebox';
-import { limits, linkLimitNames } from '../limits.ts';
+import { Type, type Static, type TInteger } from 'typebox';
+import { limits, linkLimitNames, type LinkLimitName } from '../limits.ts';
 import { Id, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { CreateSessionBody, SpeechBody, VisitorField } from './conversation.ts';
 
@@ -57,7 +57,8 @@ export const LinkStatusView = named(
     day: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'The day in UTC.' }),
     minutes_used: Type.Number({ description: 'Of this day, with one decimal.' }),
     visitors_present: Type.Integer({ description: 'Visitors whose clock runs.' }),
-    refused: Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Integer()])), { description: 'Refusals of this day, by limit.' }),
+    refused: Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Integer()])) as Record<LinkLimitName, TInteger>, { description: 'Refusals of this day, by limit.' }),
     resets_at: UnixSeconds(),
   }),
 );
+export type LinkStatusView = Static<typeof LinkStatusView>;

@@ -1,0 +1,83 @@
+/** `parley link` */
+import type { Command } from 'commander';
+import { limits, linkLimitNames } from '../limits.ts';
+import type { ConsoleAssistantView, LinkStatusView } from '../wire.ts';
+import { gather, wholeNumber } from './arguments.ts';
+import { connected, inWorkspace, type Connection, type ConnectionOptions } from './connection.ts';
+import { segment } from './console-client.ts';
+import { fields, oneLine, time } from './output.ts';
+
+interface CreateOptions extends ConnectionOptions {
+  readonly slug: string;
+  readonly widget?: boolean;
+  readonly origin?: readonly string[];
+  readonly minutesPerDay?: number;
+  readonly concurrentVisitors?: number;
+  readonly messagesPerVisitorPerDay?: number;
+  readonly messagesPerAddressPerHour?: number;
+}
+
+export function registerLink(program: Command): void {
+  const link = program.command('link').description("an assistant's public link: turn it on, look at it, turn it off");
+  link.addHelpText('after', examples);
+  const ceiling = wholeNumber(0, limits.ceilingMax);
+  connected(named(link, 'create', 'turn the link on, under limits of its own'))
+    .requiredOption('--slug <name>', 'the name in its address: a-z, 0-9 and -')
+    .option('--widget', 'turn the widget on as well')
+    .option('--origin <origin>', 'a site that may use it, as https://shop.example; may be given several times', gather)
+    .option('--minutes-per-day <number>', 'minutes of conversation a day, UTC (default: 600)', ceiling)
+    .option('--concurrent-visitors <number>', 'visitors at a time (default: 25)', ceiling)
+    .option('--messages-per-visitor-per-day <number>', 'messages of a visitor a day (default: 100)', ceiling)
+    .option('--messages-per-address-per-hour <number>', 'messages of an address an hour (default: 120)', ceiling)
+    .action(create);
+  connected(named(link, 'show', 'where it is, and what it has used today')).action(show);
+  connected(named(link, 'off', 'turn link and widget off; the slug stays its own')).action(off);
+}
+
+const named = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).argument('<assistant>', 'id or name');
+
+const examples = `
+Examples:
+  parley link create demo --slug hello
+  parley link create demo --slug hello --widget --origin https://shop.example
+  parley link show demo
+  parley link off demo`;
+
+async function pathOf({ client, workspace }: Connection, selector: string): Promise<string> {
+  return `${workspace}/assistants/${segment(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector))}`;
+}
+
+const create = (selector: string, options: CreateOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    const path = await pathOf(connection, selector);
+    const given = [options.minutesPerDay, options.concurrentVisitors, options.messagesPerVisitorPerDay, options.messagesPerAddressPerHour];
+    const ceilings = Object.fromEntries(linkLimitNames.flatMap((name, index) => (given[index] === undefined ? [] : [[name, given[index]]])));
+    const channels = { link: true, ...(options.widget && { widget: true }) };
+    const link = { slug: options.slug, origins: options.origin, ...(Object.keys(ceilings).length > 0 && { limits: ceilings }) };
+    const { body: assistant } = await connection.client.patch<ConsoleAssistantView>(path, { channels, link });
+    connection.show(await connection.client.get<LinkStatusView>(`${path}/link`), (status) => {
+      const closed = assistant.status === 'published' ? '' : `\nThe assistant is ${assistant.status === 'draft' ? 'a draft' : assistant.status}, so nobody can talk to it yet.`;
+      return `The assistant "${oneLine(assistant.name)}" is at ${status.url}${closed}${assistant.channels.widget ? `\n\nOn a site of yours:\n\n  ${status.snippet}` : ''}`;
+    });
+  });
+
+const show = (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    connection.show(await connection.client.get<LinkStatusView>(`${await pathOf(connection, selector)}/link`), render);
+  });
+
+const off = (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(options, async (connection) => {
+    const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), { channels: { link: false, widget: false } });
+    connection.show(answer, (assistant) => `The link and the widget of "${oneLine(assistant.name)}" are off.`);
+  });
+
+const render = (status: LinkStatusView): string =>
+  fields([
+    ['address', status.url ?? ''],
+    ['snippet', status.snippet ?? ''],
+    ['day', `${status.day}, until ${time(status.resets_at)}`],
+    ['minutes used', String(status.minutes_used)],
+    ['visitors present', String(status.visitors_present)],
+    ...Object.entries(status.refused).map(([name, count]): [string, string] => [`refused by ${name}`, String(count)]),
+  ]);
