@@ -243,7 +243,11 @@ export class Sessions {
       await visitors.take(actor.record.workspaceId, use, wanted);
       visitors.accepted(actor.record, wanted.clock.untilMs);
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        const moved = { lastActivityAt: secondsOf(at), mark: this.options.mark(), link: { visitorId: use.visitorId, clock: wanted.clock } };
+        // A turn that another process has begun meanwhile settles the clock with its end.
+        const present = actor.record.link?.clock ?? null;
+        const isOfTurn = present !== null && present.movedBy === actor.context.activeTurnId;
+        const clock = isOfTurn ? { ...present, untilMs: Math.max(present.untilMs, wanted.clock.untilMs) } : wanted.clock;
+        const moved = { lastActivityAt: secondsOf(at), mark: this.options.mark(), link: { visitorId: use.visitorId, clock } };
         const session = { ...actor.record, ...moved };
         if (await this.commit(actor, session, () => store.sessions.save(session, actor.basis))) return;
       }

@@ -1,0 +1,70 @@
+/** The link's limits over several processes on one Redis, and when one of them is killed in mid-turn (promise L1). */
+import t, { type Test } from 'tap';
+import { openHouse, type House } from '../api/house.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { limitsOf, linked, statusOf, verdict, Visit } from './visits.ts';
+
+const none = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
+
+/** The same visitor, as another process sees one. */
+const at = (house: House, visit: Visit): Visit => Object.assign(Object.create(Visit.prototype) as Visit, visit, { house });
+
+/** Asks until the store's other processes have sealed what a dead one left. */
+async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (holds(answer)) return answer;
+  }
+}
+
+t.test('processes', { skip: whyNoRedis() ?? false }, async (t) => {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+  const houses = await Promise.all([openHouse(t, { env }), openHouse(t, { env })]);
+  await t.test('a token and a limit are good at all of them', (t) => together(t, houses));
+  await t.test('one that is killed in mid-turn leaks no place and no turn', (t) => killed(t, houses));
+});
+
+async function together(t: Test, [one, other]: readonly [House, House]): Promise<void> {
+  const assistant = await linked(one, 'together', { limits: { ...none, messages_per_visitor_per_day: 12 } });
+  const visit = await Visit.to(one, 'together');
+  const sessions = await Promise.all(Array.from({ length: 6 }, () => at(other, visit).session()));
+  const verdicts: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    for (const [index, session] of sessions.entries()) verdicts.push(verdict(await at([one, other][index % 2]!, visit).say(session))[0]);
+  }
+  t.equal(verdicts.filter((status) => status === 200).length, 12);
+  t.equal(verdicts.filter((status) => status === 429).length, 12);
+  t.equal((await statusOf(other, assistant)).refused.messages_per_visitor_per_day, 12);
+  const many = await Promise.all(Array.from({ length: 8 }, () => Visit.to(one, 'together')));
+  await limitsOf(one, assistant, { ...none, concurrent_visitors: 4 });
+  const asked = await Promise.all(many.map(async (each) => verdict(await each.say(await each.session()))[0]));
+  t.equal(asked.filter((status) => status === 200).length, 3, 'one place is the first visitor’s');
+  t.equal((await statusOf(other, assistant)).visitors_present, 4);
+}
+
+async function killed(t: Test, [one, other]: readonly [House, House]): Promise<void> {
+  const assistant = await linked(one, 'killed', { name: 'tokens=1000000,delay_ms=5', limits: { ...none, concurrent_visitors: 1 } });
+  const visit = await Visit.to(other, 'killed');
+  const [session, second] = [await visit.session(), await visit.session()];
+  const stream = await at(one, visit).stream(session);
+  await stream.next();
+  await stream.next();
+  t.same(verdict(await visit.say(second)), [429, 1], 'one turn at a time, wherever it runs');
+  await one.kill('SIGKILL');
+  const transcript = await until(async () => (await visit.ask(`/sessions/${session.id}/transcript`)).json.data, (messages) => messages.at(-1).status !== 'streaming');
+  t.match(transcript.at(-1), { status: 'partial', error_code: 'api_error' });
+  const { visitors_present, minutes_used } = await statusOf(other, assistant);
+  t.equal(visitors_present, 1, 'the clock runs on for a minute');
+  t.ok(minutes_used >= 1 && minutes_used < 5, String(minutes_used));
+  const next = await visit.stream(second);
+  await next.next();
+  next.leave();
+  for (const { id } of [session, second]) await visit.ask(`/sessions/${id}/end`, { method: 'POST' });
+  t.equal((await statusOf(other, assistant)).visitors_present, 0);
+  const newcomer = await Visit.to(other, 'killed');
+  const theirs = await newcomer.stream(await newcomer.session());
+  await theirs.next();
+  theirs.leave();
+}
