@@ -62,7 +62,7 @@ export const service: readonly Rule[] = [
   },
   {
     pattern: /\b(?:widget|embed\w*|public link|share|link|website|script tag)\b/i,
-    replies: ['An assistant can have a public link: give it a slug and turn `channels.link` on, and its page is at `/p/{slug}`. Visitors talk there without a key, under limits of their own: minutes a day, visitors at a time, messages of a visitor and of an address. A page of yours may use the same paths, or talk to a server of yours, which holds a key.'],
+    replies: ['An assistant can have a public link: give it a slug and turn `channels.link` on, and its page is at `/p/{slug}`. Visitors talk there without a key, under limits of their own: minutes a day, visitors at a time, messages of a visitor and of an address. With `channels.widget` on, a script tag with `/widget.js` and the slug puts it on the sites that the link lists. A page of yours may use the same paths, or talk to a server of yours, which holds a key.'],
   },
   {
     pattern: /\bsessions?\b|\bconversations?\b.*\b(?:work|end|start|open|long|last|create)\b|\bmax_call_seconds\b/i,
