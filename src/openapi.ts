@@ -39,6 +39,10 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer KEY`.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'An API key.' },
   operator: { type: 'http', scheme: 'bearer', description: 'The operator token.' },
+  person: {
+    type: 'apiKey', in: 'cookie', name: '__Host-parley-00000000',
+    description: 'The cookie of a sign-in; the digits are those of the installation. A request with it that changes something must come from a page of the same origin.',
+  },
   token: { type: 'apiKey', in: 'query', name: 'token', description: 'A transcription token; the subprotocol `token.TOKEN` says the same.' },
 };
 
@@ -52,6 +56,7 @@ const headers: Record<string, Json> = {
   'Retry-After': integer('Whole seconds until a retry can pass.'),
   'WWW-Authenticate': string('Always `Bearer`.'),
   Location: string('The path of what was created.'),
+  'Set-Cookie': string('The cookie of the sign-in, or its removal.'),
   ETag: string('Changes when the answer does.'),
   'Cache-Control': string('How long the answer may be kept.'),
   'X-Turn-Id': string('The turn that streams.'),
@@ -62,7 +67,7 @@ const headers: Record<string, Json> = {
 const referTo = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], token: [{ token: [] }], anyone: [] } as const;
+const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }, { person: [] }], token: [{ token: [] }], anyone: [] } as const;
 
 /** Whether the caller shows a credential in a header. */
 const isByHeader = ({ caller }: Route): boolean => caller === 'key' || caller === 'operator';
@@ -79,7 +84,7 @@ function operation(route: Route, components: Components): Json {
     tags: area ? [area.name] : [],
     security: security[route.caller],
     parameters: parameters(route, entry, components),
-    ...(route.body === null ? {} : { requestBody: { required: true, content: { 'application/json': media(route.body.schema, entry?.body, components) } } }),
+    ...(route.body === null ? {} : { requestBody: { required: !route.bodyOptional, content: { 'application/json': media(route.body.schema, entry?.body, components) } } }),
     responses: { ...success(route, entry, components), ...failures(route, components) },
   };
 }
