@@ -64,8 +64,8 @@ const headers: Record<string, Json> = {
   'Idempotent-Replayed': string('`true` where the same request was answered before.'),
 };
 
-const referTo = (names: readonly string[]): Json =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+const referTo = (names: Iterable<string>): Json =>
+  Object.fromEntries([...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }, { person: [] }], token: [{ token: [] }], anyone: [] } as const;
 
@@ -127,10 +127,12 @@ function headerParameters(route: Route, entry: Entry | undefined): Json[] {
 const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
 
 const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+/** Of an answer to a person who is signed in. */
+const cookieHeaders = ['Cache-Control', 'Set-Cookie'] as const;
 
 function success(route: Route, entry: Entry | undefined, components: Components): Json {
   const { status, description, content, headers: own = [], exports = [] } = route.success;
-  const names = ['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...own];
+  const names = new Set(['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...(route.caller === 'operator' ? cookieHeaders : []), ...own]);
   // What a record is exported as is text; speech is audio in every type.
   const exportSchema = content?.type.startsWith('audio/') ? content.schema : Type.String();
   const exported = Object.fromEntries(exports.map((type) => [type, media(exportSchema, entry?.exports?.[type], components)]));
@@ -181,6 +183,7 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
   if (status === 401) sent.push('WWW-Authenticate');
   // A 400 from the authentication comes before the budgets, one from the body or the handler after them.
   else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))) sent.push(...rateHeaders);
+  else if (route.caller === 'operator') sent.push(...cookieHeaders);
   if (status === 429 || status === 503) sent.push('Retry-After');
   const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
   return {

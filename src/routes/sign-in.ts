@@ -17,7 +17,7 @@ export const signInRoutes: readonly Route[] = [
     summary: 'Signs the person out.',
     body: wire.SignOutBody,
     bodyOptional: true,
-    success: { status: 204, description: 'The sign-in has ended.', content: null, headers: ['Set-Cookie'] },
+    success: { status: 204, description: 'The sign-in has ended.', content: null },
   }),
   operator('GET', `${path}/me`, signing.getMe, {
     summary: 'Says who is signed in.',
