@@ -69,6 +69,7 @@ export class SignInThrottle {
     return ofAll;
   }
 
+  /** Ends an attempt that has not failed. */
   succeeded(address: string): void {
     this.#each.giveBack(address);
     this.#all.giveBack(everybody);

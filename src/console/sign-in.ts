@@ -24,8 +24,11 @@ export async function signIn({ head, body, services }: Request<NobodyCaller, unk
   const address = clientAddress(head, config.trustedProxies);
   const seconds = failedSignIns.begin(address);
   if (seconds !== null) throw new Failure('rate_limited', { seconds, limiter: 'authentication' });
-  // Another site's page would sign its own person in here, unnoticed by who sits in front of it.
-  const link = isFromElsewhere(head, config) ? undefined : await shownBy(body.token, services);
+  // Another site's page would sign its own person in here, unnoticed by who sits in front of it. A failure of the store costs nothing.
+  const link = isFromElsewhere(head, config) ? undefined : await shownBy(body.token, services).catch((error: unknown) => {
+    failedSignIns.succeeded(address);
+    throw error;
+  });
   if (link === undefined) throw new Failure('invalid_token');
   failedSignIns.succeeded(address);
   await endReplaced(head, services);
