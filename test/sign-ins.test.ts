@@ -157,6 +157,7 @@ t.test('a new operator token ends all sign-ins and links, for good', async (t) =
   t.equal(await later.use(cookie), null);
   t.same(await later.list(), []);
   t.equal(await later.end(signIn.id), false);
+  t.equal(await later.takeLink((await scene.signIns.makeLink('Bob')).token), null);
   const { cookie: own } = await later.begin(null, from);
   t.equal(await scene.signIns.use(own), null, 'nor does the old one know what began under the new');
   await later.endThoseBefore();

@@ -59,6 +59,10 @@ t.test('a restart keeps who is signed in, and prints another link; a new operato
   t.same((await third.console('/sign-ins')).json.data, []);
   const own = await cookieFor(third);
   t.not(own.split('=')[0], cookie.split('=')[0], 'another name too');
+  await third.stop();
+
+  const fourth = await start();
+  isRefused(t, await withCookie(fourth, cookie, '/me'), refusals.missingKey, 'the old token back brings back no sign-in');
 });
 
 t.test('several processes', onRedis, async (t) => {
