@@ -38,6 +38,8 @@ export const limits = {
   keyOverlapSecondsMax: 30 * 24 * 3600, // contract 9
   failedAuthenticationsPerMinute: 600, // contract 4, per address
   throttledAddressesMax: 10_000, // addresses that are remembered
+  failedSignInsPerMinute: 10, // contract 9, per address
+  failedSignInsPerMinuteOfAll: 100, // contract 9
 
   // Turns
   turnsInFlightMax: 10, // spec 8, per workspace
@@ -135,6 +137,13 @@ export const limits = {
   secretCharactersMax: 4096,
   operatorTokenCharactersMin: 24,
   inspectBytesMax: 1024 * 1024,
+  signInIdleSeconds: 12 * 3600, // contract 9
+  signInSecondsMax: 7 * 24 * 3600, // contract 9
+  signInSeenSeconds: 60, // how old the stored time of the last use may be
+  signInsMax: 1000, // of an installation; the next one ends the one that was used least lately
+  signInLinkSeconds: 600, // contract 9
+  signInTokenCharactersMax: 4096,
+  agentCharactersMax: 300,
   socketMessageBytesMax: 1024 * 1024, // contract 12
 
   // The command line

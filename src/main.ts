@@ -30,12 +30,13 @@ import { isToReseal, resealCredentials } from './resealing.ts';
 import { publicRoutes } from './routes.ts';
 import { readSecrets } from './secrets.ts';
 import type { Services } from './services.ts';
+import { SignIns } from './sign-ins.ts';
 import { staticFile, type StaticFile } from './static-files.ts';
 import { StoreClock } from './store/clock.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import { StoreRefused, type Store } from './store.ts';
-import { AddressThrottle } from './throttle.ts';
+import { AddressThrottle, SignInThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { transcriptionTokens } from './transcription-tokens.ts';
 import { openVault } from './vault.ts';
@@ -92,7 +93,9 @@ export async function serve(config: Config): Promise<void> {
     vault,
     transcriptionTokens: transcriptionTokens(secret, ids, config.secretPrevious),
     operatorToken,
+    signIns: new SignIns({ store, clock: time, ids, log, operatorToken }),
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
+    failedSignIns: new SignInThrottle(clock),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
     openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
     asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),

@@ -8,9 +8,10 @@ import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Models } from './model.ts';
 import type { Readiness } from './readiness.ts';
+import type { SignIns } from './sign-ins.ts';
 import type { StaticFile } from './static-files.ts';
 import type { Store } from './store.ts';
-import type { AddressThrottle } from './throttle.ts';
+import type { AddressThrottle, SignInThrottle } from './throttle.ts';
 import type { TranscriptionTokens } from './transcription-tokens.ts';
 import type { Vault } from './vault.ts';
 import type { VoiceDesk } from './voice/desk.ts';
@@ -29,7 +30,9 @@ export interface Services {
   readonly vault: Vault;
   readonly transcriptionTokens: TranscriptionTokens;
   readonly operatorToken: string;
+  readonly signIns: SignIns;
   readonly failedAuthentications: AddressThrottle;
+  readonly failedSignIns: SignInThrottle;
   /** The row of the error table that says why a provider's base URL must not be called; null if it may. */
   baseUrlProblem(url: string): ErrorName | null;
   /** The OpenAPI document. */

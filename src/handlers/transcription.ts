@@ -1,5 +1,5 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
-import { isBehindTrustedProxy } from '../client-address.ts';
+import { cameByTls } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
 import { checkPermission, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
@@ -49,8 +49,7 @@ function checkSession(session: Session, assistantId: string, { clock }: Services
 /** Where the client reached this server, for the same address as a socket. A proxy that is trusted says whether the client came by TLS. */
 function socketOrigin(head: Request['head'], { config }: Services): string {
   const host = head.headers('host')[0] ?? `${config.host}:${config.port}`;
-  const secure = isBehindTrustedProxy(head, config.trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
-  return `${secure ? 'wss' : 'ws'}://${host}`;
+  return `${cameByTls(head, config.trustedProxies) ? 'wss' : 'ws'}://${host}`;
 }
 
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */

@@ -13,8 +13,13 @@ export const ids = {
   greeting: 'msg_1m3250v00058fwps2v2rkanb8p',
   question: 'msg_1m32516t40xjpa5krd3xrfqvbg',
   reply: 'msg_1m32516te0n1n8t98k75d94da3',
+  signIn: 'sin_1m3fq2k7g08h4s9w3xv5jb1ncd',
   token: 'tok_hV3kq0b7Yy1nW5mXo9TzC2uJ-sRfA8LdGg4eKp6wQxE',
 } as const;
+
+/** Of a sign-in link. */
+export const signInToken = 'pT4uV9qLr1xK0sYd7mWc2GfZbN8eHjA6oQiRl3tUy5E';
+export const personName = 'Ada';
 
 export const visitor = { email: 'ada@example.com' };
 export const metadata = { order: '1042' };

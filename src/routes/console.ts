@@ -10,6 +10,7 @@ import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
 import { json, nothingLeft, operator } from './row.ts';
+import { signInRoutes } from './sign-in.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
 const consoleErrors = ['route_not_found'] as const;
@@ -19,6 +20,7 @@ const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
 const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disables', enable: 'Enables' } as const;
 
 export const consoleRoutes: readonly Route[] = [
+  ...signInRoutes,
   operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
     query: wire.WorkspacesQuery,

@@ -5,7 +5,8 @@
  *
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and slot are void,
  * and the first process that serves the other store seals it as partial. Rows without effect are left out: expired memories,
- * budgets that are full again, and the rest of a workspace that is being removed.
+ * budgets that are full again, and the rest of a workspace that is being removed. Sign-ins to the console and their links are left out too:
+ * in another store people sign in anew.
  */
 import type { Bucket } from '../../machines/budget.ts';
 import type {
