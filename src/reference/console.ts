@@ -50,7 +50,8 @@ export const keys: Area = {
   description: 'API keys: who may call for a workspace, which assistants, and how often.',
   entries: {
     [`GET ${inWorkspace}/keys`]: {
-      does: `Returns the API keys of a workspace, newest first, revoked and expired ones included. The keys themselves are not in it. ${paged}`,
+      does: `Returns the API keys of a workspace, newest first, revoked and expired ones included. The keys themselves are not in it. \
+\`last_used_at\` is to the minute, and null before the first request; \`budgets\` are as they stand, and reading them charges nothing. ${paged}`,
       surprises: unknown,
       query: { limit: 10 },
       answer: listOf(example.key),
@@ -62,7 +63,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat creates a second key. A key whose answer was lost cannot be read again: revoke it.',
       surprises: `${unknown} The ids in \`assistant_ids\` are not looked up, so an assistant can be named before it exists.`,
       body: { name: 'web shop', assistant_ids: [example.ids.assistant], limits: { requests: 120 } },
-      answer: { ...example.key, key: example.secret },
+      answer: { ...example.newKey, key: example.secret },
     },
     [`GET ${inWorkspace}/keys/{id}`]: { does: 'Returns one API key without its secret.', surprises: unknown, answer: example.key },
     [`PATCH ${inWorkspace}/keys/{id}`]: {
@@ -70,7 +71,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat changes nothing.',
       surprises: `${unknown} A revoked key can be changed, and stays revoked.`,
       body: { expires_at: expiry, limits: { requests: 240 } },
-      answer: { ...example.key, expires_at: expiry, limits: { ...example.key.limits, requests: 240 } },
+      answer: { ...example.key, ...example.raised, expires_at: expiry },
     },
     [`POST ${inWorkspace}/keys/{id}/revoke`]: {
       does: 'Revokes an API key for good: its requests are 401 `revoked_api_key`. Turns in flight run on. Takes no body.',
@@ -84,7 +85,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat within the overlap makes a third key, and the end of the old one moves no further away. A key whose answer was lost cannot be read again: revoke it and rotate once more, which an overlap leaves time for.',
       surprises: `${unknown} A key that is revoked or has expired is 422 \`id\`: a new one is created, not rotated.`,
       body: { overlap_seconds: 86_400 },
-      answer: { ...example.rotatedKey, expires_at: expiry, limits: { ...example.key.limits, requests: 240 }, key: example.rotatedSecret },
+      answer: { ...example.rotatedKey, expires_at: expiry, key: example.rotatedSecret },
     },
   },
 };

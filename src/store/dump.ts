@@ -7,11 +7,11 @@
  * and the first process that serves the other store seals it as partial. Rows without effect are left out: expired memories,
  * budgets that are full again, and the rest of a workspace that is being removed.
  */
-import type { Bucket } from '../../machines/budget.ts';
 import type {
-  Assistant, BudgetName, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
+  Assistant, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
   Workspace,
 } from '../store.ts';
+import { budgetNames, type Buckets } from './budgets.ts';
 import { fields } from './usage.ts';
 import type { Grain } from './usage.ts';
 
@@ -33,12 +33,12 @@ export interface CredentialRow extends Versioned<Credential> {
   readonly type: 'credential';
 }
 
-/** The key's budgets that may not be full yet. */
-export type Buckets = Readonly<Partial<Record<BudgetName, Bucket>>>;
-
 export interface KeyRow extends Versioned<Key> {
   readonly type: 'key';
+  /** Those that may not be full yet. */
   readonly budgets: Buckets;
+  /** When the key was used last, to the minute. Absent if it never was, and in exports of versions that did not keep it. */
+  readonly usedAt?: number;
 }
 
 export interface SessionRow extends Versioned<Session> {
@@ -136,7 +136,7 @@ export const importUnfinished = 'An import into this store was cut. Run parley i
 /** A store's records of each kind, in the order of their ids, from which `rowsOf` makes the rows. */
 export interface Holdings {
   records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncIterable<Versioned<CatalogRecords[K]>>;
-  buckets(workspaceId: string, keyId: string): Promise<Buckets>;
+  buckets(workspaceId: string, keyId: string): Promise<{ readonly buckets: Buckets; readonly usedAt: number | null }>;
   /** Each session before its messages, and each turn after its own message. */
   sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | MessageRow | TurnRow>;
   /** In the order of their ends, then by name. */
@@ -158,7 +158,8 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
       for await (const assistant of holdings.records('assistant', id, null)) yield { type: 'assistant', ...assistant };
       for await (const credential of holdings.records('credential', id, null)) yield { type: 'credential', ...credential };
       for await (const key of holdings.records('key', id, null)) {
-        yield { type: 'key', ...key, budgets: unfilled(await holdings.buckets(id, key.record.id), nowMs) };
+        const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
+        yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };
       }
     }
     yield* holdings.sessions(id, session);
@@ -166,8 +167,6 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
     yield* holdings.usage(id);
   }
 }
-
-const budgetNames = ['requests', 'speech', 'transcriptionTokens'] as const satisfies readonly BudgetName[];
 
 const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   Object.fromEntries(

@@ -65,7 +65,7 @@ const key = record(
     revokedAt: Nullable(Whole()),
     machine: Snapshot(),
   },
-  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }) },
+  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }), usedAt: Type.Optional(Whole()) },
 );
 
 const session = record(

@@ -7,8 +7,9 @@ import { limits } from '../../limits.ts';
 import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
+import { usedAtOf, type Buckets } from '../budgets.ts';
 import { importUnfinished, rowsOf, usageRow } from '../dump.ts';
-import type { Buckets, DumpPlace, DumpProgress, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import type { DumpPlace, DumpProgress, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
 import { hourSeconds } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
@@ -54,10 +55,10 @@ export class EmbeddedSource implements DumpSource, Holdings {
     for await (const [, { record, version }] of this.#rows<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId), from)) yield { version, record };
   }
 
-  async buckets(workspaceId: string, keyId: string): Promise<Buckets> {
-    const found: Record<string, Bucket> = {};
-    for await (const [key, bucket] of this.#rows<Bucket>(keys.keyBudgets(workspaceId, keyId))) found[keys.lastPart(key)] = bucket;
-    return found;
+  async buckets(workspaceId: string, keyId: string): Promise<{ buckets: Buckets; usedAt: number | null }> {
+    const buckets: Record<string, Bucket> = {};
+    for await (const [key, bucket] of this.#rows<Bucket>(keys.keyBudgets(workspaceId, keyId))) buckets[keys.lastPart(key)] = bucket;
+    return { buckets, usedAt: usedAtOf(buckets) };
   }
 
   async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {

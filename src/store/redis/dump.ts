@@ -7,9 +7,11 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, Session, StopRequest, Turn, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
+import { budgetNames, type Buckets } from '../budgets.ts';
 import { rowsOf, usageRow } from '../dump.ts';
-import type { Answered, Buckets, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import type { Answered, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Grain } from '../usage.ts';
+import { bucketsOf } from './budgets.ts';
 import { refuseUnfinished } from './importing.ts';
 import { part, Roots } from './keys.ts';
 import { Link } from './link.ts';
@@ -17,8 +19,6 @@ import { messageOf } from './records.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
-
-const budgets = ['requests', 'speech', 'transcriptionTokens'] as const;
 
 /** A message with its place in the transcript. */
 interface Placed {
@@ -77,15 +77,11 @@ export class RedisSource implements DumpSource, Holdings {
     }
   }
 
-  async buckets(workspaceId: string, keyId: string): Promise<Buckets> {
-    const stored = await this.#fields(`${this.#roots.workspace(workspaceId)}:budget:${part(keyId)}`, budgets);
-    return Object.fromEntries(
-      budgets.flatMap((name, index) => {
-        if (stored[index] === null) return [];
-        const [level, at] = textOf(stored[index]).split(' ').map(Number) as [number, number];
-        return [[name, { level, at }]];
-      }),
-    );
+  async buckets(workspaceId: string, keyId: string): Promise<{ buckets: Buckets; usedAt: number | null }> {
+    const root = this.#roots.workspace(workspaceId);
+    const buckets = bucketsOf(await this.#fields(`${root}:budget:${part(keyId)}`, budgetNames));
+    const [usedAt] = await this.#fields(`${root}:used`, [part(keyId)]);
+    return { buckets, usedAt: usedAt == null ? null : Number(textOf(usedAt)) };
   }
 
   async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {

@@ -119,6 +119,7 @@ export class RedisTarget implements DumpTarget {
     const published = this.#roots.publicKey(publicId);
     await this.#record(root, 'key', row);
     await this.#link.sendDurable(published, 'SET', published, packRow({ workspaceId, id }));
+    if (row.usedAt !== undefined) await this.#link.sendDurable(root, 'HSET', `${root}:used`, part(id), row.usedAt);
     const buckets = Object.entries(row.budgets);
     if (buckets.length === 0) return;
     const key = `${root}:budget:${part(id)}`;

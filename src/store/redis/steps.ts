@@ -48,6 +48,7 @@ export const steps = {
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],
   'take-budgets': ['id', 'lane', 'number', '...asked'],
+  'read-budgets': ['...ids'],
   'take-limits': ['write', '...asked'],
   'count-usage': ['write', 'assistant', 'countedAt', 'speech', 'seconds'],
   'hold-budget': ['id', 'lane', 'number', 'budget', 'level', 'since'],

@@ -225,6 +225,11 @@ const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
   return call('takeBudgets', true, [workspaceId, keyId, [{ budget: 'requests', ceiling }, ...others.map((budget) => ({ budget, ceiling: 2 }))], known.nowMs]);
 };
 
+const readBudgets: Make = (known, { pick, which, near }) => {
+  const asked = [which, which + 1].map((each) => ({ id: known.catalogId('key', each % 8), limits: { requests: chosen([1, 2, 3, 60], near), speech: 2, transcriptionTokens: 2 } }));
+  return call('readBudgets', true, [known.workspaceId(pick), asked, known.nowMs]);
+};
+
 const takeLimits: Make = (known, { pick, which, lasts, near }) => {
   const workspaceId = known.workspaceId(pick);
   const until = known.nowMs + chosen(leases, lasts);
@@ -240,7 +245,8 @@ const takeLimits: Make = (known, { pick, which, lasts, near }) => {
 };
 
 const countUsage: Make = (known, { pick, which, near, lasts, text }) =>
-  call('countUsage', false, [
+  // A repeat counts once within a minute alone.
+  call('countUsage', true, [
     { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
   ]);
 
@@ -266,7 +272,7 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, takeLimits, countUsage, usage, sweep,
+  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),

@@ -48,6 +48,15 @@ local function keep_budget(key, time)
   end
 end
 
+-- Notes the minute in which a key was used last, apart from its budgets, which are kept for two minutes only. Within a minute the
+-- first request alone writes it.
+local function note_use(key, id, time, noted)
+  local minute = math.floor(time / 60000) * 60
+  if noted and tonumber(noted) >= minute then return end
+  redis.call('HSET', key, 'used', minute)
+  redis.call('HSET', at('used'), id, minute)
+end
+
 -- Whether the fence is the flight's own. Both parts must match: after a failover Redis may give the same epoch again.
 local function held(flight, epoch, owner)
   local fence = redis.call('HMGET', flight, 'epoch', 'owner')
