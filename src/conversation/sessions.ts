@@ -33,7 +33,8 @@ export async function openSession(
   const refusal = host.assistants.refusal(assistant);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
-  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+  const keyId = channel === 'api' ? party.id : null;
+  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
 }
 
 /** Ends the session and aborts its turn in flight; a session that is over stays as it is. */

@@ -17,6 +17,8 @@ export interface NewSession {
   readonly workspaceId: string;
   readonly assistantId: string;
   readonly channel: Session['channel'];
+  /** The API key that makes it; absent if none does. */
+  readonly keyId?: string | null;
   readonly visitor: Session['visitor'];
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;

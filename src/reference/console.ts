@@ -136,7 +136,8 @@ export const conversations: Area = {
   description: 'Sessions, transcripts and usage of a workspace, read by operators, and its live actors.',
   entries: {
     [`GET ${inWorkspace}/sessions`]: {
-      does: `Returns the sessions of a workspace, newest first, within its retention. ${paged}`,
+      does: `Returns the sessions of a workspace, newest first, within its retention, trials included. \`q\` is the beginning of a session's id, or in any case that of one of its visitor's values; \
+\`from\` and \`to\` are about \`created_at\`, the second of them exclusive; a session that no key made has none. ${paged}`,
       surprises: 'An unknown `assistant_id` is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
       query: { status: 'open', limit: 10 },
       answer: listOf(example.session),

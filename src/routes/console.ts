@@ -144,7 +144,7 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
     summary: "Lists a workspace's sessions.",
-    query: wire.SessionsQuery,
+    query: wire.ConsoleSessionsQuery,
     success: json(wire.SessionList, 'A page of sessions.'),
     errors: assistantErrors,
   }),

@@ -1,8 +1,8 @@
 /** What the console's API has beyond its records (contract 9, "Details of history, feed and desk"). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { listOf, mapOf, messagesQuery, named, Strings } from './basics.ts';
-import { TranscriptQuery, UsageQuery } from './conversation.ts';
+import { listOf, mapOf, messagesQuery, named, Strings, Text } from './basics.ts';
+import { channels, SessionsQuery, TranscriptQuery, UsageQuery } from './conversation.ts';
 
 /** The cursors are indexes, as those of a transcript. */
 export const MachinesQuery = Type.Object(messagesQuery());
@@ -29,6 +29,16 @@ export const MachineConfiguration = named(
     on: nodes('What holds in every state, by event.'),
   }),
 );
+
+export const ConsoleSessionsQuery = Type.Object({
+  ...SessionsQuery.properties,
+  channel: Type.Optional(Strings(channels, 'Only sessions of this channel; `console` are trials.')),
+  key_id: Type.Optional(Type.String({ description: 'Only sessions that this key made.' })),
+  from: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created at this Unix second or later.' })),
+  to: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created before this Unix second.' })),
+  q: Type.Optional(Text(limits.nameCharactersMax, 0, "The beginning of a session's id, or in any case that of one of its visitor's values.")),
+});
+export type ConsoleSessionsQuery = Static<typeof ConsoleSessionsQuery>;
 
 const format = <const T extends string>(values: readonly T[], description: string) => ({ format: Type.Optional(Strings(values, description)) });
 

@@ -1,11 +1,12 @@
 /** What the console shows of a workspace beyond its records (contract 9, "Details of history, feed and desk"). */
 import t, { type Test } from 'tap';
 import { openHouse, type House } from './house.ts';
-import { isRated } from './refusal.ts';
+import { isRated, isRefused, refusals, unrated, wrongField } from './refusal.ts';
 
 t.test("the console's desk", async (t) => {
   const house = await openHouse(t);
   await t.test('budgets as they stand', (t) => budgets(t, house));
+  await t.test('sessions, filtered', (t) => filters(t, house));
 });
 
 async function budgets(t: Test, house: House): Promise<void> {
@@ -42,4 +43,53 @@ async function budgets(t: Test, house: House): Promise<void> {
   isRated(t, raised, false, 'no rate headers');
   const rotated = (await house.console(`${keys}/${made.id}/rotate`, { body: {} })).json;
   t.match(rotated, { last_used_at: null, budgets: { requests: { limit: 3, remaining: 3 } } }, 'the key that replaces it is unused');
+}
+
+async function filters(t: Test, house: House): Promise<void> {
+  const { id: workspaceId } = (await house.console('/workspaces', { body: { name: 'filtered' } })).json;
+  const inside = `/workspaces/${workspaceId}`;
+  const [one, other] = [(await house.console(`${inside}/keys`, { body: { name: 'one' } })).json, (await house.console(`${inside}/keys`, { body: { name: 'other' } })).json];
+  const assistant = (await house.console(`${inside}/assistants`, { body: { name: 'a' } })).json;
+  await house.console(`${inside}/assistants/${assistant.id}/publish`, { method: 'POST' });
+  const open = async ({ key }: { key: string }, visitor: object) => (await house.ask('/sessions', { key, body: { assistant_id: assistant.id, visitor } })).json;
+  const made = [await open(one, { name: 'Ada Byron', age: 36 }), await open(other, { name: 'adam', city: 'Bern' }), await open(one, {})];
+  await house.ask(`/sessions/${made[2].id}/end`, { key: one.key, method: 'POST' });
+  const find = async (query: string): Promise<number[]> => {
+    const { status, json } = await house.console(`${inside}/sessions?order=asc&${query}`);
+    t.equal(status, 200, query);
+    return json.data.map(({ id }: { id: string }) => made.findIndex((each) => each.id === id));
+  };
+  const [first, last] = [made[0].created_at, made[2].created_at];
+  for (const [query, found] of [
+    ['', [0, 1, 2]],
+    ['channel=api', [0, 1, 2]],
+    ['channel=console', []],
+    [`key_id=${one.id}`, [0, 2]],
+    [`key_id=${other.id}`, [1]],
+    [`key_id=key_${'0'.repeat(26)}`, []],
+    [`key_id=${one.id}&status=open`, [0]],
+    [`from=${first}&to=${last + 1}`, [0, 1, 2]],
+    [`to=${first}`, []],
+    [`from=${last + 1}`, []],
+    ['q=ada', [0, 1]],
+    ['q=ADA%20b', [0]],
+    ['q=36', [0]],
+    ['q=bern', [1]],
+    ['q=yron', []],
+    [`q=${made[2].id}`, [2]],
+    [`q=${made[1].id.slice(0, -3)}`, [1]],
+    ['q=ses_', [0, 1, 2]],
+    ['q=', [0, 1, 2]],
+    [`q=ada&key_id=${other.id}&assistant_id=${assistant.id}&channel=api&status=open&from=${first}`, [1]],
+  ] as const) t.same(await find(query), found, query);
+
+  const page = (await house.console(`${inside}/sessions?key_id=${one.id}&limit=1`)).json;
+  t.same([page.data[0].id, page.has_more], [made[2].id, true]);
+  const next = (await house.console(`${inside}/sessions?key_id=${one.id}&limit=1&after=${page.next_cursor}`)).json;
+  t.same([next.data[0].id, next.has_more], [made[0].id, false], 'the cursor goes on behind what the filter left out');
+  for (const [query, field] of [['channel=phone', 'channel'], ['from=yesterday', 'from'], ['to=-1', 'to'], ['to=1.5', 'to'], [`q=${'x'.repeat(201)}`, 'q']] as const) {
+    isRefused(t, await house.console(`${inside}/sessions?${query}`), unrated(wrongField(field)), query);
+  }
+  isRefused(t, await house.console(`${inside}/sessions?assistant_id=asst_${'0'.repeat(26)}`), unrated(refusals.noAssistant));
+  t.same((await house.ask(`/sessions?order=asc&q=bern&key_id=${other.id}`, { key: one.key })).json.data.length, 3, 'the API has no such filters: unknown parameters are ignored');
 }

@@ -73,7 +73,8 @@ const session = record(
   {
     ...held,
     assistantId: Name(),
-    channel: OneOf('api', 'link', 'widget'),
+    channel: OneOf('api', 'link', 'widget', 'console'),
+    keyId: Type.Optional(Nullable(Name())),
     visitor: MapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: MapOf(Type.String()),
     maxCallSeconds: Whole(),

@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts';
 import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
+import { matches, spanOf } from '../sessions.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import { span } from './pages.ts';
@@ -73,12 +74,14 @@ export class Sessions implements SessionStore {
   /** Reads sessions until the page is full; pauses for other requests while a filter leaves many sessions out. */
   async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {
     const items: Session[] = [];
-    let after = page.after;
+    const span = spanOf(filter, page.order, page.after === null ? null : keys.part(page.after));
+    let { after } = span;
     for (let more = true; more; ) {
       more = false;
       let looked = 0;
       for (const session of this.#from(workspaceId, filter.assistantIds, after, page.order)) {
-        after = session.id;
+        after = keys.part(session.id);
+        if (span.isPast(after)) return { items, next: null };
         if (matches(session, filter)) {
           if (items.length === page.limit) return { items, next: items.at(-1)!.id };
           items.push(session);
@@ -100,8 +103,7 @@ export class Sessions implements SessionStore {
     return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 
-  *#from(workspaceId: string, assistantIds: readonly string[] | null, after: string | null, order: PageRequest['order']): Generator<Session> {
-    const cursor = after === null ? null : keys.part(after);
+  *#from(workspaceId: string, assistantIds: readonly string[] | null, cursor: string | null, order: PageRequest['order']): Generator<Session> {
     if (assistantIds === null) {
       const [from, to] = span(keys.sessions(workspaceId), cursor, order);
       for (const [, row] of this.#ledger.scan<SessionRow>(from, to, order === 'desc')) yield row.session;
@@ -135,12 +137,4 @@ function* merged(indexes: Generator<[string, string]>[], order: PageRequest['ord
   } finally {
     for (const { index } of heads) index.return(undefined);
   }
-}
-
-function matches(session: Session, { status, activeSince, now }: SessionFilter): boolean {
-  if (session.lastActivityAt < activeSince) return false;
-  if (status === null) return true;
-  const { state } = session.machine;
-  const over = state === 'ended' || state === 'expired';
-  return status === (over ? state : session.expiresAt <= now ? 'expired' : 'open');
 }

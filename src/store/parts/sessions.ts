@@ -25,6 +25,15 @@ export interface SessionFilter {
   readonly status: 'open' | 'ended' | 'expired' | null;
   /** Sessions whose last activity is before this time are past retention and are left out. */
   readonly activeSince: number;
+  /** Only sessions of these channels; any if absent. */
+  readonly channels?: readonly Session['channel'][] | null;
+  /** Only sessions that this API key made. */
+  readonly keyId?: string | null;
+  /** Only sessions created at this Unix second or later, and before that one. */
+  readonly createdFrom?: number | null;
+  readonly createdBefore?: number | null;
+  /** Only sessions whose id begins with this text, or one of whose visitor's values does, in any case. */
+  readonly beginning?: string | null;
   /** The time now, for the status: an open session whose `expiresAt` is reached counts as expired. */
   readonly now: number;
 }

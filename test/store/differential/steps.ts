@@ -1,7 +1,7 @@
 /** From what was drawn to a call on a store: one for each verb, with arguments that are the same for every store. */
 import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts';
 import type {
-  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
+  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
 } from '../../../src/store.ts';
 import { api, message, snapshot } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
@@ -205,6 +205,7 @@ const sessions: Make = (known, drawn) => {
   const filter = {
     assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], ['asst_2_0', 'asst_2_0'], []], which),
     status: chosen([null, 'open', 'ended', 'expired'] as const, near), activeSince: chosen([0, known.now - 30 * daySeconds], lasts), now: known.now + chosen([0, 60], lasts),
+    ...chosen<Partial<SessionFilter>>([{}, { channels: ['link', 'widget'] }, { createdFrom: known.now - 20 * daySeconds }, { beginning: 'a' }, { createdBefore: known.now }, {}], lasts),
   };
   return call('sessions', false, [known.workspaceId(pick), filter, pageOf(drawn, picked(known.sessions, pick)?.id ?? 'a cursor: {*}')]);
 };
