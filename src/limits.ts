@@ -40,6 +40,7 @@ export const limits = {
 
   // Turns
   turnsInFlightMax: 10, // spec 8, per workspace
+  trialsOpenMax: 4, // contract 9, per workspace
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
   outputCharactersMax: 200_000,

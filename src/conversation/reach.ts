@@ -61,9 +61,15 @@ const retained = (session: Session, services: Services): Session | Promise<Sessi
     return session;
   });
 
+/** Only the console has trials: for any other caller there is no such session (contract 9). */
+export function checkVisible({ channel }: Session, party: Party): void {
+  if (channel === 'console' && party.channel !== 'console') throw new Failure('session_not_found');
+}
+
 /** The session: 404 as above, then 403. */
 export async function reachSession(party: Party, id: string, services: Services): Promise<Session> {
   const session = await retainedSession(party.workspaceId, id, services);
+  checkVisible(session, party);
   checkPermission(party, session.assistantId);
   return session;
 }
@@ -73,6 +79,7 @@ export async function reachActor(party: Party, id: string, services: Services): 
   const actor = await services.host.sessions.of(party.workspaceId, id);
   if (actor === null) throw new Failure('session_not_found');
   const session = await retained(actor.record, services);
+  checkVisible(session, party);
   checkPermission(party, session.assistantId);
   return actor;
 }

@@ -1,7 +1,7 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
 import { isBehindTrustedProxy } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
-import { checkPermission, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
+import { checkPermission, checkVisible, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
 import type { Upgrade } from '../edge.ts';
@@ -34,6 +34,7 @@ export async function createTranscriptionToken({ caller, body, head, services }:
 async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, services: Services): Promise<Session | null> {
   const { id } = assistant.record;
   const session = sessionId === null ? null : await retainedSession(party.workspaceId, sessionId, services);
+  if (session !== null) checkVisible(session, party);
   for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
   if (session !== null) checkSession(session, id, services);
   checkSpeaks(assistant, services);

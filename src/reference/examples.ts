@@ -130,7 +130,9 @@ export const session = {
   expires_at: startedAt + 3600,
   ended_at: null,
 };
+export const trial = { ...session, channel: 'console', visitor: {}, metadata: {} };
 export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };
+export const endedTrial = { ...trial, status: 'ended', ended_at: startedAt + 95 };
 
 export const turn = {
   id: ids.turn,

@@ -140,6 +140,9 @@ const story = [
   ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens'],
   ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage'].map((path) => `GET ${inWorkspace}/${path}`),
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
+  // From here on the session is the trial.
+  ...[`POST ${inWorkspace}/assistants/{id}/trials`, `POST ${inWorkspace}/sessions/{id}/chat`, `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/events`],
+  ...[`POST ${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, `POST ${inWorkspace}/sessions/{id}/end`],
   ...['assistants/{id}', 'credentials/{id}'].map((path) => `DELETE ${inWorkspace}/${path}`),
   `DELETE ${inWorkspace}`,
 ];

@@ -32,6 +32,9 @@ export const assistantSessions = (workspaceId: string, assistantId: string): str
 export const activity = 'session-by-activity/';
 export const activeAt = (workspaceId: string, second: number): string => `${activity}${part(workspaceId)}/${padded(second, 12)}/`;
 
+/** The open trials of a workspace; each row has the Unix second at which the trial expires. */
+export const trials = (workspaceId: string): string => `trial/${part(workspaceId)}/`;
+
 export const messages = (workspaceId: string, sessionId: string): string => `message/${part(workspaceId)}/${part(sessionId)}/`;
 export const message = (workspaceId: string, sessionId: string, index: number): string =>
   messages(workspaceId, sessionId) + padded(index, 9);
@@ -77,6 +80,6 @@ export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-
 /** All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is removed. */
 export const holdings = (workspaceId: string): string[] =>
   [
-    ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'message'],
+    ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
     ...['turn', 'flight', 'output', 'memory', 'limit', 'usage-second', 'usage-hour'],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

@@ -3,7 +3,7 @@
  * at its ends from the seconds.
  */
 import { limits } from '../../limits.ts';
-import type { CountUsage, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
+import type { CountUsage, Session, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { fields, floor, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
@@ -24,12 +24,19 @@ export class UsageBook implements UsageStore {
       const endMs = at * 1000 + limits.redisStepKeptMs;
       draft.put(key, { state: endMs, endMs });
       draft.put(keys.memoryEnd(endMs, key), key);
-      this.countIn(draft, workspaceId, assistantId, at, { speechCharacters, transcriptionSeconds });
+      this.#add(draft, workspaceId, assistantId, at, { speechCharacters, transcriptionSeconds });
     });
   }
 
-  /** Counts within the step that causes the usage. At most once in a step, because a draft does not see its own writes. */
-  countIn(draft: Draft, workspaceId: string, assistantId: string, at: number, counts: Partial<UsageCounts>): void {
+  /**
+   * Counts what a session causes within the step that causes it; a trial of the console counts nothing. At most once in a step,
+   * because a draft does not see its own writes.
+   */
+  countIn(draft: Draft, { workspaceId, assistantId, channel }: Session, at: number, counts: Partial<UsageCounts>): void {
+    if (channel !== 'console') this.#add(draft, workspaceId, assistantId, at, counts);
+  }
+
+  #add(draft: Draft, workspaceId: string, assistantId: string, at: number, counts: Partial<UsageCounts>): void {
     for (const [grain, start] of [['second', at], ['hour', floor(at, hourSeconds)]] as const) {
       const key = keys.usageAt(grain, workspaceId, assistantId, start);
       const before = this.#ledger.get<number[]>(key);

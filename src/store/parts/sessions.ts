@@ -6,8 +6,15 @@ export interface CreateSession {
   readonly session: Session;
   readonly greeting: Message | null;
   readonly remember: IdempotencyRecord | null;
+  /** For a session of the channel `console`: how many of these the workspace may have open at a time. */
+  readonly trialsMax?: number;
   readonly nowMs: number;
 }
+
+export type CreatedSession =
+  | { readonly outcome: 'created'; readonly version: number }
+  | { readonly outcome: 'remembered'; readonly remembered: IdempotencyRecord }
+  | { readonly outcome: 'full' }; // the workspace has `trialsMax` sessions of the channel `console` open
 
 /**
  * The version of the session that a decision was made on. Both parts must match, or another writer has moved the session: after a
@@ -40,10 +47,11 @@ export interface SessionFilter {
 
 export interface SessionStore {
   /**
-   * Creates a session with its greeting and counts it, or finds the request remembered. A lost answer: a repeat under the same
+   * Creates a session with its greeting and counts it, or finds the request remembered. A session of the channel `console` is a
+   * trial: neither it nor its turns are counted. A lost answer: a repeat under the same
    * idempotency key returns that session; without a key the session stays unused until it expires (specification 7, "Retrying").
    */
-  create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }>;
+  create(step: CreateSession): Promise<CreatedSession>;
   read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
   /** Newest first by default; the cursor is a session's id. */
   list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;

@@ -133,6 +133,7 @@ export class RedisTarget implements DumpTarget {
       version,
       ...sessionFields(record),
       assistant: part(record.assistantId),
+      trial: record.channel === 'console' ? 1 : '',
       withdrawn: withdrawn === null ? '' : `${withdrawn.turnId} ${textOf(withdrawn)}`,
     });
   }

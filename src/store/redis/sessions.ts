@@ -1,7 +1,7 @@
 /** Sessions and their messages. */
 import { limits } from '../../limits.ts';
 import type { Ids } from '../../ids.ts';
-import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
+import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
 import { part } from './keys.ts';
@@ -28,8 +28,8 @@ export class RedisSessions implements SessionStore {
     this.#transcript = new RedisTranscript(link, roots);
   }
 
-  async create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }> {
-    const { session, greeting, remember, nowMs } = step;
+  async create(step: CreateSession): Promise<CreatedSession> {
+    const { session, greeting, remember, trialsMax, nowMs } = step;
     await this.#registry.register(session.workspaceId);
     const [outcome, remembered] = (await this.#link.runDurable('create-session', this.#roots.workspace(session.workspaceId), {
       session: part(session.id),
@@ -38,8 +38,10 @@ export class RedisSessions implements SessionStore {
       created: session.createdAt,
       ...messageFields(greeting),
       ...memoryFields(session.workspaceId, remember, nowMs),
+      trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
     })) as Reply[];
     if (textOf(outcome) === 'created') return { outcome: 'created', version: 1 };
+    if (textOf(outcome) === 'full') return { outcome: 'full' };
     return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(remembered as Buffer) };
   }
 

@@ -21,7 +21,7 @@ const counted = ['assistant', 'ended', 'failed', 'input', 'output'] as const;
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
-  'create-session': ['session', ...session, 'assistant', 'created', ...message, ...memory],
+  'create-session': ['session', ...session, 'assistant', 'created', ...message, ...memory, 'trials'],
   'save-session': ['session', ...basis, ...session, 'write'],
   sessions: ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   messages: ['session', 'order', 'after', 'count'],
@@ -64,7 +64,7 @@ export const steps = {
 
   'dump-session': ['session', 'count'],
   'load-record': ['kind', 'id', 'record', 'version'],
-  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn'],
+  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory'],
   'load-memory': ['memory', 'record', 'result', 'ends'],

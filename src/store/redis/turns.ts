@@ -182,9 +182,9 @@ export class RedisTurns implements TurnStore {
   }
 }
 
-/** What a turn adds to the usage, for which assistant and in which second, in the form that every script takes. */
+/** What a turn adds to the usage, for which assistant and in which second, in the form that every script takes; a trial adds nothing. */
 const countedFields = (session: Session, turn: Turn) => ({
-  assistant: part(session.assistantId),
+  assistant: session.channel === 'console' ? '' : part(session.assistantId),
   ended: turn.endedAt ?? '',
   failed: turn.status === 'failed' ? 1 : 0,
   input: turn.inputTokens,

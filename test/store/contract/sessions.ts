@@ -214,11 +214,37 @@ export const sessionCases: readonly Case[] = [
         [{ beginning: 'ada', keyId: 'key_2', assistantIds: [scene.assistantId], status: 'open' }, [4]],
       ] as const) {
         const name = JSON.stringify(over);
-        deepEqual((await list(over)).sort(), found, name);
+        deepEqual((await list(over)).toSorted((one, other) => one - other), found, name);
         deepEqual(await list(over, 'desc'), (await list(over)).reverse(), name);
         deepEqual(await list(over, 'desc', 1), await list(over, 'desc'), `${name}, a session a page`);
         deepEqual(await list(over, 'asc', 1), await list(over), `${name}, a session a page`);
       }
+    },
+  },
+  {
+    name: 'no more trials are open than may be, and they count in no usage',
+    async run(scene) {
+      const { store, workspaceId, now } = scene;
+      const open = (over: Parameters<typeof scene.session>[0] = {}, trialsMax = 2) =>
+        store.sessions.create(scene.createStep({ session: scene.session({ channel: 'console', ...over }), trialsMax })).then(({ outcome }) => outcome);
+      const first = scene.session({ channel: 'console' });
+      equal((await store.sessions.create(scene.createStep({ session: first, trialsMax: 2 }))).outcome, 'created');
+      const outcomes = await Promise.all([open(), open(), open()]);
+      deepEqual(outcomes.toSorted(), ['created', 'full', 'full'], 'at once');
+      equal((await store.sessions.create(scene.createStep({ session: first, trialsMax: 2 }))).outcome, 'created', 'a step that comes twice');
+      equal(await open({ workspaceId: ids.make('wks') }), 'created', "another workspace's");
+      equal((await store.sessions.create(scene.createStep())).outcome, 'created', 'other sessions know no such bound');
+      equal(await open(), 'full');
+      equal(await store.sessions.save({ ...first, machine: snapshot('ended') }, at(1)), 2);
+      equal(await open({ expiresAt: now - 60 }), 'created', 'one that has ended leaves its place');
+      equal(await open(), 'created', 'as one that has expired does');
+      equal(await open(), 'full');
+
+      const turn = await scene.streaming({}, { channel: 'console' });
+      await store.turns.finish(turn.finishStep());
+      deepEqual((await store.usage.read(workspaceId, usageQuery(now - 3600, now + 3600))).reduce((sum, { sessions, turns }) => sum + sessions + turns, 0), 1, 'the one session that is none');
+      equal(await store.turns.inFlight(workspaceId), 0);
+      equal((await store.sessions.list(workspaceId, scene.filter({ channels: ['console'] }), page())).items.length, 5);
     },
   },
   {

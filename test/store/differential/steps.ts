@@ -55,13 +55,13 @@ const moved = (known: Known, record: Session, over: Partial<Session>): Session =
 const createSession: Make = (known, drawn) => {
   const { which, pick, flag, lasts, text } = drawn;
   const session: Session = {
-    id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'widget'] as const, which),
+    id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'console'] as const, which),
     visitor: { name: text }, metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'), maxCallSeconds: 60, createdAt: known.now,
     expiresAt: known.now + chosen([60, 600], lasts), lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds, messageCount: flag ? 1 : 0,
     machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }),
   };
   const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
-  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, nowMs: known.nowMs };
+  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs };
   return call('createSession', true, [step], ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)));
 };
 

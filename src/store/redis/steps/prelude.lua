@@ -132,6 +132,7 @@ end
 local function put_session(session, version, record, active, expires, state)
   redis.call('HSET', at('session', session), 'version', version, 'record', record, 'active', active, 'expires', expires, 'state', state)
   redis.call('ZADD', at('activity'), active, session)
+  if state == 'ended' or state == 'expired' then redis.call('ZREM', at('trials'), session) end
 end
 
 local function remember(memory, record, result, lasts)
@@ -158,8 +159,10 @@ local function add(key, field, counts)
   redis.call('HSET', key, field, table.concat(sums, ','))
 end
 
--- Counts usage by the second, and again by the hour. The seconds of an hour are in one hash.
+-- Counts usage by the second, and again by the hour. The seconds of an hour are in one hash. A trial, which counts nothing, has no
+-- assistant here.
 local function count_usage(assistant, second, ...)
+  if assistant == '' then return end
   second = tonumber(second)
   local hour = int(second - second % 3600)
   redis.call('SADD', at('usage'), assistant)
@@ -174,6 +177,7 @@ local function remove_session(session)
   if assistant then redis.call('ZREM', at('sessions', assistant), session) end
   redis.call('ZREM', at('sessions'), session)
   redis.call('ZREM', at('activity'), session)
+  redis.call('ZREM', at('trials'), session)
   redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session))
 end
 

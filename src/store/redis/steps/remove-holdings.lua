@@ -23,5 +23,5 @@ for _, assistant in ipairs(redis.call('SMEMBERS', at('usage'))) do
   if redis.call('EXISTS', key) == 0 then redis.call('SREM', at('usage'), assistant) end
   if left <= 0 then return 0 end
 end
-redis.call('UNLINK', at('slots'), at('leases'), at('activity'))
+redis.call('UNLINK', at('slots'), at('leases'), at('activity'), at('trials'))
 return redis.call('EXISTS', at('usage')) == 0 and 1 or 0
