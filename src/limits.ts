@@ -191,6 +191,8 @@ export const limits = {
   readyAnswerMs: 1_900, // a probe gets 503 within two seconds
   readyWorkersMs: 1_950, // the same of several processes: each has its own time
   readyKeptMs: 250,
+  loadStepSeconds: 5, // contract 9
+  loadSteps: 720, // an hour
   scrapeKeptMs: 250,
   scrapesFreshMax: 10, // scrapes in a row that are fresh all the same
 

@@ -6,6 +6,19 @@ import * as example from './examples.ts';
 const inWorkspace = '/console/api/workspaces/{w}';
 const unknown = "An unknown workspace is 404 `route_not_found`, an unknown session, and one past the workspace's retention, 404 `session_not_found`.";
 
+export const load: Area = {
+  name: 'Console: load',
+  group: 'Console',
+  description: 'How busy the installation is.',
+  entries: {
+    'GET /console/api/load': {
+      does: `Returns the last hour in steps of ${limits.loadStepSeconds} seconds, oldest first, of all processes together: sums, but for the lag of the slowest process, the mean time of the store's steps, and percentiles. \
+A value is null where nothing was measured in its step. The last step is under way, and only the process that answers is in it yet.`,
+      answer: example.load,
+    },
+  },
+};
+
 export const desk: Area = {
   name: 'Console: trials',
   group: 'Console',

@@ -131,6 +131,24 @@ export const session = {
   ended_at: null,
 };
 export const trial = { ...session, channel: 'console', visitor: {}, metadata: {} };
+const loadStep = {
+  start: startedAt,
+  requests: 214,
+  refused: 3,
+  turns_in_flight: 12,
+  events: 4380,
+  first_output_p50_ms: 312.4,
+  first_output_p99_ms: 1180.9,
+  loop_lag_ms: 0.6,
+  memory_bytes: 142_606_336,
+  store_ms: 0.412,
+};
+export const load = {
+  object: 'load',
+  step_seconds: 5,
+  data: [loadStep, { ...loadStep, start: startedAt + 5, requests: 9, refused: 0, events: 44, first_output_p50_ms: null, first_output_p99_ms: null }],
+};
+
 export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };
 export const endedTrial = { ...trial, status: 'ended', ended_at: startedAt + 95 };
 

@@ -1,4 +1,5 @@
 /** What the console's API does beyond its records: trials, and the conversations of a workspace (contract 9). */
+import { getLoad } from '../console/load.ts';
 import * as trials from '../console/trials.ts';
 import { limits } from '../limits.ts';
 import type { Route } from '../request.ts';
@@ -11,6 +12,10 @@ const sessionErrors = ['route_not_found', 'session_not_found'] as const;
 const turnErrors = [...sessionErrors, 'turn_not_found'] as const;
 
 export const deskRoutes: readonly Route[] = [
+  operator('GET', '/console/api/load', getLoad, {
+    summary: 'The load of the last hour, all processes together.',
+    success: json(wire.LoadView, 'The load.'),
+  }),
   operator('POST', `${inWorkspace}/assistants/{id}/trials`, trials.createTrial, {
     summary: 'Opens a trial of an assistant, of a draft too.',
     success: json(wire.SessionView, 'The session.', 201, ['Location']),

@@ -1,7 +1,7 @@
 /** What the console's API has beyond its records (contract 9, "Details of history, feed and desk"). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { listOf, mapOf, messagesQuery, named, Strings, Text } from './basics.ts';
+import { listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { channels, SessionsQuery, TranscriptQuery, UsageQuery } from './conversation.ts';
 
 /** The cursors are indexes, as those of a transcript. */
@@ -47,6 +47,34 @@ export const ConsoleTranscriptQuery = Type.Object({
   ...format(['json', 'markdown'], '`json` by default; `markdown` is the whole transcript, oldest first, whatever the page asked for.'),
 });
 export const ConsoleUsageQuery = Type.Object({ ...UsageQuery.properties, ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.') });
+
+const measured = (description: string, type: typeof Type.Integer | typeof Type.Number = Type.Integer) => Nullable(type({ description }));
+
+export const LoadView = named(
+  'Load',
+  Type.Object({
+    object: Type.Literal('load'),
+    step_seconds: Type.Integer(),
+    data: Type.Array(
+      Type.Object(
+        {
+          start: UnixSeconds(),
+          requests: measured('Requests answered.'),
+          refused: measured('Those that were answered with 429.'),
+          turns_in_flight: measured('At the end of the step.'),
+          events: measured('Events sent on streams.'),
+          first_output_p50_ms: measured('From a message to the first output, within 5 %.', Type.Number),
+          first_output_p99_ms: measured('The same for all but one in a hundred.', Type.Number),
+          loop_lag_ms: measured('Mean delay of the event loop of the slowest process.', Type.Number),
+          memory_bytes: measured('At the end of the step.'),
+          store_ms: measured('Mean time of a step of the store.', Type.Number),
+        },
+        { description: 'Null where nothing was measured.' },
+      ),
+      { description: 'The last hour, oldest first; the last step is under way.' },
+    ),
+  }),
+);
 
 export const RotateKeyBody = named(
   'RotateKey',

@@ -7,6 +7,7 @@ t.test("the console's desk", async (t) => {
   const house = await openHouse(t);
   await t.test('budgets as they stand', (t) => budgets(t, house));
   await t.test('sessions, filtered', (t) => filters(t, house));
+  await t.test('the load of the last hour', (t) => load(t, house));
 });
 
 async function budgets(t: Test, house: House): Promise<void> {
@@ -92,4 +93,39 @@ async function filters(t: Test, house: House): Promise<void> {
   }
   isRefused(t, await house.console(`${inside}/sessions?assistant_id=asst_${'0'.repeat(26)}`), unrated(refusals.noAssistant));
   t.same((await house.ask(`/sessions?order=asc&q=bern&key_id=${other.id}`, { key: one.key })).json.data.length, 3, 'the API has no such filters: unknown parameters are ignored');
+}
+
+async function load(t: Test, house: House): Promise<void> {
+  const read = async () => {
+    const { status, json } = await house.console('/load');
+    t.match([status, json.object, json.step_seconds], [200, 'load', 5]);
+    return json.data as any[];
+  };
+  const sum = (steps: any[], name: string): number => steps.reduce((all, step) => all + (step[name] ?? 0), 0);
+  const before = await read();
+  t.equal(before.length, 720, 'an hour');
+  t.same(before.map(({ start }) => start), before.map((_, index) => before[0].start + index * 5), 'oldest first');
+  t.equal(before[0].start % 5, 0);
+  t.ok(Math.abs(before.at(-1).start - Date.now() / 1000) < 60, 'until now');
+  const { start: _, ...nothing } = before[0];
+  t.same(nothing, Object.fromEntries(Object.keys(nothing).map((name) => [name, null])), 'an hour ago there was no process');
+
+  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=3,hang_at=3' } });
+  const limited = await house.newKey({ limits: { requests: 1 } });
+  for (let times = 0; times < 4; times++) await house.ask('/assistants', { key: limited.key });
+  const stream = await house.stream(`/sessions/${(await house.session(assistant.id)).id}/chat`, { body: { message: 'Hi' } });
+  for (let times = 0; times < 2; times++) await stream.next();
+  const after = await read();
+  t.ok(sum(after, 'requests') >= sum(before, 'requests') + 8, 'without waiting for the step to end');
+  t.equal(sum(after, 'refused'), sum(before, 'refused') + 3);
+  t.ok(sum(after, 'events') >= sum(before, 'events') + 2);
+  const last = after.at(-1);
+  t.equal(last.turns_in_flight, 1);
+  t.ok(last.memory_bytes > 10_000_000 && last.loop_lag_ms >= 0);
+  t.ok(after.some(({ store_ms }) => store_ms > 0));
+  const outputs = after.filter(({ first_output_p50_ms }) => first_output_p50_ms !== null);
+  t.ok(outputs.length > 0 && outputs.every((step) => step.first_output_p50_ms <= step.first_output_p99_ms));
+  stream.leave();
+
+  isRefused(t, await house.console('/load', { key: 'x'.repeat(24) }), unrated(refusals.invalidKey));
 }

@@ -65,6 +65,7 @@ POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
 GET /console/api/workspaces/{w}/usage
 GET /console/api/inspect
+GET /console/api/load
 GET /console/api/machines
 GET /console/api/machines/{kind}
 `.trim().split('\n');

@@ -125,7 +125,7 @@ function differences(example: unknown, real: unknown, path = ''): string[] {
 const inWorkspace = '/console/api/workspaces/{w}';
 /** A workspace from its creation to its end: every operation once, each on what those before it have made. */
 const story = [
-  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/load', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
   ...['POST /console/api/workspaces', 'GET /console/api/workspaces', `GET ${inWorkspace}`, `PATCH ${inWorkspace}`],
   ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/credentials`),
   ...[`PATCH ${inWorkspace}/credentials/{id}`, `POST ${inWorkspace}/credentials/{id}/test`],

@@ -39,6 +39,11 @@ export class Roots {
     return `${this.prefix}{slug/${part(name)}}`;
   }
 
+  /** The root of the processes' load. */
+  get load(): string {
+    return `${this.prefix}{load}`;
+  }
+
   /** An import's progress. */
   get importing(): string {
     return `${this.prefix}{import}`;

@@ -61,6 +61,7 @@ export const steps = {
   'sweep-memories': ['limit'],
   'remove-holdings': ['limit'],
   time: [],
+  'put-load': ['row', 'start', 'kept'],
 
   'dump-session': ['session', 'count'],
   'load-record': ['kind', 'id', 'record', 'version'],
