@@ -86,11 +86,11 @@ export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields 
   return transcriptPage(session.workspaceId, session.id, request.query, request.services);
 }
 
-export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported>): Promise<Reply> {
+export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported & { key_id?: string }>): Promise<Reply> {
   const window = usageWindow(request.query, request.services);
   const { id } = await reachWorkspace(request);
   const reply = request.query.format === 'csv' ? usageCsv : usageReply;
-  return reply(id, await listedAssistants(request), window, request.services);
+  return reply(id, { assistantIds: await listedAssistants(request), keyId: request.query.key_id ?? null }, window, request.services);
 }
 
 /** The assistants that a listing shows: the one asked for, or null for all. */

@@ -11,6 +11,9 @@ import type { Session } from '../store.ts';
 
 export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean => assistantIds?.includes(assistantId) ?? true;
 
+/** The API key that what the party makes and uses is counted for; null if the party is none. */
+export const keyOf = ({ channel, id }: Party): string | null => (channel === 'api' ? id : null);
+
 /** Throws 403 `assistant_not_permitted`. */
 export function checkPermission(party: Party, assistantId: string): void {
   if (!mayUse(party, assistantId)) throw new Failure('assistant_not_permitted');

@@ -6,7 +6,7 @@ import { refusedByDrain, type Services } from '../services.ts';
 import type { Session, VisitorField } from '../store.ts';
 import type { CreateSessionBody } from '../wire.ts';
 import type { Idempotency } from './idempotency.ts';
-import { checkPermission, knownAssistant, reachActor, reachAssistant } from './reach.ts';
+import { checkPermission, keyOf, knownAssistant, reachActor, reachAssistant } from './reach.ts';
 
 type Visitor = CreateSessionBody['visitor'] & {};
 
@@ -34,8 +34,7 @@ export async function openSession(
   const refusal = host.assistants.refusal(assistant);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
-  const keyId = channel === 'api' ? party.id : null;
-  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId: keyOf(party), visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
 }
 
 /**

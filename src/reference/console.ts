@@ -158,7 +158,7 @@ An answer that cannot be finished is cut off.`,
       exports: { 'text/markdown': example.markdown },
     },
     [`GET ${inWorkspace}/usage`]: {
-      does: 'Returns the usage of a workspace, as `GET /usage` does. With `format=csv` it has a header and a row for each bucket, as RFC 4180 says; `start` is in Unix seconds, and there is no row of totals.',
+      does: 'Returns the usage of a workspace, as `GET /usage` does. With `key_id` it is what that key used: its speech and transcription, and all of the sessions that it made, whichever key sends their messages. With `format=csv` it has a header and a row for each bucket, as RFC 4180 says; `start` is in Unix seconds, and there is no row of totals.',
       surprises: `A window longer than ${limits.usageDaysMax} days, or one that starts after it ends, is 422 \`invalid_range\`.`,
       query: { ...example.usageWindow, bucket: 'day' },
       answer: example.usage,

@@ -75,11 +75,13 @@ export interface MemoryRow {
   readonly record: IdempotencyRecord;
 }
 
-/** An assistant's usage in the second or the hour that begins at `start`, in Unix seconds. */
+/** An assistant's usage under one key, or under none, in the second or the hour that begins at `start`, in Unix seconds. */
 export interface UsageRow {
   readonly type: 'usage';
   readonly workspaceId: string;
   readonly assistantId: string;
+  /** Of usage that is an API key's. */
+  readonly keyId?: string;
   readonly grain: Grain;
   readonly start: number;
   readonly counts: UsageCounts;
@@ -141,7 +143,7 @@ export interface Holdings {
   sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | MessageRow | TurnRow>;
   /** In the order of their ends, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
-  /** By assistant; each hour before its seconds. */
+  /** By assistant and key; each hour before its seconds. */
   usage(workspaceId: string): AsyncIterable<UsageRow>;
 }
 
@@ -177,7 +179,7 @@ const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   );
 
 /** The counts, from a row in the order in which stores keep them. A count that older rows do not have is 0. */
-export function usageRow(workspaceId: string, assistantId: string, grain: Grain, start: number, counted: readonly number[]): UsageRow {
+export function usageRow([workspaceId, assistantId, keyId]: readonly [string, string, string | undefined], grain: Grain, start: number, counted: readonly number[]): UsageRow {
   const counts = Object.fromEntries(fields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
-  return { type: 'usage', workspaceId, assistantId, grain, start, counts };
+  return { type: 'usage', workspaceId, assistantId, ...(keyId !== undefined && { keyId }), grain, start, counts };
 }

@@ -46,7 +46,11 @@ export const ConsoleTranscriptQuery = Type.Object({
   ...TranscriptQuery.properties,
   ...format(['json', 'markdown'], '`json` by default; `markdown` is the whole transcript, oldest first, whatever the page asked for.'),
 });
-export const ConsoleUsageQuery = Type.Object({ ...UsageQuery.properties, ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.') });
+export const ConsoleUsageQuery = Type.Object({
+  ...UsageQuery.properties,
+  key_id: Type.Optional(Type.String({ description: 'Only what this key used, and what was used in sessions that it made.' })),
+  ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.'),
+});
 
 const measured = (description: string, type: typeof Type.Integer | typeof Type.Number = Type.Integer) => Nullable(type({ description }));
 

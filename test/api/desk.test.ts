@@ -7,6 +7,7 @@ t.test("the console's desk", async (t) => {
   const house = await openHouse(t);
   await t.test('budgets as they stand', (t) => budgets(t, house));
   await t.test('sessions, filtered', (t) => filters(t, house));
+  await t.test('usage by key', (t) => usage(t, house));
   await t.test('the load of the last hour', (t) => load(t, house));
 });
 
@@ -128,4 +129,29 @@ async function load(t: Test, house: House): Promise<void> {
   stream.leave();
 
   isRefused(t, await house.console('/load', { key: 'x'.repeat(24) }), unrated(refusals.invalidKey));
+}
+
+async function usage(t: Test, house: House): Promise<void> {
+  const { id: workspaceId } = (await house.console('/workspaces', { body: { name: 'used' } })).json;
+  const inside = `/workspaces/${workspaceId}`;
+  const [one, other] = [(await house.console(`${inside}/keys`, { body: { name: 'one' } })).json, (await house.console(`${inside}/keys`, { body: { name: 'other' } })).json];
+  const assistant = (await house.console(`${inside}/assistants`, { body: { name: 'a', channels: { voice: true }, voice: { provider: 'synthetic' }, model: { provider: 'synthetic', name: 'tokens=2' } } })).json;
+  await house.console(`${inside}/assistants/${assistant.id}/publish`, { method: 'POST' });
+  const session = (await house.ask('/sessions', { key: one.key, body: { assistant_id: assistant.id } })).json;
+  // A turn is counted for the key that made its session, whichever sends the message.
+  for (const { key } of [one, other]) await (await house.stream(`/sessions/${session.id}/chat`, { key, body: { message: 'Hi' } })).rest();
+  await house.ask('/sessions', { key: other.key, body: { assistant_id: assistant.id } });
+  t.equal((await house.ask('/speech', { key: other.key, body: { assistant_id: assistant.id, text: 'Hello.', stream: false } })).status, 200);
+  const totals = async (query: string) => (await house.console(`${inside}/usage?${query}`)).json.totals;
+  t.match(await totals(`key_id=${one.id}`), { sessions: 1, turns: 2, speech_characters: 0 });
+  // Speech is counted when it has been sent.
+  let spoken = await totals(`key_id=${other.id}`);
+  while (spoken.speech_characters === 0) spoken = await totals(`key_id=${other.id}`);
+  t.match(spoken, { sessions: 1, turns: 0, speech_characters: 6 });
+  for (const query of ['', `assistant_id=${assistant.id}`]) t.match(await totals(query), { sessions: 2, turns: 2, speech_characters: 6 }, `all: ${query}`);
+  t.match(await totals(`key_id=${one.id}&assistant_id=${assistant.id}`), { sessions: 1, turns: 2 });
+  t.match(await totals(`key_id=key_${'0'.repeat(26)}`), { sessions: 0, turns: 0 }, 'a key that there is not has used nothing');
+  const csv = (await house.console(`${inside}/usage?format=csv&key_id=${one.id}`)).text.trim().split('\r\n').map((line) => line.split(','));
+  t.equal(csv.slice(1).reduce((sum, row) => sum + Number(row[csv[0]!.indexOf('turns')]), 0), 2, 'as a table too');
+  t.match((await house.ask(`/usage?key_id=${one.id}`, { key: other.key })).json.totals, { sessions: 2 }, 'the API has no such filter');
 }

@@ -148,6 +148,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   usage: row('usage', {
     workspaceId: Name(),
     assistantId: Name(),
+    keyId: Type.Optional(Name()),
     grain: OneOf('second', 'hour'),
     start: Whole(),
     counts: Type.Object(Object.fromEntries(fields.map((name) => [name, Whole()]))),

@@ -94,11 +94,12 @@ export class EmbeddedSource implements DumpSource, Holdings {
 
   async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
     for await (const [key, counts] of this.#rows<number[]>(keys.usageOf('hour', workspaceId))) {
-      const [assistantId, hour] = key.split('/').slice(2) as [string, string];
-      yield usageRow(workspaceId, assistantId, 'hour', Number(hour), counts);
-      const [from, to] = [0, hourSeconds].map((seconds) => keys.usageAt('second', workspaceId, assistantId, Number(hour) + seconds)) as [string, string];
+      const [account, hour] = key.split('/').slice(2) as [string, string];
+      const of = [workspaceId, ...keys.accountParts(account)] as const;
+      yield usageRow(of, 'hour', Number(hour), counts);
+      const [from, to] = [0, hourSeconds].map((seconds) => keys.usageAt('second', workspaceId, account, Number(hour) + seconds)) as [string, string];
       for await (const [second, used] of this.#between<number[]>(from, to)) {
-        yield usageRow(workspaceId, assistantId, 'second', Number(keys.lastPart(second)), used);
+        yield usageRow(of, 'second', Number(keys.lastPart(second)), used);
       }
     }
   }

@@ -81,7 +81,7 @@ function put(draft: Draft, row: DumpRow): void {
       return draft.put(keys.memoryEnd(row.record.untilMs, key), key);
     }
     case 'usage':
-      return draft.put(keys.usageAt(row.grain, row.workspaceId, row.assistantId, row.start), fields.map((field) => row.counts[field]));
+      return draft.put(keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start), fields.map((field) => row.counts[field]));
   }
 }
 

@@ -13,7 +13,7 @@ import type { Answered, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, Se
 import type { Grain } from '../usage.ts';
 import { bucketsOf } from './budgets.ts';
 import { refuseUnfinished } from './importing.ts';
-import { part, Roots } from './keys.ts';
+import { accountParts, byAccount, part, Roots } from './keys.ts';
 import { Link } from './link.ts';
 import { messageOf } from './records.ts';
 import { textOf } from './reply.ts';
@@ -112,11 +112,11 @@ export class RedisSource implements DumpSource, Holdings {
 
   async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
     const root = this.#roots.workspace(workspaceId);
-    const assistants = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[];
-    for (const assistant of assistants.map(textOf).sort()) {
-      for await (const hour of this.#used(`${root}:usage:${assistant}`, workspaceId, assistant, 'hour')) {
+    const accounts = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[];
+    for (const account of accounts.map(textOf).sort(byAccount)) {
+      for await (const hour of this.#used(`${root}:usage:${account}`, workspaceId, account, 'hour')) {
         yield hour;
-        yield* this.#used(`${root}:usage:${assistant}:${hour.start}`, workspaceId, assistant, 'second');
+        yield* this.#used(`${root}:usage:${account}:${hour.start}`, workspaceId, account, 'second');
       }
     }
   }
@@ -185,13 +185,13 @@ export class RedisSource implements DumpSource, Holdings {
   }
 
   /** Counts by their hour or second, as a hash stores them. */
-  async *#used(key: string, workspaceId: string, assistantId: string, grain: Grain): AsyncGenerator<UsageRow> {
+  async *#used(key: string, workspaceId: string, account: string, grain: Grain): AsyncGenerator<UsageRow> {
     const starts = ((await this.#link.send(key, 'HKEYS', key)) as Reply[]).map((each) => Number(textOf(each))).sort((a, b) => a - b);
     for (let at = 0; at < starts.length; at += limits.movingRowsMax) {
       const page = starts.slice(at, at + limits.movingRowsMax);
       const stored = await this.#fields(key, page.map(String));
       for (const [index, counts] of stored.entries()) {
-        if (counts !== null) yield usageRow(workspaceId, assistantId, grain, page[index]!, textOf(counts).split(',').map(Number));
+        if (counts !== null) yield usageRow([workspaceId, ...accountParts(account)], grain, page[index]!, textOf(counts).split(',').map(Number));
       }
     }
   }

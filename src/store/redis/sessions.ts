@@ -4,7 +4,7 @@ import type { Ids } from '../../ids.ts';
 import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
-import { part } from './keys.ts';
+import { account, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
@@ -35,6 +35,7 @@ export class RedisSessions implements SessionStore {
       session: part(session.id),
       ...sessionFields(session),
       assistant: part(session.assistantId),
+      account: account(session.assistantId, session.keyId),
       created: session.createdAt,
       ...messageFields(greeting),
       ...memoryFields(session.workspaceId, remember, nowMs),

@@ -58,7 +58,7 @@ const createSession: Make = (known, drawn) => {
     id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'console'] as const, which),
     visitor: { name: text }, metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'), maxCallSeconds: 60, createdAt: known.now,
     expiresAt: known.now + chosen([60, 600], lasts), lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds, messageCount: flag ? 1 : 0,
-    machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }),
+    machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }), ...(which > 4 && { keyId: `key_${which % 2}` }),
   };
   const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
   const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs };
@@ -248,13 +248,13 @@ const takeLimits: Make = (known, { pick, which, lasts, near }) => {
 const countUsage: Make = (known, { pick, which, near, lasts, text }) =>
   // A repeat counts once within a minute alone.
   call('countUsage', true, [
-    { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
+    { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), ...(which > 2 && { keyId: `key_${which % 2}` }), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
   ]);
 
 const usage: Make = (known, { pick, which, lasts, near }) => {
   const end = known.now + chosen([1, 0, 3_600, 17], near);
   const query: UsageQuery = {
-    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], []], which), start: end - chosen([3_600, 10, 2 * daySeconds, 0], lasts), end,
+    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], []], which), ...(which > 3 && { keyId: chosen([null, 'key_0', 'key_1'], lasts) }), start: end - chosen([3_600, 10, 2 * daySeconds, 0], lasts), end,
     bucketSeconds: chosen([3600, 86_400] as const, which),
   };
   return call('usage', false, [known.workspaceId(pick), query]);

@@ -1,7 +1,7 @@
 -- Creates a session with its greeting and counts it, or returns the remembered request. A trial has a number of trials that may be
 -- open at a time, and counts nothing.
 -- KEYS: the workspace's root.
--- ARGV: session, record, active, expires, state, assistant, created, message, content, points, memory, memory_record, result, lasts,
+-- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
 --   trials.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
 if redis.call('EXISTS', at('session', session)) == 1 then return { 'created' } end
@@ -20,5 +20,5 @@ redis.call('HSET', at('session', session), 'assistant', assistant)
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)
 if message ~= '' then put_message(session, 0, points, '', message, content) end
-count_usage(trials == '' and assistant or '', created, 1, 0, 0, 0, 0, 0, 0)
+count_usage(trials == '' and account or '', created, 1, 0, 0, 0, 0, 0, 0)
 return { 'created' }

@@ -160,14 +160,14 @@ local function add(key, field, counts)
 end
 
 -- Counts usage by the second, and again by the hour. The seconds of an hour are in one hash. A trial, which counts nothing, has no
--- assistant here.
-local function count_usage(assistant, second, ...)
-  if assistant == '' then return end
+-- account here.
+local function count_usage(account, second, ...)
+  if account == '' then return end
   second = tonumber(second)
   local hour = int(second - second % 3600)
-  redis.call('SADD', at('usage'), assistant)
-  add(at('usage', assistant), hour, { ... })
-  add(at('usage', assistant, hour), int(second), { ... })
+  redis.call('SADD', at('usage'), account)
+  add(at('usage', account), hour, { ... })
+  add(at('usage', account, hour), int(second), { ... })
 end
 
 local function remove_session(session)

@@ -12,15 +12,15 @@ for _, session in ipairs(sessions) do remove_session(session) end
 left = left - #sessions
 if left <= 0 then return 0 end
 
-for _, assistant in ipairs(redis.call('SMEMBERS', at('usage'))) do
-  local key = at('usage', assistant)
+for _, account in ipairs(redis.call('SMEMBERS', at('usage'))) do
+  local key = at('usage', account)
   local found = redis.call('HSCAN', key, 0, 'COUNT', left)[2]
   for each = 1, #found, 2 do
-    redis.call('UNLINK', at('usage', assistant, found[each]))
+    redis.call('UNLINK', at('usage', account, found[each]))
     redis.call('HDEL', key, found[each])
   end
   left = left - #found / 2
-  if redis.call('EXISTS', key) == 0 then redis.call('SREM', at('usage'), assistant) end
+  if redis.call('EXISTS', key) == 0 then redis.call('SREM', at('usage'), account) end
   if left <= 0 then return 0 end
 end
 redis.call('UNLINK', at('slots'), at('leases'), at('activity'), at('trials'))
