@@ -43,6 +43,7 @@ export const limits = {
 
   // Turns
   turnsInFlightMax: 10, // spec 8, per workspace
+  trialsOpenMax: 4, // contract 9, per workspace
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
   outputCharactersMax: 200_000,
@@ -200,6 +201,8 @@ export const limits = {
   readyAnswerMs: 1_900, // a probe gets 503 within two seconds
   readyWorkersMs: 1_950, // the same of several processes: each has its own time
   readyKeptMs: 250,
+  loadStepSeconds: 5, // contract 9
+  loadSteps: 720, // an hour
   scrapeKeptMs: 250,
   scrapesFreshMax: 10, // scrapes in a row that are fresh all the same
 

@@ -116,7 +116,9 @@ export interface Session {
   readonly id: string;
   readonly workspaceId: string;
   readonly assistantId: string;
-  readonly channel: 'api' | 'link' | 'widget';
+  readonly channel: 'api' | 'link' | 'widget' | 'console';
+  /** The API key that made it; null if none did. Absent in rows of versions that did not keep it. */
+  readonly keyId?: string | null;
   readonly visitor: Readonly<Record<string, string | number | boolean>>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly maxCallSeconds: number;

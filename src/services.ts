@@ -6,6 +6,7 @@ import type { Host } from './host.ts';
 import type { Ids } from './ids.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import type { LoadMeter } from './metrics/load.ts';
 import type { Models } from './model.ts';
 import type { Readiness } from './readiness.ts';
 import type { SignIns } from './sign-ins.ts';
@@ -22,6 +23,8 @@ export interface Services {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** The last hour of all processes. */
+  readonly load: Pick<LoadMeter, 'steps'>;
   readonly readiness: Pick<Readiness, 'look'>;
   readonly store: Store;
   readonly host: Host;

@@ -1,7 +1,7 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
 import { cameByTls } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
-import { checkPermission, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
+import { checkPermission, checkVisible, keyOf, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
 import type { Upgrade } from '../edge.ts';
@@ -34,6 +34,7 @@ export async function createTranscriptionToken({ caller, body, head, services }:
 async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, services: Services): Promise<Session | null> {
   const { id } = assistant.record;
   const session = sessionId === null ? null : await retainedSession(party.workspaceId, sessionId, services);
+  if (session !== null) checkVisible(session, party);
   for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
   if (session !== null) checkSession(session, id, services);
   checkSpeaks(assistant, services);
@@ -70,7 +71,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);
   actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
-  const socket = new TranscriptionSocket({ actor, assistant, session, ready, settings, requestId, services });
+  const socket = new TranscriptionSocket({ actor, assistant, session, keyId: keyOf(party), ready, settings, requestId, services });
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
 }

@@ -9,6 +9,7 @@ import { rotateKey } from '../console/rotation.ts';
 import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
+import { deskRoutes } from './desk.ts';
 import { json, nothingLeft, operator } from './row.ts';
 import { signInRoutes } from './sign-in.ts';
 
@@ -146,7 +147,7 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
     summary: "Lists a workspace's sessions.",
-    query: wire.SessionsQuery,
+    query: wire.ConsoleSessionsQuery,
     success: json(wire.SessionList, 'A page of sessions.'),
     errors: assistantErrors,
   }),
@@ -177,4 +178,5 @@ export const consoleRoutes: readonly Route[] = [
     success: json(wire.MachineConfiguration, 'The configuration.'),
     errors: consoleErrors,
   }),
+  ...deskRoutes,
 ];

@@ -64,8 +64,14 @@ POST /console/api/workspaces/{w}/credentials/{id}/test
 GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}
 GET /console/api/workspaces/{w}/sessions/{id}/transcript
+POST /console/api/workspaces/{w}/assistants/{id}/trials
+POST /console/api/workspaces/{w}/sessions/{id}/chat
+POST /console/api/workspaces/{w}/sessions/{id}/end
+POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
+GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
 GET /console/api/workspaces/{w}/usage
 GET /console/api/inspect
+GET /console/api/load
 GET /console/api/machines
 GET /console/api/machines/{kind}
 `.trim().split('\n');

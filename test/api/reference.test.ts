@@ -126,7 +126,7 @@ function differences(example: unknown, real: unknown, path = ''): string[] {
 const inWorkspace = '/console/api/workspaces/{w}';
 /** A workspace from its creation to its end: every operation once, each on what those before it have made. */
 const story = [
-  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/load', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
   ...['POST sign-in', 'GET sign-ins', 'DELETE sign-ins/{id}', 'POST sign-in-links', 'GET me', 'POST sign-out'].map((line) => line.replace(' ', ' /console/api/')),
   ...['POST /console/api/workspaces', 'GET /console/api/workspaces', `GET ${inWorkspace}`, `PATCH ${inWorkspace}`],
   ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/credentials`),
@@ -142,6 +142,9 @@ const story = [
   ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens'],
   ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage'].map((path) => `GET ${inWorkspace}/${path}`),
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
+  // From here on the session is the trial.
+  ...[`POST ${inWorkspace}/assistants/{id}/trials`, `POST ${inWorkspace}/sessions/{id}/chat`, `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/events`],
+  ...[`POST ${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, `POST ${inWorkspace}/sessions/{id}/end`],
   ...['assistants/{id}', 'credentials/{id}'].map((path) => `DELETE ${inWorkspace}/${path}`),
   `DELETE ${inWorkspace}`,
 ];
