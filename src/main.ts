@@ -80,8 +80,6 @@ export async function serve(config: Config): Promise<void> {
     log.warn({ why }, 'a voice process ended');
   });
   metrics.watchVoice(voice, () => host.sockets.population.size);
-  let document: StaticFile | null = null;
-  let socketDocument: StaticFile | null = null;
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
   const services: Services = {
     config,
@@ -102,8 +100,7 @@ export async function serve(config: Config): Promise<void> {
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     failedSignIns: new SignInThrottle(clock),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
-    openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
-    asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),
+    ...documents(config),
     draining: false,
   };
 
@@ -121,6 +118,16 @@ export async function serve(config: Config): Promise<void> {
   if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
   if (isFirst && isToReseal(services)) void resealCredentials(services);
+}
+
+/** The documents of the API, made when they are first requested. */
+function documents(config: Config): Pick<Services, 'openapi' | 'asyncapi'> {
+  let document: StaticFile | null = null;
+  let socketDocument: StaticFile | null = null;
+  return {
+    openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
+    asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),
+  };
 }
 
 /** Compressed once, and fast, because the first client waits for it. */
