@@ -33,7 +33,7 @@ interface LiveActor extends Resident {
 }
 
 export class Host {
-  readonly inspector = new Inspector();
+  readonly inspector: Inspector;
   readonly workspaces: Workspaces;
   readonly assistants: Assistants;
   readonly keys: Keys;
@@ -60,7 +60,7 @@ export class Host {
   readonly #unreadable = new Set<string>();
 
   constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number) {
-    const { inspector } = this;
+    const inspector = (this.inspector = new Inspector(() => clock.now()));
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
@@ -177,6 +177,7 @@ export class Host {
 
   /** Every live actor, as the charts show it. */
   awake(): { actor: ActorIdentity; state: string; context: unknown }[] {
+    for (const actors of [this.workspaces, this.keys]) actors.levelAll();
     return Object.values(this.#actors).flatMap(({ population }) =>
       [...population.residents()].map(({ identity, machine }) => ({ actor: identity, state: machine.state, context: machine.context })),
     );

@@ -134,6 +134,10 @@ export const limits = {
   secretCharactersMax: 4096,
   operatorTokenCharactersMin: 24,
   inspectBytesMax: 1024 * 1024,
+  inspectRulesMax: 100, // of one watcher, by which it has changed what it sees
+  historyKept: 1000, // steps of an actor that its history shows
+  historyCheckpointSteps: 200, // a fold of the history takes no more steps than these to any step
+  refusalsKept: 64, // of a live actor, equal ones in a row counted as one
   socketMessageBytesMax: 1024 * 1024, // contract 12
 
   // The command line

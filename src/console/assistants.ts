@@ -10,7 +10,7 @@ import { SlugTaken } from '../store.ts';
 import { consoleAssistantView } from '../views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
-import { listRecords, noContent, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, listRecords, noContent, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const unknown = () => new Failure('assistant_not_found');
 
@@ -57,7 +57,7 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   const before = present(await services.host.assistants.of(workspaceId, params.id!), unknown());
   await checkModel(merged(before.record, body, 0), request);
   const at = nowSeconds(request);
-  const actor = await withSlug(services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at)));
+  const actor = await withSlug(services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at), causeOf(request)));
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
 }
 
@@ -72,7 +72,7 @@ export const moveAssistant =
   (verb: AssistantVerb) =>
   async (request: ConsoleRequest): Promise<Reply> => {
     const { id: workspaceId } = await reachWorkspace(request);
-    const actor = await withSlug(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request)));
+    const actor = await withSlug(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request), causeOf(request)));
     return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
   };
 

@@ -8,7 +8,7 @@ import type { Key, KeyLimits } from '../store.ts';
 import { keyView } from '../views.ts';
 import type { KeyBody } from '../wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
-import { listRecords, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, listRecords, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const defaultLimits: KeyLimits = {
   requests: limits.requestsPerMinute,
@@ -77,14 +77,14 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
     name: body.name ?? key.name,
     assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
     limits: mergedLimits(key.limits, body.limits),
-  }));
+  }), causeOf(request));
   return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
 }
 
 export async function revokeKey(request: ConsoleRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const actor = await services.host.keys.revoke(workspaceId, params.id!);
+  const actor = await services.host.keys.revoke(workspaceId, params.id!, causeOf(request));
   return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
 }
 

@@ -4,7 +4,7 @@ import { keyStatus } from '../host/keys.ts';
 import type { Reply } from '../request.ts';
 import type { Key } from '../store.ts';
 import type { RotateKeyBody } from '../wire.ts';
-import { nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { createdReply, storedKey } from './keys.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>)
     const actor = await services.host.keys.configure(workspaceId, old.id, (key) => {
       mustBeActive(key, request);
       return endingAt(key, at + (body.overlap_seconds ?? 0));
-    });
+    }, causeOf(request));
     present(actor);
   } catch (error) {
     await services.host.keys.remove(workspaceId, made.key.id).catch(() => {});

@@ -1,6 +1,6 @@
 /** Opens and ends sessions for a caller. */
 import { Failure } from '../errors.ts';
-import type { Party } from '../request.ts';
+import { causeOf, type Party } from '../request.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import type { Session, VisitorField } from '../store.ts';
 import type { CreateSessionBody } from '../wire.ts';
@@ -17,6 +17,7 @@ export async function openSession(
   party: Party,
   asked: CreateSessionBody,
   remember: Idempotency | null,
+  requestId: string,
   services: Services,
 ): Promise<{ session: Session; replayed: boolean }> {
   const { host } = services;
@@ -30,16 +31,17 @@ export async function openSession(
   const { visitorFields, maxCallSeconds, greeting } = assistant.record;
   const visitor = visitorOf(asked.visitor ?? {}, visitorFields);
 
-  const refusal = host.assistants.refusal(assistant);
+  const cause = causeOf(party, requestId);
+  const refusal = host.assistants.refusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
-  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember, cause });
 }
 
 /** Ends the session and aborts its turn in flight; a session that is over stays as it is. */
-export async function endSession(party: Party, id: string, services: Services): Promise<Session> {
+export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
   const actor = await reachActor(party, id, services);
-  await services.host.sessions.end(actor);
+  await services.host.sessions.end(actor, causeOf(party, requestId));
   return actor.record;
 }
 
