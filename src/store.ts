@@ -12,6 +12,7 @@
  */
 import type { CatalogKind } from './records.ts';
 import type { Catalog } from './store/parts/catalog.ts';
+import type { HistoryStore } from './store/parts/history.ts';
 import type { LimitStore } from './store/parts/limits.ts';
 import type { RequestStore } from './store/parts/requests.ts';
 import type { SessionStore } from './store/parts/sessions.ts';
@@ -20,6 +21,7 @@ import type { UsageStore } from './store/parts/usage.ts';
 
 export type * from './records.ts';
 export type * from './store/parts/catalog.ts';
+export type * from './store/parts/history.ts';
 export type * from './store/parts/limits.ts';
 export type * from './store/parts/pages.ts';
 export type * from './store/parts/requests.ts';
@@ -48,6 +50,7 @@ export interface Store {
   readonly limits: LimitStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;
+  readonly history: HistoryStore;
   /** Opens the store; rejects with one clear sentence if it cannot. Turns of processes that are certainly dead lose their leases here. */
   open(nowMs: number): Promise<void>;
   /** Resolves when every acknowledged write is safe and the store is closed. */

@@ -2,6 +2,7 @@
 import { choiceOf } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
 import { draftSnapshot, type AssistantVerb } from '../host/assistants.ts';
+import { createdMove } from '../host/history.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
@@ -37,7 +38,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   const configured = merged({ ...freshAssistant, ...blank, machine: draftSnapshot(false) }, body, at);
   await checkModel(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
-  await withSlug(services.store.catalog.create('assistant', assistant));
+  await withSlug(services.store.catalog.create('assistant', assistant, createdMove(assistant.machine, services.clock.now(), causeOf(request))));
   return {
     status: 201,
     headers: { location: `/console/api/workspaces/${workspaceId}/assistants/${assistant.id}` },

@@ -19,7 +19,7 @@ export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>)
   const at = nowSeconds(request);
   mustBeActive(old, request);
   const { name, assistantIds, limits } = old;
-  const made = await storedKey({ workspaceId, name, assistantIds, limits, expiresAt: ownDate(old) }, at, services);
+  const made = await storedKey({ workspaceId, name, assistantIds, limits, expiresAt: ownDate(old) }, at, services, causeOf(request));
   try {
     const actor = await services.host.keys.configure(workspaceId, old.id, (key) => {
       mustBeActive(key, request);

@@ -7,6 +7,7 @@ import { StoreUnavailable, type Finished, type FinishTurn, type Message, type Ta
 import { codePoints } from '../text.ts';
 import { openActor } from './actor.ts';
 import { nobody } from './cause.ts';
+import { moveOf } from './history.ts';
 import type { SessionsOptions } from './options.ts';
 
 /** How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its session. */
@@ -98,7 +99,8 @@ async function seal(
   // If the session's deadline passed while no process ran it, the session expires, and that ends its turn.
   const ending = endings[stop ?? (overStates.find((state) => state === decision.from || state === decision.to) ?? 'died')];
   const session = { ...found.record, mark: mark(), machine: machine.snapshot() };
-  const basis = { version: found.version, mark: found.record.mark };
+  const move = moveOf(decision, found.version + 1, nowMs, nobody, session.machine);
+  const basis = { version: found.version, mark: found.record.mark, move };
   if (ending === endings.died && output === '') {
     const record = { ...session, messageCount: turn.messageIndex - 1 };
     const finished = await store.turns.withdraw({ session: record, ...basis, turn, fence });

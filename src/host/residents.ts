@@ -6,10 +6,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Cause, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Cause, type Move, type Snapshot, type Versioned } from '../store.ts';
 import type { Draft, Stateful } from './actor.ts';
 import { nobody } from './cause.ts';
-import { isRefused, type ActorIdentity, type Inspector } from './inspector.ts';
+import { moveOf } from './history.ts';
+import { isRefused, type ActorIdentity, type Decision, type Inspector } from './inspector.ts';
 import { Mailbox } from './mailbox.ts';
 import { Population, type Resident } from './population.ts';
 import { Refusals, type Refused } from './refusals.ts';
@@ -181,13 +182,14 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     const { kind, catalog } = this.options;
     const machine = actor.machine.draft();
     const record = decide({ record: actor.record, machine });
-    const version = await catalog.replace(kind, record, actor.version);
+    const at = this.options.clock.now();
+    const version = await catalog.replace(kind, record, actor.version, movedTo(record, actor, machine.decisions.at(-1), at, cause));
     if (version !== null) {
       actor.record = record;
       actor.version = version;
       // Requests may have moved the machine meanwhile, by a slot taken or a debt made: the decision's events apply to its state now.
       this.level(actor);
-      for (const { event } of machine.decisions) actor.send(event, this.options.clock.now(), cause);
+      for (const { event } of machine.decisions) actor.send(event, at, cause);
       return true;
     }
     const found = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
@@ -218,3 +220,11 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     return actor;
   }
 }
+
+/** What the history gets with a change. Its states are those that are stored: a key's debt, which is not, leaves no trace in it. */
+function movedTo(record: object, before: { readonly record: object; readonly version: number }, decision: Decision | undefined, atMs: number, cause: Cause): Move | undefined {
+  if (decision === undefined || !hasMachine(record) || !hasMachine(before.record)) return undefined;
+  return moveOf({ ...decision, from: before.record.machine.state, to: record.machine.state }, before.version + 1, atMs, cause, record.machine);
+}
+
+const hasMachine = (record: object): record is { readonly machine: Snapshot } => 'machine' in record;

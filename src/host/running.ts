@@ -5,7 +5,7 @@ import { limits, retryMs } from '../limits.ts';
 import type { TurnFault } from '../metrics.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure, type ModelUsage } from '../model.ts';
 import { StoreUnavailable } from '../store.ts';
-import type { Appended, Basis, Cause, Fence, Finished, Message, IdempotencyRecord, Session, Turn, TurnPlace, Versioned } from '../store.ts';
+import type { Appended, Basis, Cause, Fence, Finished, Message, IdempotencyRecord, Move, Session, Turn, TurnPlace, Versioned } from '../store.ts';
 import { terminalOf } from '../turn.ts';
 import type { Fate, TurnEffects, TurnOutcome } from '../turn/outcome.ts';
 import type { Pace } from '../turn/pace.ts';
@@ -13,6 +13,7 @@ import { TurnRunner } from '../turn/runner.ts';
 import { UnreadableSnapshot } from './actor.ts';
 import { nobody } from './cause.ts';
 import type { Histories } from './histories.ts';
+import { moveOf } from './history.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
 
@@ -108,7 +109,7 @@ export class RunningTurn implements TurnEffects {
     const { stopReason, errorCode } = turn;
     const status = turn.status === 'completed' ? 'completed' : 'partial';
     const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status, stopReason, errorCode };
-    const finished = await this.#close((session, move) => store.turns.finish({ session, ...move, turn, message, tail: tail ?? noTail, fence, nowMs }), this.#causeOf(outcome));
+    const finished = await this.#close((session, basis, move) => store.turns.finish({ session, ...basis, move, turn, message, tail: tail ?? noTail, fence, nowMs }), this.#causeOf(outcome));
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
@@ -125,7 +126,7 @@ export class RunningTurn implements TurnEffects {
     try {
       // If another process has ended the turn, the session may have gone on, and must not be put back to what it was before the turn.
       const isActive = (): boolean => actor.context.activeTurnId === turn.id;
-      const withdrawn = await this.#close((session, basis) => store.turns.withdraw({ session, ...basis, turn, fence }), this.#wanted.cause ?? nobody, changes, isActive);
+      const withdrawn = await this.#close((session, basis, move) => store.turns.withdraw({ session, ...basis, move, turn, fence }), this.#wanted.cause ?? nobody, changes, isActive);
       if (withdrawn === 'fenced') this.#withdrawLater();
       return true;
     } catch (error) {
@@ -177,7 +178,7 @@ export class RunningTurn implements TurnEffects {
 
   /** Sends the machine the end of its turn and stores it in one step; resolves with the session after that. `fenced` also if `isAsDue` is no longer true. */
   #close(
-    step: (session: Session, basis: Basis) => Promise<Finished>,
+    step: (session: Session, basis: Basis, move: Move) => Promise<Finished>,
     cause: Cause,
     changes: Partial<Session> = {},
     isAsDue: () => boolean = () => true,
@@ -193,7 +194,7 @@ export class RunningTurn implements TurnEffects {
         const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: mark(), machine: actor.machine.snapshot() };
         let fenced = false;
         const held = sessions.commit(actor, session, async () => {
-          const answer = await step(session, actor.basis);
+          const answer = await step(session, actor.basis, moveOf(decision, actor.version + 1, at, cause, session.machine));
           fenced = answer.outcome === 'fenced';
           return answer.outcome === 'finished' ? answer.version : null;
         });

@@ -8,6 +8,7 @@ import { StoreUnavailable, type Basis, type Cause, type Message, type Idempotenc
 import type { TurnRunner } from '../turn/runner.ts';
 import { current, openActor, type Stateful } from './actor.ts';
 import { nobody } from './cause.ts';
+import { createdMove, moveOf } from './history.ts';
 import { isRefused, type ActorIdentity, type Decision, type Inspector } from './inspector.ts';
 import { Mailbox } from './mailbox.ts';
 import type { SessionsOptions } from './options.ts';
@@ -129,7 +130,7 @@ export class Sessions {
     const nowMs = clock.now();
     const createdAt = secondsOf(nowMs);
     const expiresAt = createdAt + wanted.maxCallSeconds;
-    const { greeting, remember, ...fields } = wanted;
+    const { greeting, remember, cause = nobody, ...fields } = wanted;
     const id = ids.make('ses');
     const session: Session = {
       id,
@@ -146,6 +147,7 @@ export class Sessions {
       greeting: greeting === null ? null : greetingMessage(ids.make('msg'), greeting, createdAt),
       remember: remember && { ...remember, resultId: id, untilMs: nowMs + limits.idempotencyMsMax },
       nowMs,
+      move: createdMove(session.machine, nowMs, cause),
     });
     if (created.outcome === 'created') return { session, replayed: false };
     return { session: await this.#made(wanted.workspaceId, sameBody(created.remembered, remember!)), replayed: true };
@@ -284,7 +286,8 @@ export class Sessions {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis));
+      const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
+      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis, move));
       if (!(await committed.catch((error) => this.#unanswered(actor, error)))) return false;
     }
     for (const outcome of outcomes) {

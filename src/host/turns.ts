@@ -6,6 +6,7 @@ import { StoreUnavailable, type BegunTurn as Begun, type Message, type Idempoten
 import { Pace } from '../turn/pace.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
+import { moveOf } from './history.ts';
 import { leaseUntil } from './lease.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
@@ -177,6 +178,7 @@ export class Turns {
   async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {
     const { store, ids, owner } = this.#options;
     const { at } = decision.event;
+    const { cause = nobody } = wanted;
     const before = actor.record;
     const { basis } = actor;
     const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message);
@@ -198,6 +200,7 @@ export class Turns {
           leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
           nowMs: at,
+          move: moveOf(decision, basis.version + 1, at, cause, session.machine),
         });
         return answer.outcome === 'begun' ? answer.version : null;
       });
@@ -211,7 +214,7 @@ export class Turns {
       await this.#workspaces.sync(before.workspaceId);
       throw workspaceFull();
     }
-    if (held) actor.told(decision, wanted.cause ?? nobody);
+    if (held) actor.told(decision, cause);
     return held && answer?.outcome === 'begun' ? { turn, basis, fence: answer.fence, said: userMessage } : null;
   }
 

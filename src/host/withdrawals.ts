@@ -9,6 +9,7 @@ import { limits, retryMs } from '../limits.ts';
 import { StoreUnavailable, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type Versioned } from '../store.ts';
 import { openActor, UnreadableSnapshot } from './actor.ts';
 import { nobody } from './cause.ts';
+import { moveOf } from './history.ts';
 import type { Inspector } from './inspector.ts';
 
 /** A turn to withdraw. */
@@ -147,7 +148,7 @@ export class Withdrawals {
       // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
       const { session, machine, decision } = this.#without(found, turn ?? draft, turn !== null);
-      const step = { session, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember };
+      const step = { session, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, decision.event.at, cause, session.machine) };
       const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') {
         machine.tell(decision, answer.version, cause);

@@ -6,6 +6,7 @@ import type { Notice, Store } from '../store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
+import { RedisHistory } from './redis/history.ts';
 import { refuseUnfinished } from './redis/importing.ts';
 import { Roots } from './redis/keys.ts';
 import { RedisLimits } from './redis/limits.ts';
@@ -48,6 +49,7 @@ export class RedisStore implements Store {
   readonly limits: RedisLimits;
   readonly usage: RedisUsage;
   readonly requests: RedisRequests;
+  readonly history: RedisHistory;
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
@@ -72,6 +74,7 @@ export class RedisStore implements Store {
     this.limits = new RedisLimits(link, roots, ids, this.#budgets);
     this.usage = new RedisUsage(link, roots);
     this.requests = new RedisRequests(link, roots);
+    this.history = new RedisHistory(link, roots);
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
     this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);

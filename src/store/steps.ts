@@ -39,6 +39,7 @@ const steps = {
   'usage.read': 'usage',
   'usage.count': 'countUsage',
   'requests.find': 'remembered',
+  'history.read': 'history',
   open: 'open',
   close: 'close',
   ping: 'ping',

@@ -1,8 +1,9 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
 import { limits } from '../../limits.ts';
-import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
+import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import { span } from './pages.ts';
@@ -49,6 +50,7 @@ export class Sessions implements SessionStore {
         this.#memories.put(draft, session.workspaceId, remember);
       }
       putSession(draft, null, { session, version: 1, withdrawn: null });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting);
       this.#usage.countIn(draft, session.workspaceId, session.assistantId, session.createdAt, { sessions: 1 });
       return { outcome: 'created', version: 1 };
@@ -60,12 +62,13 @@ export class Sessions implements SessionStore {
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
-  save(session: Session, basis: Basis): Promise<number | null> {
+  save(session: Session, basis: Basis, move?: Move): Promise<number | null> {
     return this.#ledger.step((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
       putSession(draft, before, { ...before, session, version });
+      putMove(draft, 'session', session.workspaceId, session.id, move);
       return version;
     });
   }

@@ -1,8 +1,9 @@
 /** Sessions and their messages. */
 import { limits } from '../../limits.ts';
 import type { Ids } from '../../ids.ts';
-import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
+import type { Basis, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
+import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
@@ -37,6 +38,7 @@ export class RedisSessions implements SessionStore {
       created: session.createdAt,
       ...messageFields(greeting),
       ...memoryFields(session.workspaceId, remember, nowMs),
+      ...moveField(step.move),
     })) as Reply[];
     if (textOf(outcome) === 'created') return { outcome: 'created', version: 1 };
     return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(remembered as Buffer) };
@@ -48,9 +50,9 @@ export class RedisSessions implements SessionStore {
     return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOf(version)) };
   }
 
-  async save(session: Session, basis: Basis): Promise<number | null> {
+  async save(session: Session, basis: Basis, move?: Move): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
-    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret() };
+    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), ...moveField(move) };
     return (await this.#link.runDurable('save-session', root, given)) as number | null;
   }
 
