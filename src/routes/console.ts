@@ -9,6 +9,7 @@ import { rotateKey } from '../console/rotation.ts';
 import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
+import { historyRoutes } from './history.ts';
 import { json, nothingLeft, operator } from './row.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
@@ -175,4 +176,5 @@ export const consoleRoutes: readonly Route[] = [
     success: json(wire.MachineConfiguration, 'The configuration.'),
     errors: consoleErrors,
   }),
+  ...historyRoutes,
 ];

@@ -59,6 +59,9 @@ GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}
 GET /console/api/workspaces/{w}/sessions/{id}/transcript
 GET /console/api/workspaces/{w}/usage
+GET /console/api/workspaces/{w}/sessions/{id}/history
+GET /console/api/workspaces/{w}/keys/{id}/history
+GET /console/api/workspaces/{w}/assistants/{id}/history
 GET /console/api/inspect
 GET /console/api/machines
 GET /console/api/machines/{kind}
