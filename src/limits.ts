@@ -135,6 +135,10 @@ export const limits = {
   operatorTokenCharactersMin: 24,
   inspectBytesMax: 1024 * 1024,
   inspectRulesMax: 100, // of one watcher, by which it has changed what it sees
+  feedAskMs: 2_000, // how often a process with watchers says so to the others
+  feedWantedMs: 5_000, // how long that counts
+  feedPictureMs: 250, // of other processes' time to say which actors are awake
+  feedActorsMax: 500, // in one message between processes
   historyKept: 1000, // steps of an actor that its history shows
   historyCheckpointSteps: 200, // a fold of the history takes no more steps than these to any step
   refusalsKept: 64, // of a live actor, equal ones in a row counted as one

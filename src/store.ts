@@ -39,11 +39,23 @@ export type Notice =
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
   | { readonly type: 'missed' };
 
+/**
+ * How processes on a shared store send each other what is not stored: to every process that listens, the sender too, at most once.
+ * A lost answer: it may have been sent or not, and nothing relies on it.
+ */
+export interface Exchange {
+  publish(channel: 'watching' | 'feed', text: string): Promise<void>;
+  /** Calls the listener until the returned function is called. */
+  listen(channel: 'watching' | 'feed', listener: (text: string) => void): Promise<() => Promise<void>>;
+}
+
 export interface Store {
   /** `memory`, `lmdb`, `redis`. */
   readonly name: string;
   /** Milliseconds that a lease on a turn lasts where several processes share the store; null where one process owns it. */
   readonly leaseMs: number | null;
+  /** Absent where one process owns the store. */
+  readonly exchange?: Exchange | undefined;
   readonly catalog: Catalog;
   readonly sessions: SessionStore;
   readonly turns: TurnStore;

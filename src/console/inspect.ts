@@ -5,8 +5,10 @@
  * the same in the messages of Stately's inspection protocol.
  */
 import type { Socket, Upgrade } from '../edge.ts';
-import type { ActorIdentity } from '../host/inspector.ts';
+import { followed, type Awake } from '../host/feed.ts';
+import type { ActorIdentity, Inspected } from '../host/inspector.ts';
 import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
 import type { OperatorCaller, Request } from '../request.ts';
 import type { FeedFormat } from './feed-format.ts';
 import { StatelyFormat } from './stately.ts';
@@ -19,24 +21,20 @@ export function watchActors({ query, requestId, services }: Request<OperatorCall
   const format = name === 'stately' ? new StatelyFormat() : plainFormat;
   let unwatch = () => {};
   let tell: Teller = () => {};
-  const picture = (): void => {
-    const actors = host.awake().filter(({ actor }) => watched.shows(actor));
-    tell(format.actors(actors, clock.now()));
-  };
+  const picture = (actors: readonly Awake[]): void => tell(format.actors(actors.filter(({ actor }) => watched.shows(actor)), clock.now()));
   upgrade.accept(
     {
       opened(socket) {
         tell = teller(socket, format);
-        // Actors that were quiet while nobody watched are brought up to date within the picture, in the same turn of the event loop.
-        picture();
-        unwatch = host.inspector.watch((inspected) => {
-          if (watched.shows(inspected.actor)) tell(format.inspected(inspected));
-        });
+        const inspected = (each: Inspected): void => {
+          if (watched.shows(each.actor)) tell(format.inspected(each));
+        };
+        unwatch = followed(host.feed, { actors: picture, inspected });
       },
       message(data) {
         const message = watchMessage(data);
         if (message === null) return;
-        if (message.type === 'sync') return picture();
+        if (message.type === 'sync') return void promptly(host.feed.picture(), picture);
         const { type, ...wanted } = message;
         watched.change(type === 'watch', wanted);
       },

@@ -27,7 +27,7 @@ export class SocketActor implements Resident {
   readonly #inspector: Inspector;
   readonly #over: () => void;
   /** Nothing of a socket is stored: its steps are the events that it did not refuse. */
-  #steps = 0;
+  version = 0;
   /** Called with what the machine decides beyond the answer to an event: that the socket closes. */
   onClosed: (closed: Extract<SocketOutcome, { type: 'socket.closed' }>) => void = () => {};
 
@@ -46,8 +46,8 @@ export class SocketActor implements Resident {
   send(event: SocketEvent): SocketOutcome[] {
     const decision = this.machine.decide(event);
     const { outcomes } = decision;
-    if (!isRefused(outcomes)) this.#steps++;
-    this.machine.tell(decision, this.#steps, nobody);
+    if (!isRefused(outcomes)) this.version++;
+    this.machine.tell(decision, this.version, nobody);
     const closed = outcomes.find((outcome) => outcome.type === 'socket.closed');
     if (closed !== undefined) {
       this.onClosed(closed as Extract<SocketOutcome, { type: 'socket.closed' }>);

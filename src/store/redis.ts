@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { Notice, Store } from '../store.ts';
+import type { Exchange, Notice, Store } from '../store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
@@ -50,6 +50,7 @@ export class RedisStore implements Store {
   readonly usage: RedisUsage;
   readonly requests: RedisRequests;
   readonly history: RedisHistory;
+  readonly exchange: Exchange;
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
@@ -75,6 +76,10 @@ export class RedisStore implements Store {
     this.usage = new RedisUsage(link, roots);
     this.requests = new RedisRequests(link, roots);
     this.history = new RedisHistory(link, roots);
+    this.exchange = {
+      publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', `${roots.prefix}${channel}`, text)),
+      listen: (channel, listener) => link.subscribe(`${roots.prefix}${channel}`, listener, () => {}),
+    };
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
     this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);
