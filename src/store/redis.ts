@@ -77,8 +77,8 @@ export class RedisStore implements Store {
     this.requests = new RedisRequests(link, roots);
     this.history = new RedisHistory(link, roots);
     this.exchange = {
-      publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', `${roots.prefix}${channel}`, text)),
-      listen: (channel, listener) => link.subscribe(`${roots.prefix}${channel}`, listener, () => {}),
+      publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
+      listen: (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),
     };
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
