@@ -1,5 +1,10 @@
 /** `…/history`: what moved sessions, keys and assistants (contract 9). */
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { nobody } from '../../src/host/cause.ts';
+import { moveOf } from '../../src/host/history.ts';
+import { limits } from '../../src/limits.ts';
+import { lmdbStore } from '../../src/store/lmdb.ts';
 import { edges, openHouse, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { begin, end, say, synthetic } from './talk.ts';
@@ -13,15 +18,43 @@ t.test('histories', async (t) => {
   await t.test('of what is not there', (t) => absent(t, house));
 });
 
-t.test('after a restart', async (t) => {
-  const first = await openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data' } });
+t.test('after a restart, and of a long life', async (t) => {
+  const env = { PARLEY_STORE: 'lmdb:./data' };
+  const first = await openHouse(t, { embedded: true, env });
   const assistant = await synthetic(first, 'tokens=2');
   const { id } = await first.session(assistant.id);
   await (await say(first, id)).rest();
   await first.kill('SIGKILL');
-  const second = await openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data' }, folder: first.folder });
+  await moveOften(first, assistant.id, 1_300);
+  const second = await openHouse(t, { embedded: true, env, folder: first.folder });
   t.match((await history(second, 'sessions', id)).data.map(({ event }: any) => event), ['create', 'chat', 'finished']);
+
+  const all: any[] = [];
+  for (let after = ''; after !== '&after=null'; ) {
+    const page = await history(second, 'assistants', assistant.id, `limit=100${after}`);
+    all.push(...page.data);
+    after = `&after=${page.next_cursor}`;
+  }
+  t.same(all.map(({ seq }) => seq), Array.from({ length: limits.historyKept }, (_, index) => 1_302 - index), 'the newest thousand, newest first');
+  t.same(all.filter(({ context, seq }) => context?.voice !== (seq % 2 === 0)), [], 'each with its context');
 });
+
+/** As so many changes in the console would have left it. */
+async function moveOften({ folder, workspaceId }: House, id: string, times: number): Promise<void> {
+  const store = lmdbStore(join(folder, 'data'));
+  await store.open(Date.now());
+  const { record, version } = (await store.catalog.read('assistant', workspaceId, id))!;
+  const steps = Array.from({ length: times }, (_, index) => version + index);
+  await Promise.all(
+    steps.map((before) => {
+      const voice = (before + 1) % 2 === 0;
+      const machine = { ...record.machine, context: { voice } };
+      const event = { type: 'configure', voice } as { type: string };
+      return store.catalog.replace('assistant', { ...record, machine }, before, moveOf({ event, from: 'published', to: 'published', outcomes: [] }, before + 1, Date.now(), nobody, machine));
+    }),
+  );
+  await store.close();
+}
 
 const fields = ['seq', 'at', 'event', 'from', 'to', 'outcomes', 'refused', 'request_id', 'by', 'count', 'data', 'context', 'version'];
 
