@@ -191,12 +191,13 @@ async function caused(t: Test, house: House): Promise<void> {
 async function stately(t: Test, house: House): Promise<void> {
   const assistant = await synthetic(house, 'tokens=2');
   const { id } = await house.session(assistant.id);
+  await (await say(house, id)).rest();
   const watcher = await watch(t, house, `?kind=session&id=${id}&format=stately`);
+  const seen = [await watcher.next()];
   const stream = await say(house, id);
   await stream.rest();
   const base = { sessionId: id, rootId: house.workspaceId, createdAt: /^\d{13}$/, id: null, _version: /^0\.7/ };
-  const seen = [];
-  for (let count = 0; count < 5; count++) seen.push(await watcher.next());
+  for (let count = 0; count < 4; count++) seen.push(await watcher.next());
   t.match(seen, [
     { type: '@xstate.actor', ...base, name: 'session', parentId: house.workspaceId, definition: String, snapshot: { status: 'active', value: 'open', context: { activeTurnId: null } } },
     { type: '@xstate.event', ...base, event: { type: 'chat', turnId: stream.turnId } },
