@@ -28,7 +28,7 @@ export interface Source {
   readonly nodes: readonly Syntax[];
 }
 
-const isSource = (path: string): boolean => /\.(ts|mjs)$/.test(path);
+const isSource = (path: string): boolean => /\.(tsx?|mjs)$/.test(path);
 
 /** Every file under `root` but git's own and what .gitignore leaves out. */
 export function readTree(root: string): Tree {
@@ -64,7 +64,7 @@ export function sourcesOf(tree: Tree): readonly Source[] {
 }
 
 function readSource(path: string, text: string): Source {
-  const program = parse(text, { sourceType: 'module', sourceFilename: path, plugins: ['typescript'] }).program;
+  const program = parse(text, { sourceType: 'module', sourceFilename: path, plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'] }).program;
   const nodes = flatten(program as unknown as Syntax);
   const imports: Import[] = [];
   const named: string[] = [];
