@@ -10,6 +10,7 @@ import type { Owner } from '../folders.ts';
 interface Upstream {
   readonly url: string;
   readonly operatorToken: string;
+  readonly key: string;
 }
 
 export interface StandIn {
@@ -75,6 +76,9 @@ function load(): Json {
   return { object: 'load', step_seconds: 5, data };
 }
 
+/** Paths of a conversation that the console has by the contract, on the API under a key. */
+const onApi = (path: string): string | null => /^\/workspaces\/[^/]+(\/sessions\/[^/]+\/(?:chat|end|turns\/[^/]+\/(?:abort|events)))$/.exec(path)?.[1] ?? null;
+
 /** What the contract has and the server has not. */
 function missing(method: string, url: URL, histories: Histories): { status: number; body: Json } | null {
   const path = url.pathname.replace('/console/api', '');
@@ -111,12 +115,30 @@ export async function openStandIn(t: Owner, upstream: Upstream): Promise<StandIn
       const body = await bodyOf(answer);
       const stood = body.includes('route_not_found') ? missing(incoming.method!, new URL(incoming.url!, `http://${incoming.headers.host}`), histories) : null;
       if (stood !== null) return end(response, stood.status, stood.body);
+      if (await asConversation(incoming, response, sent)) return;
       response.writeHead(404, answer.headers).end(body);
       return;
     }
     response.writeHead(answer.statusCode!, answer.headers);
     answer.pipe(response);
     response.once('close', () => outgoing.destroy());
+  }
+
+  /** Trials are sessions of the API here, and their turns its turns. */
+  async function asConversation(incoming: IncomingMessage, response: ServerResponse, sent: Buffer): Promise<boolean> {
+    const url = new URL(incoming.url!, upstream.url);
+    const path = url.pathname.replace('/console/api', '');
+    const tried = /\/assistants\/([^/]+)\/trials$/.exec(path)?.[1];
+    const target = tried === undefined ? onApi(path) : '/sessions';
+    if (target === null) return false;
+    const body = tried === undefined ? sent : Buffer.from(JSON.stringify({ assistant_id: tried }));
+    const outgoing = request(upstream.url + target + url.search, { method: incoming.method, headers: { authorization: `Bearer ${upstream.key}`, ...(body.length > 0 ? { 'content-type': 'application/json', 'content-length': body.length } : {}) } });
+    outgoing.end(body);
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => outgoing.once('response', resolve).once('error', reject));
+    response.writeHead(answer.statusCode!, answer.headers);
+    answer.pipe(response);
+    response.once('close', () => outgoing.destroy());
+    return true;
   }
 
   const sockets = new WebSocketServer({ server });

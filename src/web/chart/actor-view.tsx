@@ -62,7 +62,7 @@ export function ActorView({ kind, past, moment, shown, choose, now, aside }: Opt
 }
 
 /** The chart alone. */
-export function ActorChart({ kind, past, moment, hinted = null }: Pick<Options, 'kind' | 'past' | 'moment'> & { hinted?: string | null }) {
+export function ActorChart({ kind, past, moment, hinted = null }: Pick<Options, 'kind' | 'past'> & { moment: Omit<Moment, 'state'> & { state: string | null }; hinted?: string | null }) {
   const drawing = drawingOf(kind);
   const { step } = moment;
   const row = step === null ? undefined : rowOf(drawing, step);

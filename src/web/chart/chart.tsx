@@ -80,7 +80,8 @@ const StateCard = ({ card, current, hinted, lit, counts, aside, enter }: CardOpt
     </h2>
     {card.rows.map((row) => {
       const isLit = lit?.row === row.key;
-      const tone = [row.refusal && 'no', row.quiet && 'quiet', isLit && 'lit'].filter(Boolean).join(' ');
+      const times = counts.get(row.key) ?? 0;
+      const tone = [row.refusal && 'no', row.quiet && 'quiet', row.exceptional && times === 0 && 'idle', isLit && 'lit'].filter(Boolean).join(' ');
       return (
         // Drawn anew for each step, so that it flashes again.
         <div class={`row ${tone}`} key={isLit ? `${row.key} ${lit.times}` : row.key} data-row={row.key} onPointerEnter={() => enter(row)}>
@@ -96,7 +97,7 @@ const StateCard = ({ card, current, hinted, lit, counts, aside, enter }: CardOpt
               </span>
             </>
           )}
-          <span class="n">{count(counts.get(row.key) ?? 0)}</span>
+          <span class="n">{count(times)}</span>
         </div>
       );
     })}

@@ -18,6 +18,8 @@ export interface Row {
   readonly outcomes: readonly string[];
   /** Nothing changes and nothing is told. */
   readonly quiet: boolean;
+  /** The plain case of its event is another row. */
+  readonly exceptional: boolean;
 }
 
 export interface Card {
@@ -76,7 +78,7 @@ function rowsOf(transitions: readonly Transition[]): Row[] {
     const key = `${state} ${same}`;
     const found = rows.get(key);
     const condition = guard === null || quiet ? null : inWords(guard);
-    if (found === undefined) rows.set(key, { key, state, events: [event], condition, target: moves ? target : null, refusal, outcomes: told, quiet });
+    if (found === undefined) rows.set(key, { key, state, events: [event], condition, target: moves ? target : null, refusal, outcomes: told, quiet, exceptional: [...rows.values()].some(({ events: before }) => before.includes(event)) });
     else rows.set(key, { ...found, events: [...new Set([...found.events, event])], outcomes: found.outcomes.filter((one) => told.includes(one)) });
   }
   const all = [...rows.values()];

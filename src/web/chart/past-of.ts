@@ -37,11 +37,13 @@ async function historyOf(kind: ActorKind, id: string, signal: AbortSignal): Prom
 
 const nothing: PastOf = { steps: [], seen: [], live: null, begun: false, failure: null };
 
-export function usePast(kind: string, id: string): PastOf {
+/** Nothing while `id` is null. */
+export function usePast(kind: string, id: string | null): PastOf {
   const past = useRef(nothing);
   const [, drawn] = useState(0);
   useEffect(() => {
-    if (!actorKinds.some((one) => one === kind)) return;
+    past.current = nothing;
+    if (id === null || !actorKinds.some((one) => one === kind)) return;
     const leaving = new AbortController();
     const actorKind = kind as ActorKind;
     /** Events that came before the history did; null once it is here. */
@@ -50,7 +52,6 @@ export function usePast(kind: string, id: string): PastOf {
       past.current = { ...past.current, ...fields };
       drawn((times) => times + 1);
     };
-    past.current = nothing;
     const read = async () => {
       try {
         const rows = historyKinds.includes(actorKind) ? await historyOf(actorKind, id, leaving.signal) : [];

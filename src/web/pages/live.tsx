@@ -104,7 +104,7 @@ function Actors({ board, kind, state }: { board: Board; kind: ActorKind; state: 
       <h2>
         {state === null ? `Every ${kind} that is awake` : `${plural(found.length, kind)} ${state}`}
         {state !== null && (
-          <a class="note all" href={here({ state: null })}>
+          <a class="note show-all" href={here({ state: null })}>
             Show all
           </a>
         )}
