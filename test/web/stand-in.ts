@@ -144,9 +144,11 @@ export async function openStandIn(t: Owner, upstream: Upstream): Promise<StandIn
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket, incoming) => {
     const upper = new WebSocket(upstream.url.replace('http', 'ws') + incoming.url!, { headers: { authorization } });
+    /** In order, each once the observer has it. */
+    let before: Promise<void> = Promise.resolve();
     upper.on('message', (data) => {
       const message = JSON.parse(String(data));
-      socket.send(JSON.stringify(incoming.url!.includes('observer') ? message : all.get(key(message)) ?? message));
+      before = before.then(async () => socket.send(JSON.stringify(message.type === 'event' ? await numbered(message) : message)));
     });
     upper.on('close', () => socket.close());
     upper.on('error', () => socket.close());
@@ -157,10 +159,16 @@ export async function openStandIn(t: Owner, upstream: Upstream): Promise<StandIn
   /** One watcher of everything sees each event before the page's own does: what it numbered is what the page is given. */
   const all = new Map<string, Json>();
   const key = ({ type, at, actor, event, from, to, outcomes }: Json): string => JSON.stringify([type, at, actor?.id, event, from, to, outcomes]);
+  const waiting: (() => void)[] = [];
+  const numbered = async (message: Json): Promise<Json> => {
+    while (!all.has(key(message))) await new Promise<void>((resolve) => waiting.push(resolve));
+    return all.get(key(message));
+  };
   const observer = new WebSocket(`${upstream.url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization } });
   observer.on('message', (data) => {
     const message = JSON.parse(String(data));
     all.set(key(message), histories.taken(message));
+    for (const call of waiting.splice(0)) call();
     if (all.size > 5000) all.delete(all.keys().next().value!);
   });
   await new Promise((resolve, reject) => observer.once('open', resolve).once('error', reject));

@@ -129,8 +129,8 @@ const wordsOf = ({ target, refusal, outcomes, condition }: Row): string =>
 /** The arrows' paths, measured again when the cards change their sizes. None where the cards stand in one column. */
 function useArrows(drawing: Drawing, place: { readonly current: HTMLDivElement | null }): ReadonlyMap<string, string> {
   const [paths, setPaths] = useState<ReadonlyMap<string, string>>(new Map());
-  const measure = () => setPaths(measured(drawing, place.current!));
-  useLayoutEffect(measure, [drawing]);
+  const measure = () => place.current && setPaths(measured(drawing, place.current));
+  useLayoutEffect(() => void measure(), [drawing]);
   useEffect(() => {
     const observer = new ResizeObserver(measure);
     observer.observe(place.current!);

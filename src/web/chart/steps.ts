@@ -29,9 +29,8 @@ type Unnamed = Omit<Step, 'id'>;
 export const stepOfRow = ({ at, request_id, ...row }: HistoryRow): Unnamed => ({ ...row, at: at * 1000, requestId: request_id });
 
 export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, request_id, by, context }: FeedEvent): Unnamed => ({
-  ...{ seq, at, event: event.type, from, to, outcomes, by, context },
-  refused: refused ?? codeOf(outcomes) !== null,
-  requestId: request_id ?? null,
+  ...{ seq, at, event: event.type, from, to, outcomes, by, context, refused },
+  requestId: request_id,
   count: 1,
 });
 

@@ -5,7 +5,6 @@ import { usePast } from '../chart/past-of.ts';
 import type { Step, Subject } from '../chart/steps.ts';
 import { useRead } from '../data.ts';
 import { Ask } from '../parts/dialog.tsx';
-import { Empty } from '../parts/empty.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { Clock, Day, Moment, Until } from '../parts/time.tsx';
@@ -32,7 +31,12 @@ const kept: readonly ActorKind[] = ['session', 'key', 'assistant'];
 export default function ActorPage() {
   const [, , kind = '', id = ''] = segments.value;
   const known = actorKinds.find((one) => one === kind);
-  if (known === undefined || id === '') return <Empty name="There is no such actor">The address may be wrong. The live charts list those that are awake.</Empty>;
+  if (known === undefined || id === '') return (
+      <>
+        <Head name="There is no such actor" above={[inWorkspace('live'), 'Live']} />
+        <p class="note">The address may be wrong. The live charts list those that are awake.</p>
+      </>
+    );
   return <Actor key={id} kind={known} id={id} />;
 }
 

@@ -14,10 +14,10 @@ import type { Assistant, Key, Usage } from '../types.ts';
 import { useState } from 'preact/hooks';
 
 const spans = [
-  ['1', 'The last day'],
-  ['7', 'The last 7 days'],
-  ['30', 'The last 30 days'],
-  ['90', 'The last 90 days'],
+  ['1', '24 hours'],
+  ['7', '7 days'],
+  ['30', '30 days'],
+  ['90', '90 days'],
 ] as const;
 
 const columns = [

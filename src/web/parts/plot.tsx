@@ -1,6 +1,6 @@
 /** A plot over time, drawn on a canvas; what it shows stands in a table as well, which everybody can read. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 
 export interface Line {
   readonly label: string;
@@ -44,15 +44,26 @@ export function Plot({ name, times, lines, format, bars = false, height = 140 }:
   latest.current = data;
   useEffect(() => {
     const box = place.current!;
+    let library: typeof uPlot | null = null;
+    let left = false;
     const draw = () => {
+      if (library === null || left) return;
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(box, { lines, format, bars, height }, setRead), latest.current, box);
+      plot.current = new library(optionsOf(library, box, { lines, format, bars, height }, setRead), latest.current, box);
     };
-    draw();
+    // Without it the table still says everything.
+    import('uplot').then(
+      (module) => {
+        library = module.default;
+        draw();
+      },
+      () => {},
+    );
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height }));
     observer.observe(box);
     dark.addEventListener('change', draw);
     return () => {
+      left = true;
       dark.removeEventListener('change', draw);
       observer.disconnect();
       plot.current?.destroy();
@@ -78,7 +89,7 @@ export function Plot({ name, times, lines, format, bars = false, height = 140 }:
 
 type Shape = Pick<Options, 'lines' | 'format'> & { bars: boolean; height: number };
 
-function optionsOf(box: HTMLElement, { lines, format, bars, height }: Shape, read: (index: number | null) => void): uPlot.Options {
+function optionsOf(library: typeof uPlot, box: HTMLElement, { lines, format, bars, height }: Shape, read: (index: number | null) => void): uPlot.Options {
   const tones = colours(box);
   const font = `11px ${getComputedStyle(box).fontFamily}`;
   const axis = { stroke: tones['faint']!, font, grid: { stroke: tones['line']!, width: 1 }, ticks: { show: false } };
@@ -94,7 +105,7 @@ function optionsOf(box: HTMLElement, { lines, format, bars, height }: Shape, rea
       { ...axis, grid: { show: false }, size: 28, space: 64, values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step)) },
       { ...axis, size: 56, space: 36, values: (_, splits) => splits.map(format) },
     ],
-    series: [{}, ...lines.map(({ label, tone }) => ({ label, stroke: tones[tone]!, width: 1.5, points: { show: false }, ...(bars ? { paths: uPlot.paths.bars!({ size: [0.7, 40], align: 1 }), fill: tones[tone]!, width: 0 } : {}) }))],
+    series: [{}, ...lines.map(({ label, tone }) => ({ label, stroke: tones[tone]!, width: 1.5, points: { show: false }, ...(bars ? { paths: library.paths.bars!({ size: [0.7, 40], align: 1 }), fill: tones[tone]!, width: 0 } : {}) }))],
     hooks: { setCursor: [({ cursor: { idx } }) => read(idx ?? null)] },
   };
 }

@@ -34,12 +34,15 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const shown = workspaceId.value === null ? first : second;
   const here = (name: string) => (name === shown ? ('page' as const) : undefined);
   const workspace = lastWorkspace.id;
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the navigation is one line that scrolls.
+  useEffect(() => nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ inline: 'center', block: 'nearest' }), [shown, workspace]);
   return (
     <div class="shell">
       <a class="skip" href="#main">
         To the content
       </a>
-      <nav aria-label="Console">
+      <nav aria-label="Console" ref={nav}>
         <a class="brand" href={pathOf()}>
           parley
         </a>

@@ -176,7 +176,7 @@ function Say({ text, change, say, abort, busy, label }: SayOptions) {
 function Chart({ id }: { id: string | null }) {
   const [Beside, setBeside] = useState<Live | null>(null);
   useEffect(() => {
-    import('../chart/beside.tsx').then(({ ChartBeside }) => setBeside(() => ChartBeside), () => {});
+    import('../pages/charts.ts').then(({ beside }) => setBeside(() => beside), () => {});
   }, []);
   return Beside === null ? null : <Beside id={id} />;
 }
