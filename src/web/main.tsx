@@ -19,8 +19,10 @@ async function recognise(): Promise<void> {
 }
 
 function Console() {
-  useEffect(() => void (person.peek() === undefined && recognise()), []);
-  if (tokenInAddress.value !== null || person.value === null || segments.value[0] === 'sign-in') return <SignIn />;
+  // Nobody is asked for who has just come to sign in.
+  const signing = tokenInAddress.value !== null || segments.value[0] === 'sign-in';
+  useEffect(() => void (!signing && person.peek() === undefined && recognise()), [signing]);
+  if (signing || person.value === null) return <SignIn />;
   if (person.value === undefined) return null;
   return (
     <Shell>

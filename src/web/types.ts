@@ -50,7 +50,8 @@ export interface SignIn {
   readonly last_seen_at: number;
   readonly expires_at: number;
   readonly address: string;
-  readonly agent: string;
+  /** As the browser names itself. */
+  readonly agent: string | null;
   readonly current: boolean;
 }
 
@@ -80,7 +81,8 @@ export interface HistoryRow {
   /** Unix seconds. */
   readonly at: number;
   readonly event: string;
-  readonly from: string;
+  /** Null for the step that made the actor. */
+  readonly from: string | null;
   readonly to: string;
   readonly outcomes: readonly Emitted[];
   readonly refused: boolean;
@@ -88,6 +90,10 @@ export interface HistoryRow {
   readonly by: Cause | null;
   /** How many equal refusals the row stands for. */
   readonly count: number;
+  /** The event with its fields, where the server keeps them; `at` in milliseconds. */
+  readonly data?: { readonly type: string } | null;
+  /** The context after it, where the server can work it out. */
+  readonly context?: unknown;
 }
 
 export interface ActorName {
@@ -126,15 +132,15 @@ export interface FeedEvent {
 
 export interface LoadStep {
   readonly start: number;
-  readonly requests: number;
-  /** In all, or by what refused. */
-  readonly refused: number | Readonly<Record<string, number>>;
-  readonly turns_in_flight: number;
-  readonly events: number;
+  /** Null where nothing was measured, here and below. */
+  readonly requests: number | null;
+  readonly refused: number | null;
+  readonly turns_in_flight: number | null;
+  readonly events: number | null;
   readonly first_output_p50_ms: number | null;
   readonly first_output_p99_ms: number | null;
   readonly loop_lag_ms: number | null;
-  readonly memory_bytes: number;
+  readonly memory_bytes: number | null;
   readonly store_ms: number | null;
 }
 

@@ -75,7 +75,7 @@ export const rooms: readonly Room[] = [
     ['src/web/'],
     ['machines', 'budget', 'wire'],
     "The pages run in a browser: they bring along the machines and, as types, the shapes on the wire, and nothing of the server.",
-    ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser'],
+    ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox'],
   ),
   room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),
   room('host', ['src/host.ts', 'src/host/'], ['turn', 'machines', 'budget', ...ground, ...interfaces], 'The host runs machines; it knows nothing of requests.'),

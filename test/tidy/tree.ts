@@ -10,6 +10,8 @@ export interface Import {
   /** The path of the file it resolves to, or the bare name of a package or of Node's own module. */
   readonly target: string;
   readonly ours: boolean;
+  /** It brings types alone. */
+  readonly types: boolean;
   readonly line: number;
 }
 
@@ -70,7 +72,7 @@ function readSource(path: string, text: string): Source {
   const named: string[] = [];
   for (const node of nodes) {
     const specifier = importedBy(node);
-    if (specifier !== null) imports.push({ ...resolve(path, specifier), line: node.loc.start.line });
+    if (specifier !== null) imports.push({ ...resolve(path, specifier), types: node['importKind'] === 'type' || node['exportKind'] === 'type' || node.type === 'TSImportType', line: node.loc.start.line });
     const value = node.type === 'StringLiteral' ? String(node['value']) : '';
     if (value.startsWith('.') && isSource(value)) named.push(resolve(path, value).target);
   }

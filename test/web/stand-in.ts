@@ -96,104 +96,135 @@ function missing(method: string, url: URL, histories: Histories): { status: numb
   return history === null ? null : found(histories.list(history[1]!, url.searchParams));
 }
 
-export async function openStandIn(t: Owner, upstream: Upstream): Promise<StandIn> {
-  const histories = new Histories();
-  const answers = new Set<{ path: RegExp; status: number; body: unknown }>();
-  const authorization = `Bearer ${upstream.operatorToken}`;
-  const server = createServer((incoming, response) => void forward(incoming, response).catch(() => response.destroy()));
+interface OwnAnswer {
+  readonly path: RegExp;
+  readonly status: number;
+  readonly body: unknown;
+}
 
-  async function forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const own = [...answers].find(({ path }) => path.test(incoming.url!));
+const answerOf = (outgoing: ReturnType<typeof request>): Promise<IncomingMessage> => new Promise((resolve, reject) => outgoing.once('response', resolve).once('error', reject));
+
+function passOn(answer: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(answer.statusCode!, answer.headers);
+  answer.pipe(response);
+  response.once('close', () => answer.destroy());
+}
+
+/** The requests of a browser. */
+class Forwarder {
+  readonly answers = new Set<OwnAnswer>();
+  readonly #upstream: Upstream;
+  readonly #histories: Histories;
+
+  constructor(upstream: Upstream, histories: Histories) {
+    this.#upstream = upstream;
+    this.#histories = histories;
+  }
+
+  async forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const own = [...this.answers].find(({ path }) => path.test(incoming.url!));
     if (own !== undefined) return end(response, own.status, own.body);
     const sent = await bodyOf(incoming);
     const isApi = incoming.url!.startsWith('/console/api');
-    const headers = { ...incoming.headers, ...(isApi ? { authorization } : {}), 'accept-encoding': isApi ? 'identity' : (incoming.headers['accept-encoding'] ?? '') };
-    const outgoing = request(upstream.url + incoming.url!, { method: incoming.method, headers });
+    const headers = { ...incoming.headers, ...(isApi ? { authorization: `Bearer ${this.#upstream.operatorToken}`, 'accept-encoding': 'identity' } : {}) };
+    const outgoing = request(this.#upstream.url + incoming.url!, { method: incoming.method, headers });
     outgoing.end(sent);
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => outgoing.once('response', resolve).once('error', reject));
-    if (answer.statusCode === 404 && isApi) {
-      const body = await bodyOf(answer);
-      const stood = body.includes('route_not_found') ? missing(incoming.method!, new URL(incoming.url!, `http://${incoming.headers.host}`), histories) : null;
-      if (stood !== null) return end(response, stood.status, stood.body);
-      if (await asConversation(incoming, response, sent)) return;
-      response.writeHead(404, answer.headers).end(body);
-      return;
-    }
-    response.writeHead(answer.statusCode!, answer.headers);
-    answer.pipe(response);
-    response.once('close', () => outgoing.destroy());
+    const answer = await answerOf(outgoing);
+    if (answer.statusCode !== 404 || !isApi) return passOn(answer, response);
+    const body = await bodyOf(answer);
+    const url = new URL(incoming.url!, `http://${incoming.headers.host}`);
+    const isMissing = body.includes('route_not_found');
+    const stood = isMissing ? missing(incoming.method!, url, this.#histories) : null;
+    if (stood !== null) return end(response, stood.status, stood.body);
+    if (isMissing && (await this.#asConversation(incoming, url, response, sent))) return;
+    response.writeHead(404, answer.headers).end(body);
   }
 
   /** Trials are sessions of the API here, and their turns its turns. */
-  async function asConversation(incoming: IncomingMessage, response: ServerResponse, sent: Buffer): Promise<boolean> {
-    const url = new URL(incoming.url!, upstream.url);
+  async #asConversation(incoming: IncomingMessage, url: URL, response: ServerResponse, sent: Buffer): Promise<boolean> {
     const path = url.pathname.replace('/console/api', '');
     const tried = /\/assistants\/([^/]+)\/trials$/.exec(path)?.[1];
     const target = tried === undefined ? onApi(path) : '/sessions';
     if (target === null) return false;
     const body = tried === undefined ? sent : Buffer.from(JSON.stringify({ assistant_id: tried }));
-    const outgoing = request(upstream.url + target + url.search, { method: incoming.method, headers: { authorization: `Bearer ${upstream.key}`, ...(body.length > 0 ? { 'content-type': 'application/json', 'content-length': body.length } : {}) } });
+    const typed = body.length > 0 ? { 'content-type': 'application/json', 'content-length': body.length } : {};
+    const outgoing = request(this.#upstream.url + target + url.search, { method: incoming.method, headers: { authorization: `Bearer ${this.#upstream.key}`, ...typed } });
     outgoing.end(body);
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => outgoing.once('response', resolve).once('error', reject));
-    response.writeHead(answer.statusCode!, answer.headers);
-    answer.pipe(response);
-    response.once('close', () => outgoing.destroy());
+    passOn(await answerOf(outgoing), response);
     return true;
   }
+}
 
-  const sockets = new WebSocketServer({ server });
-  sockets.on('connection', (socket, incoming) => {
-    const upper = new WebSocket(upstream.url.replace('http', 'ws') + incoming.url!, { headers: { authorization } });
-    /** In order, each once the observer has it. */
-    let before: Promise<void> = Promise.resolve();
-    upper.on('message', (data) => {
+const keyOf = ({ type, at, actor, event, from, to, outcomes }: Json): string => JSON.stringify([type, at, actor?.id, event, from, to, outcomes]);
+
+/** One watcher of everything sees each event before the page's own does: what it numbered is what the page is given. */
+class Observer {
+  readonly #socket: WebSocket;
+  readonly #numbered = new Map<string, Json>();
+  readonly #waiting: (() => void)[] = [];
+
+  constructor({ url, operatorToken }: Upstream, histories: Histories) {
+    this.#socket = new WebSocket(`${url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization: `Bearer ${operatorToken}` } });
+    this.#socket.on('message', (data) => {
       const message = JSON.parse(String(data));
-      before = before.then(async () => socket.send(JSON.stringify(message.type === 'event' ? await numbered(message) : message)));
+      this.#numbered.set(keyOf(message), histories.taken(message));
+      for (const call of this.#waiting.splice(0)) call();
     });
-    upper.on('close', () => socket.close());
-    upper.on('error', () => socket.close());
-    socket.on('message', (data) => upper.readyState === WebSocket.OPEN && upper.send(String(data)));
-    socket.on('close', () => upper.close());
-  });
+  }
 
-  /** One watcher of everything sees each event before the page's own does: what it numbered is what the page is given. */
-  const all = new Map<string, Json>();
-  const key = ({ type, at, actor, event, from, to, outcomes }: Json): string => JSON.stringify([type, at, actor?.id, event, from, to, outcomes]);
-  const waiting: (() => void)[] = [];
-  const numbered = async (message: Json): Promise<Json> => {
-    while (!all.has(key(message))) await new Promise<void>((resolve) => waiting.push(resolve));
-    return all.get(key(message));
-  };
-  const observer = new WebSocket(`${upstream.url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization } });
-  observer.on('message', (data) => {
+  opened = (): Promise<void> => new Promise((resolve, reject) => this.#socket.once('open', () => resolve()).once('error', reject));
+  end = (): void => this.#socket.terminate();
+
+  async numbered(message: Json): Promise<Json> {
+    while (!this.#numbered.has(keyOf(message))) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    return this.#numbered.get(keyOf(message));
+  }
+}
+
+/** The feed of one page, in order, each event once the observer has it. */
+function feed(socket: WebSocket, path: string, { url, operatorToken }: Upstream, observer: Observer): void {
+  const upper = new WebSocket(url.replace('http', 'ws') + path, { headers: { authorization: `Bearer ${operatorToken}` } });
+  let before: Promise<void> = Promise.resolve();
+  upper.on('message', (data) => {
     const message = JSON.parse(String(data));
-    all.set(key(message), histories.taken(message));
-    for (const call of waiting.splice(0)) call();
-    if (all.size > 5000) all.delete(all.keys().next().value!);
+    before = before.then(async () => socket.send(JSON.stringify(message.type === 'event' ? await observer.numbered(message) : message)));
   });
-  await new Promise((resolve, reject) => observer.once('open', resolve).once('error', reject));
+  upper.on('close', () => socket.close());
+  upper.on('error', () => socket.close());
+  socket.on('message', (data) => upper.readyState === WebSocket.OPEN && upper.send(String(data)));
+  socket.on('close', () => upper.close());
+}
 
+export async function openStandIn(t: Owner, upstream: Upstream): Promise<StandIn> {
+  const histories = new Histories();
+  const forwarder = new Forwarder(upstream, histories);
+  const observer = new Observer(upstream, histories);
+  await observer.opened();
+  const server = createServer((incoming, response) => void forwarder.forward(incoming, response).catch(() => response.destroy()));
+  const sockets = new WebSocketServer({ server });
+  sockets.on('connection', (socket, incoming) => feed(socket, incoming.url!, upstream, observer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    observer.terminate();
+  const cut = (): void => {
     for (const client of sockets.clients) client.terminate();
+  };
+  t.teardown(() => {
+    observer.end();
+    cut();
     server.closeAllConnections();
-    server.close();
+    return new Promise((resolve) => server.close(resolve));
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answer(path, status, body) {
       const one = { path, status, body };
-      answers.add(one);
-      return () => answers.delete(one);
+      forwarder.answers.add(one);
+      return () => forwarder.answers.delete(one);
     },
-    cut: () => {
-      for (const client of sockets.clients) client.terminate();
-    },
+    cut,
   };
 }
 
 function end(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': `req_${'0'.repeat(26)}` });
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': (body as Json)?.request_id ?? `req_${'0'.repeat(26)}` });
   response.end(status === 204 ? undefined : JSON.stringify(body));
 }

@@ -10,7 +10,7 @@ import { route, type Box } from './routing.ts';
 
 export interface Lit {
   readonly row: string;
-  readonly from: string;
+  readonly from: string | null;
   readonly to: string;
   readonly refused: boolean;
   /** Another for each step: what is lit anew flashes. */
@@ -35,7 +35,7 @@ export function Chart({ drawing, label, current, lit, counts, aside, hinted = nu
   const place = useRef<HTMLDivElement>(null);
   const [under, setUnder] = useState<Row | null>(null);
   const paths = useArrows(drawing, place);
-  const litArrow = lit !== null && lit.from !== lit.to ? arrowKey(lit.from, lit.to) : null;
+  const litArrow = lit !== null && lit.from !== null && lit.from !== lit.to ? arrowKey(lit.from, lit.to) : null;
   const hint = under?.target ?? hinted;
   const hintArrow = under?.target ? arrowKey(under.state, under.target) : null;
   return (

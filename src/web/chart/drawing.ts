@@ -90,7 +90,8 @@ const inWords = (guard: string): string => `if ${guard.replace(/^is(?=[A-Z])/, '
 
 export interface Walked {
   readonly event: string;
-  readonly from: string;
+  /** Null for the step that made the actor. */
+  readonly from: string | null;
   readonly to: string;
   readonly outcomes: readonly Emitted[];
 }

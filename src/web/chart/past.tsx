@@ -68,7 +68,7 @@ export const StepWords = ({ step: { event, from, to, refused, outcomes } }: { st
     </>
   ) : (
     <>
-      <b>{event}</b> {from === to ? from : `${from} → ${to}`}
+      <b>{event}</b> {from === null || from === to ? to : `${from} → ${to}`}
     </>
   );
 

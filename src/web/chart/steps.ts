@@ -1,32 +1,37 @@
 /** An actor's past: what moved it and what it refused, from the server's history and from what happens meanwhile. */
 import type { ActorKind } from '../../../machines/all.ts';
 import type { Cause, Emitted, FeedEvent, HistoryRow } from '../types.ts';
-import { decide, type AnyEvent, type Standing } from './copy.ts';
+import { decide, type AnyEvent } from './copy.ts';
 
 export interface Step {
-  /** Names it in the address: `16`, and for the refusals that followed that step `16r1`, `16r2`. */
+  /** Names it in the address: `16`, and for what followed that step without moving anything, as refusals do, `16r1`, `16r2`. */
   readonly id: string;
   readonly seq: number;
   /** Milliseconds. */
   readonly at: number;
   readonly event: string;
-  readonly from: string;
+  /** Null for the step that made the actor. */
+  readonly from: string | null;
   readonly to: string;
   readonly outcomes: readonly Emitted[];
   readonly refused: boolean;
   readonly requestId: string | null;
   readonly by: Cause | null;
-  /** How many equal refusals it stands for. */
+  /** How many equal ones it stands for. */
   readonly count: number;
-  /** After it, if the server has told; else it is folded. */
+  /** The event with its fields, where they are known. */
+  readonly data?: AnyEvent | null;
+  /** The context after it as the server said when it happened. */
   readonly context?: unknown;
+  /** The context after it as the server works it out of the past. */
+  readonly kept?: unknown;
 }
 
 export const codeOf = (outcomes: readonly Emitted[]): string | null => outcomes.find(({ type }) => type === 'refused')?.code ?? null;
 
 type Unnamed = Omit<Step, 'id'>;
 
-export const stepOfRow = ({ at, request_id, ...row }: HistoryRow): Unnamed => ({ ...row, at: at * 1000, requestId: request_id });
+export const stepOfRow = ({ at, request_id, context, data, ...row }: HistoryRow): Unnamed => ({ ...row, at: at * 1000, requestId: request_id, data: data ?? null, kept: context ?? null });
 
 export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, request_id, by, context }: FeedEvent): Unnamed => ({
   ...{ seq, at, event: event.type, from, to, outcomes, by, context, refused },
@@ -34,18 +39,22 @@ export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, reque
   count: 1,
 });
 
-/** Adds a step behind those that there are. A committed one that is known already is left out; an equal refusal counts the last one up. */
+/** What commits nothing has the number of the step before it: a refusal, or an event that changed nothing. */
+const isRefusal = ({ refused, from, to }: Unnamed): boolean => refused && from === to;
+const isSame = (one: Unnamed, other: Unnamed): boolean => one.event === other.event && one.from === other.from && one.to === other.to;
+
+/** Adds a step behind those that there are. A committed one that is known already is left out; of equal ones that moved nothing the last is counted up. */
 export function withStep(steps: readonly Step[], step: Unnamed): readonly Step[] {
   const last = steps.at(-1);
-  // What a refusal did commit, as a deadline that was due, has a number of its own.
-  const committed = !step.refused || step.from !== step.to;
-  if (committed) {
-    if (last !== undefined && step.seq <= last.seq) return steps;
-    return [...steps, { ...step, id: String(step.seq) }];
+  if (!isRefusal(step)) {
+    if (last === undefined || step.seq > last.seq) return [...steps, { ...step, id: String(step.seq) }];
+    const known = steps.findLast(({ id }) => id === String(step.seq));
+    const isKnown = known !== undefined && isSame(known, step) && Math.floor(known.at / 1000) === Math.floor(step.at / 1000);
+    if (step.seq < last.seq || isKnown || step.outcomes.every(({ type }) => type === 'unchanged')) return steps;
   }
-  const equal = last !== undefined && last.refused && last.from === last.to && last.seq === step.seq && last.event === step.event && codeOf(last.outcomes) === codeOf(step.outcomes);
-  if (equal) return steps.with(-1, { ...step, id: last.id, count: last.count + step.count });
-  const before = steps.filter(({ seq, refused, from, to }) => seq === step.seq && refused && from === to).length;
+  const isMore = last !== undefined && last.id.includes('r') && last.seq === step.seq && isSame(last, step) && codeOf(last.outcomes) === codeOf(step.outcomes);
+  if (isMore) return steps.with(-1, { ...step, id: last.id, count: last.count + step.count });
+  const before = steps.filter(({ id }) => id.startsWith(`${step.seq}r`)).length;
   return [...steps, { ...step, id: `${step.seq}r${before + 1}` }];
 }
 
@@ -63,17 +72,16 @@ export interface Subject {
  */
 export function contextsOf(kind: ActorKind, steps: readonly Step[], subject: Subject): unknown[] {
   let context: unknown = begun(kind, steps[0], subject);
-  return steps.map((step) => {
-    if (step.context !== undefined) return (context = step.context);
-    const event = context === null ? null : eventOf(kind, step);
-    if (event === null) return (context = null);
-    return (context = folded(kind, { state: step.from, context }, step, event));
-  });
+  return steps.map((step) => (context = step.context ?? folded(kind, step, context) ?? step.kept ?? null));
 }
 
-function folded(kind: ActorKind, standing: Standing, step: Step, event: AnyEvent): unknown {
+/** The machine's own decision over the context before; null where it is not known or leads elsewhere. */
+function folded(kind: ActorKind, step: Step, before: unknown): unknown {
+  if (isRefusal(step)) return before;
+  const event = step.data ?? eventOf(kind, step);
+  if (before === null || event === null || step.from === null) return null;
   try {
-    const decision = decide(kind, standing, event);
+    const decision = decide(kind, { state: step.from, context: before }, event);
     return decision.state === step.to ? decision.context : null;
   } catch {
     return null;

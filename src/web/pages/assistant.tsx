@@ -24,8 +24,8 @@ export default function AssistantPage() {
   return <Editor key={id} assistant={assistant ?? null} path={path} />;
 }
 
-function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
-  const credentials = useList<Credential>(`${apiWorkspace()}/credentials`).items;
+/** The draft of the form, what is stored, and the way from one to the other. */
+function useDraft(assistant: Assistant | null, path: string) {
   const saved = assistant === null ? emptyDraft : draftOf(assistant);
   const place = assistant?.id ?? 'new';
   const [draft, setDraft] = useState<Draft>(() => kept(place) ?? saved);
@@ -60,6 +60,12 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
       setBusy(false);
     }
   };
+  return { draft, setDraft, saved, dirty, busy, failure, save };
+}
+
+function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
+  const credentials = useList<Credential>(`${apiWorkspace()}/credentials`).items;
+  const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
   return (
     <>
       <Head name={assistant?.name ?? 'New assistant'} id={assistant?.id} above={[inWorkspace('assistants'), 'Assistants']} state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}>

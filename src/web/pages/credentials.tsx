@@ -170,7 +170,7 @@ function CredentialDialog({ of, path, close, done }: { of: Credential | null; pa
   };
   return (
     <Dialog name={of === null ? 'Enter credential' : 'Replace credential'} close={close}>
-      <form onSubmit={submit}>
+      <form onSubmit={(event) => void submit(event)}>
         {of === null && <Choice label="For" value={kind} onValue={(value) => setKind(value as 'model' | 'voice')} choices={[['model', 'Models'], ['voice', 'Voices']]} />}
         <Choice label="Provider" path="provider" value={provider} onValue={setProvider} choices={providers[kind].some(([name]) => name === provider) ? providers[kind] : [...providers[kind], [provider, provider]]} failure={failure} />
         <Input label="Base URL" path="base_url" type="url" value={url} onValue={setUrl} failure={failure} placeholder="https://api.example.com/v1" note="With its version. Empty: the provider's own." spellcheck={false} autocomplete="off" />

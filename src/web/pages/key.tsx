@@ -175,7 +175,7 @@ function Rotate({ item, path, close, made }: { item: Key; path: string; close: (
   };
   return (
     <Dialog name={`Rotate “${item.name}”`} close={close}>
-      <form onSubmit={submit}>
+      <form onSubmit={(event) => void submit(event)}>
         <p>A new key with the same name, limits and assistants takes its place. Until the old one ends, both work.</p>
         <Choice label="The old key ends" value={overlap} onValue={setOverlap} choices={overlaps} />
         <Failure failure={failure} />

@@ -19,16 +19,16 @@ interface Shown {
   readonly format: (value: number) => string;
 }
 
-const refusedOf = ({ refused }: LoadStep): number => (typeof refused === 'number' ? refused : Object.values(refused).reduce((sum, one) => sum + one, 0));
+const rate = (value: number | null, step: number): number | null => (value === null ? null : value / step);
 const small = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const milliseconds = (value: number): string => `${small.format(value)} ms`;
 const perSecond = (value: number): string => small.format(value);
 
 const shown = (step: number): readonly Shown[] => [
-  { name: 'Requests a second', format: perSecond, lines: [{ label: 'Answered', of: ({ requests }) => requests / step, tone: 'accent' }, { label: 'Refused', of: (one) => refusedOf(one) / step, tone: 'red' }] },
+  { name: 'Requests a second', format: perSecond, lines: [{ label: 'Answered', of: ({ requests }) => rate(requests, step), tone: 'accent' }, { label: 'Refused', of: ({ refused }) => rate(refused, step), tone: 'red' }] },
   { name: 'Turns in flight', format: count, lines: [{ label: 'Turns', of: ({ turns_in_flight: turns }) => turns, tone: 'accent' }] },
   { name: 'First output', format: milliseconds, lines: [{ label: 'p50', of: ({ first_output_p50_ms: value }) => value, tone: 'accent' }, { label: 'p99', of: ({ first_output_p99_ms: value }) => value, tone: 'soft' }] },
-  { name: 'Streamed events a second', format: perSecond, lines: [{ label: 'Events', of: ({ events }) => events / step, tone: 'accent' }] },
+  { name: 'Streamed events a second', format: perSecond, lines: [{ label: 'Events', of: ({ events }) => rate(events, step), tone: 'accent' }] },
   { name: 'Event loop lag', format: milliseconds, lines: [{ label: 'Lag', of: ({ loop_lag_ms: value }) => value, tone: 'accent' }] },
   { name: 'Store', format: milliseconds, lines: [{ label: 'A step', of: ({ store_ms: value }) => value, tone: 'accent' }] },
   { name: 'Memory', format: bytes, lines: [{ label: 'All processes', of: ({ memory_bytes: value }) => value, tone: 'accent' }] },

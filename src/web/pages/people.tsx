@@ -15,7 +15,8 @@ import type { ApiFailure } from '../api.ts';
 import type { SignIn, SignInLink } from '../types.ts';
 
 /** A browser by the name that it gives first among those that it claims. */
-function browserOf(agent: string): string {
+function browserOf(agent: string | null): string {
+  if (agent === null) return 'unknown';
   const name = /(Edg|Firefox|Chrome|Chromium|Safari)[A-Za-z]*/.exec(agent)?.[1] ?? agent;
   const system = /(Windows|Mac OS|Android|iPhone|Linux)/.exec(agent)?.[1];
   return [name === 'Edg' ? 'Edge' : name, system].filter(Boolean).join(', ');
@@ -34,7 +35,7 @@ export default function People() {
   };
   const columns: readonly Column<SignIn>[] = [
     { name: 'Person', width: 'minmax(0, 1fr)', cell: ({ name, current }) => <><strong>{name}</strong>{current && <span class="soft"> · this browser</span>}</> },
-    { name: 'Browser', width: 'minmax(0, 1fr)', wide: true, cell: ({ agent }) => <span class="soft" title={agent}>{browserOf(agent)}</span> },
+    { name: 'Browser', width: 'minmax(0, 1fr)', wide: true, cell: ({ agent }) => <span class="soft" title={agent ?? undefined}>{browserOf(agent)}</span> },
     { name: 'Address', width: 'minmax(0, 1fr)', wide: true, cell: ({ address }) => <code class="soft">{address}</code> },
     { name: 'Last seen', width: '96px', numeric: true, wide: true, cell: ({ last_seen_at: at }) => <Ago at={at} /> },
     { name: 'Ends', width: '112px', numeric: true, wide: true, cell: ({ expires_at: at }) => <Moment at={at} /> },
@@ -95,7 +96,7 @@ function Invite({ close }: { close: () => void }) {
   }
   return (
     <Dialog name="Invite a colleague" close={close}>
-      <form onSubmit={submit}>
+      <form onSubmit={(event) => void submit(event)}>
         <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} autocomplete="off" note="Stands beside what they do, in histories and in this list." />
         <Failure failure={failure} />
         <p class="acts end">

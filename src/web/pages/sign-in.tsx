@@ -47,6 +47,8 @@ export function SignIn() {
   const submit = async (event: Event) => {
     event.preventDefault();
     const sent = token ?? kept ?? typed;
+    // Who has a token to send is nobody yet.
+    person.value ??= null;
     // Out of the address before it is sent: the history of the browser must not have it.
     if (token !== null) wipe();
     keep(token ?? kept);
@@ -67,7 +69,7 @@ export function SignIn() {
   return (
     <main class="sign-in">
       <h1>parley</h1>
-      <form onSubmit={submit}>
+      <form onSubmit={(event) => void submit(event)}>
         {byLink ? (
           <p>This link signs you in once, in this browser.</p>
         ) : (
@@ -107,12 +109,12 @@ function Why({ failure }: { failure: ApiFailure }) {
   );
 }
 
-function adviceOn({ status, code, retryAfter }: ApiFailure): string {
+function adviceOn({ status, code }: ApiFailure): string {
   if (code === notKept) {
     return `Over plain HTTP some browsers keep no secure cookie, not even for this machine (${location.hostname}). Use Chromium or Firefox on http://localhost, or reach the server over HTTPS.`;
   }
   if (code === 'invalid_token') return 'A link works once, for ten minutes; a token must be typed whole.';
   if (status === 400) return 'From another machine, use HTTPS or a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.';
-  if (status === 429) return `Too many sign-ins failed. Wait ${retryAfter ?? 60} seconds.`;
+  if (status === 429) return 'Too many sign-ins have failed.';
   return status === 0 ? 'Check that the server runs.' : 'Try again.';
 }

@@ -93,7 +93,7 @@ function Editor({ of, close }: { of: Workspace | null; close: () => void }) {
   };
   return (
     <Dialog name={of === null ? 'Create workspace' : `Edit “${of.name}”`} close={close}>
-      <form onSubmit={submit}>
+      <form onSubmit={(event) => void submit(event)}>
         <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} />
         <div class="pair">
           <Input label="Turns in flight at most" path="turns_in_flight_max" type="number" min={1} value={turns} onValue={setTurns} required failure={failure} />

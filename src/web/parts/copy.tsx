@@ -10,7 +10,7 @@ export function CopyButton({ text, label = 'Copy', quiet = true }: { text: strin
     after(2000, () => say(null));
   };
   return (
-    <button type="button" class={quiet ? 'quiet copy' : 'copy'} onClick={copy}>
+    <button type="button" class={quiet ? 'quiet copy' : 'copy'} onClick={() => void copy()}>
       <span aria-live="polite">{said ?? label}</span>
     </button>
   );

@@ -55,7 +55,7 @@ export function Ask({ name, children, act, run, close, typed }: Question) {
   };
   return (
     <Dialog name={name} close={close}>
-      <form onSubmit={submit}>
+      <form onSubmit={(event) => void submit(event)}>
         {children}
         {typed !== undefined && (
           <label class="field">

@@ -51,7 +51,7 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
   };
   const may = (id: string, allowed: boolean) => setIds((held) => (allowed ? [...(held ?? []), id] : (held ?? []).filter((one) => one !== id)));
   return (
-    <form class="form" onSubmit={submit}>
+    <form class="form" onSubmit={(event) => void submit(event)}>
       <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} note="Says who calls with it: a shop, a job, a person." />
       <Choice label="May use" path="assistant_ids" value={ids === null ? 'all' : 'some'} onValue={(value) => setIds(value === 'all' ? null : [])} choices={[['all', 'All assistants of the workspace'], ['some', 'Some of them']]} failure={failure} />
       {ids !== null && (

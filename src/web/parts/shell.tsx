@@ -105,7 +105,7 @@ function Me() {
   return (
     <footer>
       <span class="who">{person.value?.name}</span>
-      <button type="button" class="quiet" onClick={leave}>
+      <button type="button" class="quiet" onClick={() => void leave()}>
         Sign out
       </button>
     </footer>

@@ -105,7 +105,7 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
           <State name={now.status} /> <span class="note">Begin anew to go on.</span>
         </p>
       ) : (
-        <Say text={text} change={setText} say={say} abort={streaming ? abort : null} busy={busy} label={session === null && dirty ? 'Save and send' : 'Send'} />
+        <Say text={text} change={setText} say={(event) => void say(event)} abort={streaming ? abort : null} busy={busy} label={session === null && dirty ? 'Save and send' : 'Send'} />
       )}
       <Chart id={session?.id ?? null} />
     </>
