@@ -155,19 +155,22 @@ class Forwarder {
   }
 }
 
-const keyOf = ({ type, at, actor, event, from, to, outcomes }: Json): string => JSON.stringify([type, at, actor?.id, event, from, to, outcomes]);
+const keyOf = ({ actor, event, from, to, outcomes }: Json): string => JSON.stringify([actor?.id, event, from, to, outcomes]);
+/** Each watcher is told in its own millisecond. */
+const apartMs = 500;
 
 /** One watcher of everything sees each event before the page's own does: what it numbered is what the page is given. */
 class Observer {
   readonly #socket: WebSocket;
-  readonly #numbered = new Map<string, Json>();
+  readonly #numbered = new Map<string, Json[]>();
   readonly #waiting: (() => void)[] = [];
 
   constructor({ url, operatorToken }: Upstream, histories: Histories) {
     this.#socket = new WebSocket(`${url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization: `Bearer ${operatorToken}` } });
     this.#socket.on('message', (data) => {
       const message = JSON.parse(String(data));
-      this.#numbered.set(keyOf(message), histories.taken(message));
+      const key = keyOf(message);
+      this.#numbered.set(key, [...(this.#numbered.get(key) ?? []), histories.taken(message)]);
       for (const call of this.#waiting.splice(0)) call();
     });
   }
@@ -176,8 +179,11 @@ class Observer {
   end = (): void => this.#socket.terminate();
 
   async numbered(message: Json): Promise<Json> {
-    while (!this.#numbered.has(keyOf(message))) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    return this.#numbered.get(keyOf(message));
+    for (;;) {
+      const found = this.#numbered.get(keyOf(message))?.find(({ at }) => Math.abs(at - message.at) < apartMs);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
   }
 }
 

@@ -39,7 +39,7 @@ export function Trial({ assistant, dirty, save }: Options) {
         {session !== null && (
           <span class="acts">
             <a class="button quiet" href={inWorkspace('live', 'session', session.id)}>
-              Its past
+              Chart
             </a>
             <button type="button" onClick={() => void anew()}>
               Begin anew
