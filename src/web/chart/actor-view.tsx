@@ -3,12 +3,13 @@ import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import type { ActorKind } from '../../../machines/all.ts';
 import { timeOfDay } from '../format.ts';
+import { Id } from '../parts/copy.tsx';
 import type { Standing } from './copy.ts';
 import { Chart } from './chart.tsx';
 import { drawingOf, rowOf } from './drawing.ts';
 import { Past, Scrub } from './past.tsx';
 import type { PastOf } from './past-of.ts';
-import { begun, contextsOf, type Step, type Subject } from './steps.ts';
+import { begun, contextsOf, type Contexts, type Step, type Subject } from './steps.ts';
 import { WhatIf } from './what-if.tsx';
 
 /** An actor at one moment. */
@@ -19,11 +20,31 @@ export interface Moment extends Standing {
   readonly before: unknown;
 }
 
+const folds = new Map<ActorKind, Contexts & { readonly subject: string }>();
+
+/** The contexts of the steps; those of the same actor a moment ago are not folded again. */
+function foldOf(kind: ActorKind, steps: readonly Step[], subject: Subject): unknown[] {
+  const known = folds.get(kind);
+  const name = JSON.stringify(subject);
+  const contexts = contextsOf(kind, steps, subject, known?.subject === name ? known : undefined);
+  folds.set(kind, { steps, contexts, subject: name });
+  return contexts;
+}
+
+const rows = new WeakMap<Step, string | null>();
+
+/** The row that a step has taken. */
+function rowKeyOf(kind: ActorKind, step: Step): string | null {
+  let key = rows.get(step);
+  if (key === undefined) rows.set(step, (key = rowOf(drawingOf(kind), step)?.key ?? null));
+  return key;
+}
+
 /** The actor at a step; at the newest where `shown` is null. */
 export function momentOf(kind: ActorKind, past: PastOf, shown: Step | null, subject: Subject, known: string | null): Moment {
   const { steps, live } = past;
   const step = shown ?? steps.at(-1) ?? null;
-  const contexts = contextsOf(kind, steps, subject);
+  const contexts = foldOf(kind, steps, subject);
   const place = step === null ? -1 : steps.indexOf(step);
   const before = place > 0 ? contexts[place - 1] : begun(kind, steps[0], subject);
   if (shown === null) {
@@ -65,12 +86,12 @@ export function ActorView({ kind, past, moment, shown, choose, now, aside }: Opt
 export function ActorChart({ kind, past, moment, hinted = null }: Pick<Options, 'kind' | 'past'> & { moment: Omit<Moment, 'state'> & { state: string | null }; hinted?: string | null }) {
   const drawing = drawingOf(kind);
   const { step } = moment;
-  const row = step === null ? undefined : rowOf(drawing, step);
-  const lit = step === null || row === undefined ? null : { row: row.key, from: step.from, to: step.to, refused: step.refused, times: `${step.id} ${step.count}` };
+  const row = step === null ? null : rowKeyOf(kind, step);
+  const lit = step === null || row === null ? null : { row, from: step.from, to: step.to, refused: step.refused, times: `${step.id} ${step.count}` };
   const counts = new Map<string, number>();
   for (const one of past.steps) {
-    const key = rowOf(drawing, one)?.key;
-    if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + one.count);
+    const key = rowKeyOf(kind, one);
+    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + one.count);
   }
   return <Chart drawing={drawing} label={`State chart of the ${kind}`} current={moment.state} lit={lit} counts={counts} hinted={hinted} />;
 }
@@ -90,6 +111,11 @@ function Context({ context, before, at }: { context: unknown; before: unknown; a
   return (
     <section class="ctx" aria-label="Context">
       <h3>Context{at === null ? '' : ` after step ${at.id}`}</h3>
+      {at?.requestId && (
+        <p class="request">
+          <Id id={at.requestId} />
+        </p>
+      )}
       {context === null && <p>Not kept at this step.</p>}
       {fieldsOf(context).map(([name, value]) => {
         const text = valueOf(name, value);

@@ -10,8 +10,6 @@ import { stepOfEvent, stepOfRow, withStep, type Step } from './steps.ts';
 export interface PastOf {
   /** Oldest first. */
   readonly steps: readonly Step[];
-  /** How often each step was walked since the page was opened, by the step's number among these. */
-  readonly seen: readonly Step[];
   /** As it stands; null while it sleeps. */
   readonly live: LiveActor | null;
   readonly begun: boolean;
@@ -35,7 +33,7 @@ async function historyOf(kind: ActorKind, id: string, signal: AbortSignal): Prom
   return rows.reverse();
 }
 
-const nothing: PastOf = { steps: [], seen: [], live: null, begun: false, failure: null };
+const nothing: PastOf = { steps: [], live: null, begun: false, failure: null };
 
 /** Nothing while `id` is null. */
 export function usePast(kind: string, id: string | null): PastOf {
@@ -71,7 +69,7 @@ export function usePast(kind: string, id: string | null): PastOf {
       }
     };
     const take = (messages: readonly FeedMessage[]) => {
-      let { steps, seen, live } = past.current;
+      let { steps, live } = past.current;
       for (const message of messages) {
         if (message.type === 'actors') live = message.actors.find((one) => one.id === id) ?? null;
         else if (message.type === 'activated') live = { ...message.actor, state: message.state, context: null };
@@ -79,10 +77,9 @@ export function usePast(kind: string, id: string | null): PastOf {
         else if (message.type === 'event') {
           live = { ...message.actor, state: message.to, context: message.context };
           steps = withStep(steps, stepOfEvent(message));
-          seen = [...seen.slice(-2000), steps.at(-1)!];
         }
       }
-      change({ steps, seen, live });
+      change({ steps, live });
     };
     const stop = watch({ workspace: apiWorkspace().split('/')[2]!, kind, id }, (messages) => {
       // A picture comes at first and after every loss: the history has what happened meanwhile.

@@ -1,4 +1,5 @@
 /** The history of an actor as a list, newest first, and the track on which one goes through it. */
+import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, plural, shortId } from '../format.ts';
 import { Clock } from '../parts/time.tsx';
@@ -11,7 +12,9 @@ interface Options {
   readonly choose: (step: Step) => void;
 }
 
-const drawnMax = 300;
+const drawnMax = 120;
+/** On a track with more steps than these only the refusals are marked. */
+const ticksMax = 100;
 /** A pause between two steps that is worth a word. */
 const pauseMs = 60_000;
 
@@ -20,6 +23,7 @@ export function Past({ steps, shown, choose }: Options) {
   const place = shown === null ? steps.length - 1 : steps.indexOf(shown);
   const begin = Math.max(0, Math.min(place - drawnMax / 2, steps.length - drawnMax));
   const drawn = steps.slice(begin, begin + drawnMax);
+  const rows = useRows(choose);
   useEffect(() => {
     // The list alone scrolls, never the page.
     const [box, item] = [list.current, list.current?.querySelector<HTMLElement>('[aria-current]')];
@@ -42,13 +46,27 @@ export function Past({ steps, shown, choose }: Options) {
           return (
             <li key={step.id}>
               {pause > pauseMs && <p class="gap">{duration(pause / 1000)} later</p>}
-              <StepRow step={step} current={step === shown} choose={() => choose(step)} />
+              {rows(step, step === shown)}
             </li>
           );
         })}
       </ol>
     </section>
   );
+}
+
+/** A row that stays as it is is the very same element: fifty events a second draw one row each, not the list. */
+function useRows(choose: (step: Step) => void): (step: Step, current: boolean) => VNode {
+  const latest = useRef(choose);
+  latest.current = choose;
+  const drawn = useRef(new WeakMap<Step, VNode>()).current;
+  return (step, current) => {
+    const make = () => <StepRow step={step} current={current} choose={() => latest.current(step)} />;
+    if (current) return make();
+    const known = drawn.get(step) ?? make();
+    drawn.set(step, known);
+    return known;
+  };
 }
 
 export const StepRow = ({ step, current, choose }: { step: Step; current: boolean; choose: () => void }) => (
@@ -152,7 +170,7 @@ export function Scrub({ steps, shown, choose, now }: ScrubOptions) {
         onPointerDown={point}
         onPointerMove={point}
       >
-        {steps.length <= 400 && steps.map(({ id, refused }, index) => <s key={id} class={refused ? 'no' : undefined} style={{ left: at(index) }} />)}
+        {steps.map(({ id, refused }, index) => (refused || steps.length <= ticksMax ? <s key={id} class={refused ? 'no' : undefined} style={{ left: at(index) }} /> : null)).slice(-10 * ticksMax)}
         <u style={{ left: at(place) }} />
       </div>
       <button type="button" onClick={now} disabled={shown === null}>

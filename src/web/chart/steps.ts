@@ -70,9 +70,28 @@ export interface Subject {
  * The context after each step: the server's word where it came with the step, else the fold of the machine over what came before. Null
  * from where an event brought what the history does not keep, or where a machine of another version decided.
  */
-export function contextsOf(kind: ActorKind, steps: readonly Step[], subject: Subject): unknown[] {
+export function contextsOf(kind: ActorKind, steps: readonly Step[], subject: Subject, known?: Contexts): unknown[] {
   let context: unknown = begun(kind, steps[0], subject);
-  return steps.map((step) => (context = step.context ?? folded(kind, step, context) ?? step.kept ?? null));
+  const same = known === undefined ? 0 : commonOf(steps, known.steps);
+  const kept = known?.contexts.slice(0, same) ?? [];
+  if (same > 0) context = kept.at(-1);
+  return [...kept, ...steps.slice(same).map((step) => (context = step.context ?? folded(kind, step, context) ?? step.kept ?? null))];
+}
+
+/** What was folded before: only what came since is folded anew. */
+export interface Contexts {
+  readonly steps: readonly Step[];
+  readonly contexts: readonly unknown[];
+}
+
+/** How many steps at the beginning are the same. */
+function commonOf(one: readonly Step[], other: readonly Step[]): number {
+  const most = Math.min(one.length, other.length);
+  if (most === 0 || one[0] !== other[0]) return 0;
+  // Steps are added at the end, and of the others the last alone changes.
+  let same = most;
+  while (same > 0 && one[same - 1] !== other[same - 1]) same--;
+  return same;
 }
 
 /** The machine's own decision over the context before; null where it is not known or leads elsewhere. */

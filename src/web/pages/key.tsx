@@ -92,7 +92,9 @@ function Budgets({ of }: { of: Readonly<Record<string, Budget>> }) {
           return (
             <div key={name}>
               <span>{labels[name] ?? name}</span>
-              <meter min={0} max={limit} value={left} aria-label={`${labels[name] ?? name} left`} />
+              <div class="level" role="meter" aria-valuemin={0} aria-valuemax={limit} aria-valuenow={left} aria-label={`${labels[name] ?? name} left`}>
+                <i style={{ width: `${(100 * left) / limit}%` }} />
+              </div>
               <span class="n">
                 {count(left)} of {count(limit)}
               </span>

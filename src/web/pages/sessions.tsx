@@ -43,7 +43,7 @@ export default function Sessions() {
       <Head name="Sessions" />
       <Filters asked={asked} assistants={assistants} keys={keys} />
       {!filtered && <News list={list} />}
-      <Rows label="Sessions" columns={columns} list={list} empty={empty} />
+      <Rows label="Sessions" columns={columns} list={list} empty={empty} depends={assistants} />
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** A table of rows that lead somewhere. Its rows are a grid in groups, of which the browser draws only those in sight. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ListOf } from '../data.ts';
 import { Failure } from './failure.tsx';
@@ -20,17 +20,18 @@ interface Options<Item> {
   readonly columns: readonly Column<Item>[];
   readonly list: ListOf<Item>;
   readonly empty: ComponentChildren;
+  /** What the cells show beside their item. While it is the same, groups that are the same are not drawn again; a long list says so. */
+  readonly depends?: unknown;
 }
 
 const groupSize = 100;
 
-export function Rows<Item extends { readonly id: string }>({ label, columns, list, empty }: Options<Item>) {
+export function Rows<Item extends { readonly id: string }>({ label, columns, list, empty, depends = {} }: Options<Item>) {
   const { items, failure, begun, loading, next } = list;
   if (!begun) return failure ? <Failure failure={failure} again={list.again} /> : <Wait />;
   if (items.length === 0) return <>{empty}</>;
   const groups = Array.from({ length: Math.ceil(items.length / groupSize) }, (_, index) => items.slice(index * groupSize, (index + 1) * groupSize));
   const tracks = { '--tracks': columns.map(({ width }) => width).join(' '), '--tracks-narrow': columns.filter(({ wide }) => !wide).map(({ width }) => width).join(' ') };
-  const classOf = ({ numeric, wide }: Column<Item>) => [numeric && 'n', wide && 'wide'].filter(Boolean).join(' ') || undefined;
   return (
     <>
       <div class="rows" role="table" aria-label={label} aria-rowcount={next === null ? items.length + 1 : -1} style={tracks}>
@@ -44,23 +45,42 @@ export function Rows<Item extends { readonly id: string }>({ label, columns, lis
           </div>
         </div>
         {groups.map((group, index) => (
-          <div role="rowgroup" class="group" key={index} style={{ containIntrinsicSize: `auto ${group.length * 36}px` }}>
-            {group.map((item) => (
-              <div role="row" key={item.id}>
-                {columns.map((column) => (
-                  <span role="cell" key={column.name} class={classOf(column)}>
-                    {column.cell(item)}
-                  </span>
-                ))}
-              </div>
-            ))}
-          </div>
+          <Group key={index} items={group} columns={columns} depends={depends} />
         ))}
       </div>
       <Failure failure={failure} again={list.more} />
       {next !== null && <More loading={loading} more={list.more} />}
     </>
   );
+}
+
+const classOf = ({ numeric, wide }: { numeric?: boolean; wide?: boolean }): string | undefined => [numeric && 'n', wide && 'wide'].filter(Boolean).join(' ') || undefined;
+
+interface GroupOptions<Item> {
+  readonly items: readonly Item[];
+  readonly columns: readonly Column<Item>[];
+  readonly depends: unknown;
+}
+
+function Group<Item extends { readonly id: string }>({ items, columns, depends }: GroupOptions<Item>) {
+  const held = useRef<(Pick<GroupOptions<Item>, 'items' | 'depends'> & { readonly drawn: VNode }) | null>(null);
+  const before = held.current;
+  if (before !== null && before.depends === depends && before.items.length === items.length && before.items.every((item, index) => item === items[index])) return before.drawn;
+  const drawn = (
+    <div role="rowgroup" class="group" style={{ containIntrinsicSize: `auto ${items.length * 36}px` }}>
+      {items.map((item) => (
+        <div role="row" key={item.id}>
+          {columns.map((column) => (
+            <span role="cell" key={column.name} class={classOf(column)}>
+              {column.cell(item)}
+            </span>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+  held.current = { items, depends, drawn };
+  return drawn;
 }
 
 /** Reads on when the end of the list comes near; a button for who does not scroll. */
