@@ -32,7 +32,7 @@ export interface Source {
 
 const isSource = (path: string): boolean => /\.(tsx?|mjs)$/.test(path);
 
-/** Every file under `root` but git's own and what .gitignore leaves out. */
+/** Every file of text under `root` but git's own and what .gitignore leaves out. */
 export function readTree(root: string): Tree {
   const ignored = ignores(readFileSync(join(root, '.gitignore'), 'utf8'));
   const tree = new Map<string, string>();
@@ -41,7 +41,7 @@ export function readTree(root: string): Tree {
       const path = posix.join(folder, entry.name);
       if (ignored(entry.name)) continue;
       if (entry.isDirectory()) visit(path);
-      else tree.set(path, readFileSync(join(root, path), 'utf8'));
+      else if (!path.endsWith('.png')) tree.set(path, readFileSync(join(root, path), 'utf8'));
     }
   };
   visit('');

@@ -1,5 +1,5 @@
 /** The history of an actor as a list, newest first, and the track on which one goes through it. */
-import type { VNode } from 'preact';
+import { Component } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, plural, shortId } from '../format.ts';
 import { Clock } from '../parts/time.tsx';
@@ -23,7 +23,6 @@ export function Past({ steps, shown, choose }: Options) {
   const place = shown === null ? steps.length - 1 : steps.indexOf(shown);
   const begin = Math.max(0, Math.min(place - drawnMax / 2, steps.length - drawnMax));
   const drawn = steps.slice(begin, begin + drawnMax);
-  const rows = useRows(choose);
   useEffect(() => {
     // The list alone scrolls, never the page.
     const [box, item] = [list.current, list.current?.querySelector<HTMLElement>('[aria-current]')];
@@ -46,7 +45,7 @@ export function Past({ steps, shown, choose }: Options) {
           return (
             <li key={step.id}>
               {pause > pauseMs && <p class="gap">{duration(pause / 1000)} later</p>}
-              {rows(step, step === shown)}
+              <StepRow step={step} current={step === shown} choose={choose} />
             </li>
           );
         })}
@@ -55,29 +54,30 @@ export function Past({ steps, shown, choose }: Options) {
   );
 }
 
-/** A row that stays as it is is the very same element: fifty events a second draw one row each, not the list. */
-function useRows(choose: (step: Step) => void): (step: Step, current: boolean) => VNode {
-  const latest = useRef(choose);
-  latest.current = choose;
-  const drawn = useRef(new WeakMap<Step, VNode>()).current;
-  return (step, current) => {
-    const make = () => <StepRow step={step} current={current} choose={() => latest.current(step)} />;
-    if (current) return make();
-    const known = drawn.get(step) ?? make();
-    drawn.set(step, known);
-    return known;
-  };
+interface RowOptions {
+  readonly step: Step;
+  readonly current: boolean;
+  readonly choose: (step: Step) => void;
 }
 
-export const StepRow = ({ step, current, choose }: { step: Step; current: boolean; choose: () => void }) => (
-  <button type="button" class={step.refused ? 'step no' : 'step'} aria-current={current ? 'step' : undefined} onClick={choose}>
-    <Clock at={step.at} />
-    <span>
-      <StepWords step={step} />
-      <small title={titleOf(step)}>{smallOf(step)}</small>
-    </span>
-  </button>
-);
+/** A row that stays as it is is left alone: fifty events a second draw one row each, not the list. */
+class StepRow extends Component<RowOptions> {
+  override shouldComponentUpdate({ step, current }: RowOptions): boolean {
+    return step !== this.props.step || current !== this.props.current;
+  }
+
+  override render({ step, current, choose }: RowOptions) {
+    return (
+      <button type="button" class={step.refused ? 'step no' : 'step'} aria-current={current ? 'step' : undefined} onClick={() => choose(step)}>
+        <Clock at={step.at} />
+        <span>
+          <StepWords step={step} />
+          <small title={titleOf(step)}>{smallOf(step)}</small>
+        </span>
+      </button>
+    );
+  }
+}
 
 export const StepWords = ({ step: { event, from, to, refused, outcomes } }: { step: Pick<Step, 'event' | 'from' | 'to' | 'refused' | 'outcomes'> }) =>
   refused ? (

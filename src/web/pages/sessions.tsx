@@ -23,11 +23,11 @@ export default function Sessions() {
   const nameOf = (id: string): string => assistants.find((one) => one.id === id)?.name ?? id;
   const columns: readonly Column<Session>[] = [
     { name: 'Session', width: 'minmax(0, 1.6fr)', cell: ({ id }) => <a href={inWorkspace('sessions', id)} title={id}><code>{id}</code></a> },
-    { name: 'State', width: '104px', cell: ({ status, active_turn_id: turn }) => <State name={turn === null ? status : 'streaming'} tone={turn === null ? 'plain' : 'lit'} /> },
+    { name: 'State', width: '104px', cell: ({ status, active_turn_id: turn }) => State({ name: turn === null ? status : 'streaming', tone: turn === null ? 'plain' : 'lit' }) },
     { name: 'Assistant', width: 'minmax(0, 1fr)', wide: true, cell: ({ assistant_id: id }) => nameOf(id) },
     { name: 'Visitor', width: 'minmax(0, 1.2fr)', wide: true, cell: ({ visitor }) => <span class="soft">{Object.values(visitor).map(String).join(', ') || '–'}</span> },
     { name: 'Channel', width: '72px', wide: true, cell: ({ channel }) => <span class="soft">{channel === 'api' ? 'API' : channel}</span> },
-    { name: 'Opened', width: '112px', numeric: true, wide: true, cell: ({ created_at: at }) => <Moment at={at} /> },
+    { name: 'Opened', width: '112px', numeric: true, wide: true, cell: ({ created_at: at }) => Moment({ at }) },
   ];
   const empty = filtered ? (
     <Empty name="No session matches" first={<button type="button" onClick={() => setQuery(Object.fromEntries(filters.map((name) => [name, null])))}>Clear the filters</button>}>

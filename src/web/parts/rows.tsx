@@ -1,5 +1,5 @@
 /** A table of rows that lead somewhere. Its rows are a grid in groups, of which the browser draws only those in sight. */
-import type { ComponentChildren, VNode } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ListOf } from '../data.ts';
 import { Failure } from './failure.tsx';
@@ -62,25 +62,27 @@ interface GroupOptions<Item> {
   readonly depends: unknown;
 }
 
-function Group<Item extends { readonly id: string }>({ items, columns, depends }: GroupOptions<Item>) {
-  const held = useRef<(Pick<GroupOptions<Item>, 'items' | 'depends'> & { readonly drawn: VNode }) | null>(null);
-  const before = held.current;
-  if (before !== null && before.depends === depends && before.items.length === items.length && before.items.every((item, index) => item === items[index])) return before.drawn;
-  const drawn = (
-    <div role="rowgroup" class="group" style={{ containIntrinsicSize: `auto ${items.length * 36}px` }}>
-      {items.map((item) => (
-        <div role="row" key={item.id}>
-          {columns.map((column) => (
-            <span role="cell" key={column.name} class={classOf(column)}>
-              {column.cell(item)}
-            </span>
-          ))}
-        </div>
-      ))}
-    </div>
-  );
-  held.current = { items, depends, drawn };
-  return drawn;
+class Group<Item extends { readonly id: string }> extends Component<GroupOptions<Item>> {
+  override shouldComponentUpdate({ items, depends }: GroupOptions<Item>): boolean {
+    const before = this.props;
+    return before.depends !== depends || before.items.length !== items.length || before.items.some((item, index) => item !== items[index]);
+  }
+
+  override render({ items, columns }: GroupOptions<Item>) {
+    return (
+      <div role="rowgroup" class="group" style={{ containIntrinsicSize: `auto ${items.length * 36}px` }}>
+        {items.map((item) => (
+          <div role="row" key={item.id}>
+            {columns.map((column) => (
+              <span role="cell" key={column.name} class={classOf(column)}>
+                {column.cell(item)}
+              </span>
+            ))}
+          </div>
+        ))}
+      </div>
+    );
+  }
 }
 
 /** Reads on when the end of the list comes near; a button for who does not scroll. */
