@@ -23,6 +23,10 @@ export function clientAddress(head: RequestHead, trustedProxies: readonly string
 /** Whether the peer is a trusted proxy, whose headers about the client are believed. */
 export const isBehindTrustedProxy = ({ remoteAddress }: RequestHead, trustedProxies: readonly string[]): boolean => trustedProxies.length > 0 && isTrusted(trustedList(trustedProxies), remoteAddress);
 
+/** Whether the client came by TLS, which only a proxy that is trusted can say. */
+export const cameByTls = (head: RequestHead, trustedProxies: readonly string[]): boolean =>
+  isBehindTrustedProxy(head, trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
+
 const isTrusted = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 function trustedList(ranges: readonly string[]): BlockList {

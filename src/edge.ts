@@ -99,6 +99,8 @@ export interface EdgeBounds {
   headersCountMax: number;
   connectionIdleMs: number;
   socketMessageBytesMax: number;
+  /** How long the peer of a socket may answer no ping. */
+  socketSilentMs: number;
   slowReaderBytesMax: number;
 }
 

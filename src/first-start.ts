@@ -1,10 +1,12 @@
 /** What a person reads when the server starts; on an empty store, a first workspace, assistant and key to try it with (contract 11). */
 import { freshAssistant } from './console/assistants.ts';
 import { newKey } from './console/keys.ts';
+import { signInUrl } from './console/sign-in.ts';
 import { draftSnapshot } from './host/assistants.ts';
 import { secondsOf } from './clock.ts';
 import { limits } from './limits.ts';
 import type { Services } from './services.ts';
+import { operatorPerson } from './sign-ins.ts';
 import type { Workspace } from './store.ts';
 
 /** The address that the command uses without a flag. */
@@ -22,8 +24,25 @@ export async function firstStart(services: Services, url: string, engine: string
   const token = config.store.kind === 'lmdb' && config.operatorToken === null ? `in ${config.store.folder}/operator-token` : 'as set';
   if (config.store.kind === 'memory' && config.operatorToken === null) lines.push(`  Operator token  ${services.operatorToken}`, '');
   else lines.push(`  Operator token  ${token}; the console's API is at ${url}/console/api`, '');
+  lines.push(...(await signInLines(services, url)));
   return `${lines.join('\n')}\n`;
 }
+
+/** A link to sign in with, at every start. */
+async function signInLines({ signIns, config }: Services, url: string): Promise<string[]> {
+  await signIns.endThoseBefore();
+  const { token } = await signIns.makeLink(operatorPerson.name);
+  const origin = config.consoleOrigins[0] ?? browsable(url);
+  const there = url === defaultUrl ? '' : ` --url ${url}`;
+  return [
+    `  Console         ${signInUrl(origin, token)}`,
+    `                  It signs one person in once, within ${limits.signInLinkSeconds / 60} minutes; \`parley console${there}\` prints another.`,
+    '',
+  ];
+}
+
+/** An address that stands for all of this machine's is one of none. */
+const browsable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
 function firstWorkspace({ store, ids, clock }: Services): Workspace {
   const at = secondsOf(clock.now());

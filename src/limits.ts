@@ -9,6 +9,7 @@ export const limits = {
   headerBytesMax: 16 * 1024,
   headersCountMax: 100,
   connectionIdleMs: 65_000,
+  socketSilentMs: 60_000, // contract 8: of a peer that answers no ping
   idempotencyKeyCharactersMax: 255, // contract 6
   idempotencyMsMax: 24 * 60 * 60 * 1000, // contract 6
   listDefault: 20, // contract 1
@@ -37,9 +38,12 @@ export const limits = {
   keyOverlapSecondsMax: 30 * 24 * 3600, // contract 9
   failedAuthenticationsPerMinute: 600, // contract 4, per address
   throttledAddressesMax: 10_000, // addresses that are remembered
+  failedSignInsPerMinute: 10, // contract 9, per address
+  failedSignInsPerMinuteOfAll: 100, // contract 9
 
   // Turns
   turnsInFlightMax: 10, // spec 8, per workspace
+  trialsOpenMax: 4, // contract 9, per workspace
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
   outputCharactersMax: 200_000,
@@ -134,6 +138,13 @@ export const limits = {
   secretCharactersMax: 4096,
   operatorTokenCharactersMin: 24,
   inspectBytesMax: 1024 * 1024,
+  signInIdleSeconds: 12 * 3600, // contract 9
+  signInSecondsMax: 7 * 24 * 3600, // contract 9
+  signInSeenSeconds: 60, // how old the stored time of the last use may be
+  signInsMax: 1000, // of an installation; the next one ends the one that was used least lately
+  signInLinkSeconds: 600, // contract 9
+  signInTokenCharactersMax: 4096,
+  agentCharactersMax: 300,
   socketMessageBytesMax: 1024 * 1024, // contract 12
 
   // The command line
@@ -190,6 +201,8 @@ export const limits = {
   readyAnswerMs: 1_900, // a probe gets 503 within two seconds
   readyWorkersMs: 1_950, // the same of several processes: each has its own time
   readyKeptMs: 250,
+  loadStepSeconds: 5, // contract 9
+  loadSteps: 720, // an hour
   scrapeKeptMs: 250,
   scrapesFreshMax: 10, // scrapes in a row that are fresh all the same
 

@@ -116,7 +116,9 @@ export interface Session {
   readonly id: string;
   readonly workspaceId: string;
   readonly assistantId: string;
-  readonly channel: 'api' | 'link' | 'widget';
+  readonly channel: 'api' | 'link' | 'widget' | 'console';
+  /** The API key that made it; null if none did. Absent in rows of versions that did not keep it. */
+  readonly keyId?: string | null;
   readonly visitor: Readonly<Record<string, string | number | boolean>>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly maxCallSeconds: number;
@@ -192,10 +194,48 @@ export interface UsageBucket extends UsageCounts {
   readonly start: number;
 }
 
+/** What the installation itself has in the catalog belongs to no workspace; it is kept under this name in place of one. */
+export const installation = 'installation';
+
+/** A person's sign-in to the console (contract 9). Neither it nor a link is exported: in another store people sign in anew. */
+export interface SignIn {
+  readonly id: string;
+  readonly workspaceId: typeof installation;
+  /** SHA-256 of the cookie's secret. */
+  readonly digest: Uint8Array;
+  /** The fingerprint of the operator token under which it began: a new operator token ends it. */
+  readonly operator: string;
+  readonly person: Person;
+  /** The client's network address. */
+  readonly address: string;
+  /** The header `User-Agent`; null without one. */
+  readonly agent: string | null;
+  readonly signedInAt: number;
+  readonly lastSeenAt: number;
+}
+
+/** Who is signed in: the operator, or whom a link was made for. */
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A link that signs a person in once. */
+export interface SignInLink {
+  /** SHA-256 of its token. */
+  readonly id: string;
+  readonly workspaceId: typeof installation;
+  readonly operator: string;
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
 export interface CatalogRecords {
   workspace: Workspace;
   assistant: Assistant;
   key: Key;
   credential: Credential;
+  sign_in: SignIn;
+  sign_in_link: SignInLink;
 }
 export type CatalogKind = keyof CatalogRecords;

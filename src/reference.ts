@@ -7,9 +7,11 @@ import { consoleAssistants } from './reference/console-assistants.ts';
 import { conversations, credentials, keys, workspaces } from './reference/console.ts';
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
+import { desk, load } from './reference/desk.ts';
 import type { Area, Entry } from './reference/entry.ts';
 import { ids } from './reference/examples.ts';
 import { service } from './reference/service.ts';
+import { signingIn } from './reference/sign-in.ts';
 import { voice } from './reference/voice.ts';
 import type { Route } from './request.ts';
 import type { BudgetName } from './store.ts';
@@ -18,7 +20,7 @@ export type { Area, Entry } from './reference/entry.ts';
 export { introduction } from './reference/introduction.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, service, workspaces, consoleAssistants, keys, credentials, conversations, machines];
+export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, service, signingIn, workspaces, consoleAssistants, keys, credentials, conversations, desk, load, machines];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
@@ -56,6 +58,7 @@ const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slic
 export function pathParameter(path: string, name: string): { readonly description?: string; readonly example?: string } {
   if (name === 'w') return { description: "The workspace's id.", example: ids.workspace };
   if (name === 'kind') return { description: "The machine's kind.", example: 'workspace' };
+  if (path.includes('/sign-ins/')) return { description: "The sign-in's id.", example: ids.signIn };
   const before = path.slice(0, path.indexOf(`/{${name}}`)).split('/').at(-1)!;
   const kind = kinds[before];
   return kind === undefined ? {} : { description: `The ${kind}'s id.`, example: ids[kind] };

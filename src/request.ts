@@ -3,7 +3,7 @@ import type { ErrorName } from './errors.ts';
 import type { Answerable, Outlet, RequestHead, ResponseHeaders, Upgrade } from './edge.ts';
 import type { KeyActor } from './host/keys.ts';
 import type { Services } from './services.ts';
-import type { BudgetName, Session } from './store.ts';
+import type { BudgetName, Session, SignIn } from './store.ts';
 import type { TokenClaims } from './transcription-tokens.ts';
 import type { Shape } from './wire.ts';
 import type { TSchema } from 'typebox';
@@ -33,8 +33,21 @@ export interface KeyCaller extends PartyCaller {
   readonly actor: KeyActor;
 }
 
+/** Who caused something, as an actor's history names them (contract 9). */
+export interface By {
+  readonly kind: 'person' | 'operator';
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Who uses the console: the bearer of the operator token, or a person who is signed in. */
 export interface OperatorCaller {
   readonly kind: 'operator';
+  readonly by: By;
+  /** Null for the bearer of the operator token. */
+  readonly signIn: SignIn | null;
+  /** The header that gives a browser its cookie again; null where it need not be. */
+  readonly setCookie: string | null;
 }
 export interface NobodyCaller {
   readonly kind: 'anyone';
@@ -106,6 +119,8 @@ export interface Route {
   readonly repeatable: boolean;
   readonly query: Shape<TSchema>;
   readonly body: Shape<TSchema> | null;
+  /** Whether no body at all means an empty object. */
+  readonly bodyOptional: boolean;
   readonly success: Success;
   /** The handler's possible failures, beyond those of the pipeline. */
   readonly errors: readonly ErrorName[];

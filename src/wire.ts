@@ -10,6 +10,7 @@ import { limits } from './limits.ts';
 export * from './wire/conversation.ts';
 export * from './wire/console.ts';
 export * from './wire/desk.ts';
+export * from './wire/sign-in.ts';
 
 /** A field whose bound has an error code of its own, by path. */
 export type TooLong = Readonly<Record<string, { name: ErrorName; limit: number }>>;

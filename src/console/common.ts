@@ -13,7 +13,7 @@ export const nowhere = (): Failure => new Failure('route_not_found');
 export const nowSeconds = ({ services }: ConsoleRequest): number => secondsOf(services.clock.now());
 
 /** The workspace of the path. */
-export async function reachWorkspace({ params, services }: ConsoleRequest): Promise<Workspace> {
+export async function reachWorkspace({ params, services }: Pick<ConsoleRequest, 'params' | 'services'>): Promise<Workspace> {
   const actor = await services.host.workspaces.of(params.w!);
   if (actor === null) throw nowhere();
   return actor.record;

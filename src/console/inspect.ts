@@ -6,6 +6,7 @@ import type { Socket, Upgrade } from '../edge.ts';
 import type { ActorIdentity, Inspected } from '../host/inspector.ts';
 import { limits } from '../limits.ts';
 import type { OperatorCaller, Request } from '../request.ts';
+import { whileSignedIn } from './sign-in.ts';
 
 /** What narrows the actors down; without it all are watched. */
 export interface WatchQuery {
@@ -16,11 +17,11 @@ export interface WatchQuery {
 
 type Wanted = (actor: ActorIdentity) => boolean;
 
-export function watchActors({ query, requestId, services }: Request<OperatorCaller, WatchQuery>, upgrade: Upgrade): void {
+export function watchActors({ caller, query, requestId, services }: Request<OperatorCaller, WatchQuery>, upgrade: Upgrade): void {
   const wanted = filterOf(query);
   let unwatch = () => {};
   upgrade.accept(
-    {
+    whileSignedIn(caller, services, {
       opened(socket) {
         const actors = services.host.awake().filter(({ actor }) => wanted(actor));
         const tell = teller(socket);
@@ -33,7 +34,7 @@ export function watchActors({ query, requestId, services }: Request<OperatorCall
         // Watching is one way; what a watcher sends has no meaning.
       },
       closed: () => unwatch(),
-    },
+    }),
     { 'x-request-id': requestId },
   );
 }

@@ -4,11 +4,11 @@ import { makeKey } from '../keys.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
-import type { Key, KeyLimits } from '../store.ts';
+import type { Key, KeyLimits, Page, PageRequest } from '../store.ts';
 import { keyView } from '../views.ts';
 import type { KeyBody } from '../wire.ts';
-import type { PageFields } from '../handlers/lists.ts';
-import { listRecords, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
+import { nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const defaultLimits: KeyLimits = {
   requests: limits.requestsPerMinute,
@@ -16,8 +16,28 @@ const defaultLimits: KeyLimits = {
   transcriptionTokens: limits.transcriptionTokensPerMinute,
 };
 
-export const listKeys = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'key', (key) => keyView(key, request.services.clock.now()));
+export async function listKeys({ params, query, services }: ConsoleRequest<PageFields>): Promise<Reply> {
+  const { id: workspaceId } = await reachWorkspace({ params, services });
+  const read = async (wanted: PageRequest): Promise<Page<View>> => {
+    const { items, next } = await services.store.catalog.list('key', workspaceId, wanted);
+    return { items: await viewsOf(workspaceId, items, services), next };
+  };
+  return list(pageRequest(query, 'desc'), read, (view) => view);
+}
+
+type View = ReturnType<typeof keyView>;
+
+/** Each key with its budgets as they stand. */
+async function viewsOf(workspaceId: string, keys: readonly Key[], { store, clock }: Services): Promise<View[]> {
+  const now = clock.now();
+  const standings = keys.length === 0 ? [] : await store.limits.readBudgets(workspaceId, keys, now);
+  return keys.map((key, index) => keyView(key, standings[index]!, now));
+}
+
+async function viewOf(key: Key, services: Services): Promise<View> {
+  const [view] = await viewsOf(key.workspaceId, [key], services);
+  return view!;
+}
 
 /** Creates a key in a workspace; its text is only returned, and stored nowhere. */
 export function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services): Promise<NewKey> {
@@ -57,16 +77,16 @@ export async function createKey(request: ConsoleRequest<unknown, KeyBody & { nam
 }
 
 /** The one answer that holds a key's text. */
-export const createdReply = ({ key, text }: NewKey, { clock }: Services): Reply => ({
+export const createdReply = async ({ key, text }: NewKey, services: Services): Promise<Reply> => ({
   status: 201,
   headers: { location: `/console/api/workspaces/${key.workspaceId}/keys/${key.id}`, 'cache-control': 'no-store' },
-  json: { ...keyView(key, clock.now()), key: text },
+  json: { ...(await viewOf(key, services)), key: text },
 });
 
 export async function getKey(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const actor = await request.services.host.keys.of(workspaceId, request.params.id!);
-  return { status: 200, json: keyView(present(actor).record, request.services.clock.now()) };
+  return { status: 200, json: await viewOf(present(actor).record, request.services) };
 }
 
 export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promise<Reply> {
@@ -78,14 +98,14 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
     assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
     limits: mergedLimits(key.limits, body.limits),
   }));
-  return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
+  return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 
 export async function revokeKey(request: ConsoleRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
   const actor = await services.host.keys.revoke(workspaceId, params.id!);
-  return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
+  return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 
 /** With a date of its own, whatever rotations have made of the one before. */

@@ -11,6 +11,9 @@ import type { Session } from '../store.ts';
 
 export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean => assistantIds?.includes(assistantId) ?? true;
 
+/** The API key that what the party makes and uses is counted for; null if the party is none. */
+export const keyOf = ({ channel, id }: Party): string | null => (channel === 'api' ? id : null);
+
 /** Throws 403 `assistant_not_permitted`. */
 export function checkPermission(party: Party, assistantId: string): void {
   if (!mayUse(party, assistantId)) throw new Failure('assistant_not_permitted');
@@ -61,9 +64,15 @@ const retained = (session: Session, services: Services): Session | Promise<Sessi
     return session;
   });
 
+/** Only the console has trials: for any other caller there is no such session (contract 9). */
+export function checkVisible({ channel }: Session, party: Party): void {
+  if (channel === 'console' && party.channel !== 'console') throw new Failure('session_not_found');
+}
+
 /** The session: 404 as above, then 403. */
 export async function reachSession(party: Party, id: string, services: Services): Promise<Session> {
   const session = await retainedSession(party.workspaceId, id, services);
+  checkVisible(session, party);
   checkPermission(party, session.assistantId);
   return session;
 }
@@ -73,6 +82,7 @@ export async function reachActor(party: Party, id: string, services: Services): 
   const actor = await services.host.sessions.of(party.workspaceId, id);
   if (actor === null) throw new Failure('session_not_found');
   const session = await retained(actor.record, services);
+  checkVisible(session, party);
   checkPermission(party, session.assistantId);
   return actor;
 }

@@ -1,11 +1,12 @@
 /** Opens and ends sessions for a caller. */
 import { Failure } from '../errors.ts';
+import { limits } from '../limits.ts';
 import type { Party } from '../request.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import type { Session, VisitorField } from '../store.ts';
 import type { CreateSessionBody } from '../wire.ts';
 import type { Idempotency } from './idempotency.ts';
-import { checkPermission, reachActor, reachAssistant } from './reach.ts';
+import { checkPermission, keyOf, knownAssistant, reachActor, reachAssistant } from './reach.ts';
 
 type Visitor = CreateSessionBody['visitor'] & {};
 
@@ -33,7 +34,22 @@ export async function openSession(
   const refusal = host.assistants.refusal(assistant);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
-  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId: keyOf(party), visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+}
+
+/**
+ * Opens a trial of the assistant, a draft as well: a session of the channel `console` without visitor fields. Throws what refuses
+ * it, and `rate_limited` while the workspace has `trialsOpenMax` of them open.
+ */
+export async function openTrial(party: Party, assistantId: string, services: Services): Promise<Session> {
+  const { host } = services;
+  const assistant = await knownAssistant(party, assistantId, services);
+  const refusal = host.assistants.trialRefusal(assistant);
+  if (refusal !== null) throw new Failure(refusal);
+  const { workspaceId, channel } = party;
+  const { maxCallSeconds, greeting } = assistant.record;
+  const asked = { workspaceId, assistantId, channel, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null, trialsMax: limits.trialsOpenMax };
+  return (await host.sessions.create(asked)).session;
 }
 
 /** Ends the session and aborts its turn in flight; a session that is over stays as it is. */

@@ -56,7 +56,8 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   }
 
   const startedAt = clock.monotonic();
-  const wanted = wantedTurn(party, sent, host.assistants.refusal(assistant), services);
+  const refusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant) : host.assistants.refusal(assistant);
+  const wanted = wantedTurn(party, sent, refusal, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(actor, wanted);
     if (started.kind === 'started') {

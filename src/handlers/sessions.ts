@@ -21,23 +21,26 @@ const created = (session: Session, nowMs: number, replayed: boolean): Reply => (
   json: sessionView(session, nowMs),
 });
 
+/** The channels of the API's sessions: a trial of the console is none of them (contract 9). */
+export const apiChannels: readonly Session['channel'][] = ['api', 'link', 'widget'];
+
 export type SessionsQuery = PageFields & { readonly assistant_id?: string; readonly status?: string };
 
 export async function listSessions({ caller: { party }, query, services }: Request<PartyCaller, SessionsQuery>): Promise<Reply> {
   const assistantIds = await listedAssistants(party, query.assistant_id, services);
-  return listedSessions(party.workspaceId, assistantIds, query, services);
+  return listedSessions(party.workspaceId, { assistantIds, channels: apiChannels }, query, services);
 }
 
-/** The sessions of a workspace, of these assistants or (null) of all. */
+/** The sessions of a workspace that a filter lets through, besides what every list asks for. */
 export async function listedSessions(
   workspaceId: string,
-  assistantIds: readonly string[] | null,
+  wanted: Omit<SessionFilter, 'status' | 'activeSince' | 'now'>,
   query: SessionsQuery,
   services: Services,
 ): Promise<Reply> {
   const now = services.clock.now();
   const filter: SessionFilter = {
-    assistantIds,
+    ...wanted,
     status: (query.status ?? null) as SessionFilter['status'],
     activeSince: await retainedSince(workspaceId, services),
     now: Math.floor(now / 1000),

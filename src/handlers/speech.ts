@@ -1,6 +1,6 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
 import { beginSpeech, type BegunSpeech } from '../conversation/speech.ts';
-import { mayUse, reachAssistant } from '../conversation/reach.ts';
+import { keyOf, mayUse, reachAssistant } from '../conversation/reach.ts';
 import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
@@ -19,7 +19,7 @@ export async function speech({ caller, body, services, requestId, head }: Reques
   if (body.voice !== undefined && !(chosen.provider?.takesVoice(body.voice) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
   checkSpeaks(assistant, services);
   const ready = await readyVoice(assistant, chosen, services);
-  const wish = { text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
+  const wish = { keyId: keyOf(caller.party), text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
   const askedAt = services.clock.monotonic();
   let gone = false;
   head.onGone(() => (gone = true));

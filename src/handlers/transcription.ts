@@ -1,7 +1,7 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
-import { isBehindTrustedProxy } from '../client-address.ts';
+import { cameByTls } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
-import { checkPermission, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
+import { checkPermission, checkVisible, keyOf, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
 import type { Upgrade } from '../edge.ts';
@@ -34,6 +34,7 @@ export async function createTranscriptionToken({ caller, body, head, services }:
 async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, services: Services): Promise<Session | null> {
   const { id } = assistant.record;
   const session = sessionId === null ? null : await retainedSession(party.workspaceId, sessionId, services);
+  if (session !== null) checkVisible(session, party);
   for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
   if (session !== null) checkSession(session, id, services);
   checkSpeaks(assistant, services);
@@ -49,8 +50,7 @@ function checkSession(session: Session, assistantId: string, { clock }: Services
 /** Where the client reached this server, for the same address as a socket. A proxy that is trusted says whether the client came by TLS. */
 function socketOrigin(head: Request['head'], { config }: Services): string {
   const host = head.headers('host')[0] ?? `${config.host}:${config.port}`;
-  const secure = isBehindTrustedProxy(head, config.trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
-  return `${secure ? 'wss' : 'ws'}://${host}`;
+  return `${cameByTls(head, config.trustedProxies) ? 'wss' : 'ws'}://${host}`;
 }
 
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
@@ -71,7 +71,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);
   actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
-  const socket = new TranscriptionSocket({ actor, assistant, session, ready, settings, requestId, services });
+  const socket = new TranscriptionSocket({ actor, assistant, session, keyId: keyOf(party), ready, settings, requestId, services });
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
 }

@@ -46,6 +46,11 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return refusal;
   }
 
+  /** Why the assistant answers no trial of the console; null if it does. A draft does. */
+  trialRefusal({ machine }: AssistantActor): ErrorName | null {
+    return refusalOf(machine.send({ type: 'rehearse' }));
+  }
+
   /** Why the assistant neither speaks nor listens; null if it does. */
   voiceRefusal({ machine }: AssistantActor): ErrorName | null {
     return refusalOf(machine.send({ type: 'speak' }));

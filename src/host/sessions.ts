@@ -17,11 +17,15 @@ export interface NewSession {
   readonly workspaceId: string;
   readonly assistantId: string;
   readonly channel: Session['channel'];
+  /** The API key that makes it; absent if none does. */
+  readonly keyId?: string | null;
   readonly visitor: Session['visitor'];
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
   readonly greeting: string | null;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
+  /** Of a trial: how many may be open at a time. */
+  readonly trialsMax?: number;
 }
 
 /** A request's `Idempotency-Key`, to be looked up among those remembered. */
@@ -102,7 +106,7 @@ export class Sessions {
     const nowMs = clock.now();
     const createdAt = secondsOf(nowMs);
     const expiresAt = createdAt + wanted.maxCallSeconds;
-    const { greeting, remember, ...fields } = wanted;
+    const { greeting, remember, trialsMax, ...fields } = wanted;
     const id = ids.make('ses');
     const session: Session = {
       id,
@@ -118,9 +122,11 @@ export class Sessions {
       session,
       greeting: greeting === null ? null : greetingMessage(ids.make('msg'), greeting, createdAt),
       remember: remember && { ...remember, resultId: id, untilMs: nowMs + limits.idempotencyMsMax },
+      ...(trialsMax !== undefined && { trialsMax }),
       nowMs,
     });
     if (created.outcome === 'created') return { session, replayed: false };
+    if (created.outcome === 'full') throw new Failure('rate_limited', { seconds: 1 });
     return { session: await this.#made(wanted.workspaceId, sameBody(created.remembered, remember!)), replayed: true };
   }
 

@@ -3,7 +3,7 @@ import { Failure, failureText, refused, type Refusal } from '../errors.ts';
 import type { Answerable, Exchange, Outlet, RequestHead, ResponseHeaders } from '../edge.ts';
 import { UnreadableSnapshot } from '../host/actor.ts';
 import type { Limiter } from '../metrics.ts';
-import { jsonType, type Caller, type Reply, type Route } from '../request.ts';
+import { jsonType, type Caller, type OperatorCaller, type Reply, type Route } from '../request.ts';
 import type { Recording } from '../services.ts';
 import { StoreUnavailable, type Taken } from '../store.ts';
 import { clientAddress } from '../client-address.ts';
@@ -38,7 +38,7 @@ export function failed(error: unknown, head: RequestHead, course: Course, servic
 export function refusal(failure: Refusal, course: Course, services: Recording, limiter: Limiter = 'turns'): TextReply {
   const { status } = failure.row;
   if (failure.cause !== undefined) services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
-  if (status === 429) services.metrics.limited.inc(course.rate?.taken.passed === false ? course.rate.taken.budget : limiter);
+  if (status === 429) services.metrics.limited.inc(course.rate?.taken.passed === false ? course.rate.taken.budget : (failure.limiter ?? limiter));
   const headers: Record<string, string> = { 'content-type': jsonType };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (failure.seconds !== undefined) headers['retry-after'] = String(failure.seconds);
@@ -77,14 +77,21 @@ function whole(reply: WholeReply, course: Course): { status: number; headers: Re
 }
 
 /** Adds headers to those present: the reply's own, those of every response, and on every authenticated response the rate's (specification 8). */
-function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate }: Course): ResponseHeaders {
+function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate, caller }: Course): ResponseHeaders {
   // Set one by one: an object made by spreading others costs more than the rest of a refusal.
   for (const name in reply.headers) headers[name] = reply.headers[name]!;
   headers['x-request-id'] = requestId;
-  if (rate === null) return headers;
+  if (rate === null) return caller?.kind === 'operator' && caller.signIn !== null ? ofSignIn(headers, caller) : headers;
   headers['x-ratelimit-limit'] = String(rate.ceiling);
   headers['x-ratelimit-remaining'] = String(rate.taken.remaining);
   headers['x-ratelimit-reset'] = String(rate.taken.resetAt);
+  return headers;
+}
+
+/** What a person sees is kept in no cache; the cookie is given again where it is time. A sign-out sets one of its own. */
+function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller): ResponseHeaders {
+  headers['cache-control'] ??= 'no-store';
+  if (setCookie !== null) headers['set-cookie'] ??= setCookie;
   return headers;
 }
 

@@ -50,7 +50,8 @@ export const keys: Area = {
   description: 'API keys: who may call for a workspace, which assistants, and how often.',
   entries: {
     [`GET ${inWorkspace}/keys`]: {
-      does: `Returns the API keys of a workspace, newest first, revoked and expired ones included. The keys themselves are not in it. ${paged}`,
+      does: `Returns the API keys of a workspace, newest first, revoked and expired ones included. The keys themselves are not in it. \
+\`last_used_at\` is to the minute, and null before the first request; \`budgets\` are as they stand, and reading them charges nothing. ${paged}`,
       surprises: unknown,
       query: { limit: 10 },
       answer: listOf(example.key),
@@ -62,7 +63,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat creates a second key. A key whose answer was lost cannot be read again: revoke it.',
       surprises: `${unknown} The ids in \`assistant_ids\` are not looked up, so an assistant can be named before it exists.`,
       body: { name: 'web shop', assistant_ids: [example.ids.assistant], limits: { requests: 120 } },
-      answer: { ...example.key, key: example.secret },
+      answer: { ...example.newKey, key: example.secret },
     },
     [`GET ${inWorkspace}/keys/{id}`]: { does: 'Returns one API key without its secret.', surprises: unknown, answer: example.key },
     [`PATCH ${inWorkspace}/keys/{id}`]: {
@@ -70,7 +71,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat changes nothing.',
       surprises: `${unknown} A revoked key can be changed, and stays revoked.`,
       body: { expires_at: expiry, limits: { requests: 240 } },
-      answer: { ...example.key, expires_at: expiry, limits: { ...example.key.limits, requests: 240 } },
+      answer: { ...example.key, ...example.raised, expires_at: expiry },
     },
     [`POST ${inWorkspace}/keys/{id}/revoke`]: {
       does: 'Revokes an API key for good: its requests are 401 `revoked_api_key`. Turns in flight run on. Takes no body.',
@@ -84,7 +85,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat within the overlap makes a third key, and the end of the old one moves no further away. A key whose answer was lost cannot be read again: revoke it and rotate once more, which an overlap leaves time for.',
       surprises: `${unknown} A key that is revoked or has expired is 422 \`id\`: a new one is created, not rotated.`,
       body: { overlap_seconds: 86_400 },
-      answer: { ...example.rotatedKey, expires_at: expiry, limits: { ...example.key.limits, requests: 240 }, key: example.rotatedSecret },
+      answer: { ...example.rotatedKey, expires_at: expiry, key: example.rotatedSecret },
     },
   },
 };
@@ -135,7 +136,8 @@ export const conversations: Area = {
   description: 'Sessions, transcripts and usage of a workspace, read by operators, and its live actors.',
   entries: {
     [`GET ${inWorkspace}/sessions`]: {
-      does: `Returns the sessions of a workspace, newest first, within its retention. ${paged}`,
+      does: `Returns the sessions of a workspace, newest first, within its retention, trials included. \`q\` is the beginning of a session's id, or in any case that of one of its visitor's values; \
+\`from\` and \`to\` are about \`created_at\`, the second of them exclusive; a session that no key made has none. ${paged}`,
       surprises: 'An unknown `assistant_id` is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
       query: { status: 'open', limit: 10 },
       answer: listOf(example.session),
@@ -156,7 +158,7 @@ An answer that cannot be finished is cut off.`,
       exports: { 'text/markdown': example.markdown },
     },
     [`GET ${inWorkspace}/usage`]: {
-      does: 'Returns the usage of a workspace, as `GET /usage` does. With `format=csv` it has a header and a row for each bucket, as RFC 4180 says; `start` is in Unix seconds, and there is no row of totals.',
+      does: 'Returns the usage of a workspace, as `GET /usage` does. With `key_id` it is what that key used: its speech and transcription, and all of the sessions that it made, whichever key sends their messages. With `format=csv` it has a header and a row for each bucket, as RFC 4180 says; `start` is in Unix seconds, and there is no row of totals.',
       surprises: `A window longer than ${limits.usageDaysMax} days, or one that starts after it ends, is 422 \`invalid_range\`.`,
       query: { ...example.usageWindow, bucket: 'day' },
       answer: example.usage,

@@ -9,7 +9,9 @@ import { rotateKey } from '../console/rotation.ts';
 import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
+import { deskRoutes } from './desk.ts';
 import { json, nothingLeft, operator } from './row.ts';
+import { signInRoutes } from './sign-in.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
 const consoleErrors = ['route_not_found'] as const;
@@ -19,6 +21,7 @@ const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
 const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disables', enable: 'Enables' } as const;
 
 export const consoleRoutes: readonly Route[] = [
+  ...signInRoutes,
   operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
     query: wire.WorkspacesQuery,
@@ -144,7 +147,7 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
     summary: "Lists a workspace's sessions.",
-    query: wire.SessionsQuery,
+    query: wire.ConsoleSessionsQuery,
     success: json(wire.SessionList, 'A page of sessions.'),
     errors: assistantErrors,
   }),
@@ -175,4 +178,5 @@ export const consoleRoutes: readonly Route[] = [
     success: json(wire.MachineConfiguration, 'The configuration.'),
     errors: consoleErrors,
   }),
+  ...deskRoutes,
 ];

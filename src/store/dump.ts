@@ -5,13 +5,14 @@
  *
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and slot are void,
  * and the first process that serves the other store seals it as partial. Rows without effect are left out: expired memories,
- * budgets that are full again, and the rest of a workspace that is being removed.
+ * budgets that are full again, and the rest of a workspace that is being removed. Sign-ins to the console and their links are left out too:
+ * in another store people sign in anew.
  */
-import type { Bucket } from '../../machines/budget.ts';
 import type {
-  Assistant, BudgetName, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
+  Assistant, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
   Workspace,
 } from '../store.ts';
+import { budgetNames, type Buckets } from './budgets.ts';
 import { fields } from './usage.ts';
 import type { Grain } from './usage.ts';
 
@@ -33,12 +34,12 @@ export interface CredentialRow extends Versioned<Credential> {
   readonly type: 'credential';
 }
 
-/** The key's budgets that may not be full yet. */
-export type Buckets = Readonly<Partial<Record<BudgetName, Bucket>>>;
-
 export interface KeyRow extends Versioned<Key> {
   readonly type: 'key';
+  /** Those that may not be full yet. */
   readonly budgets: Buckets;
+  /** When the key was used last, to the minute. Absent if it never was, and in exports of versions that did not keep it. */
+  readonly usedAt?: number;
 }
 
 export interface SessionRow extends Versioned<Session> {
@@ -75,11 +76,13 @@ export interface MemoryRow {
   readonly record: IdempotencyRecord;
 }
 
-/** An assistant's usage in the second or the hour that begins at `start`, in Unix seconds. */
+/** An assistant's usage under one key, or under none, in the second or the hour that begins at `start`, in Unix seconds. */
 export interface UsageRow {
   readonly type: 'usage';
   readonly workspaceId: string;
   readonly assistantId: string;
+  /** Of usage that is an API key's. */
+  readonly keyId?: string;
   readonly grain: Grain;
   readonly start: number;
   readonly counts: UsageCounts;
@@ -136,12 +139,12 @@ export const importUnfinished = 'An import into this store was cut. Run parley i
 /** A store's records of each kind, in the order of their ids, from which `rowsOf` makes the rows. */
 export interface Holdings {
   records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncIterable<Versioned<CatalogRecords[K]>>;
-  buckets(workspaceId: string, keyId: string): Promise<Buckets>;
+  buckets(workspaceId: string, keyId: string): Promise<{ readonly buckets: Buckets; readonly usedAt: number | null }>;
   /** Each session before its messages, and each turn after its own message. */
   sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | MessageRow | TurnRow>;
   /** In the order of their ends, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
-  /** By assistant; each hour before its seconds. */
+  /** By assistant and key; each hour before its seconds. */
   usage(workspaceId: string): AsyncIterable<UsageRow>;
 }
 
@@ -158,7 +161,8 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
       for await (const assistant of holdings.records('assistant', id, null)) yield { type: 'assistant', ...assistant };
       for await (const credential of holdings.records('credential', id, null)) yield { type: 'credential', ...credential };
       for await (const key of holdings.records('key', id, null)) {
-        yield { type: 'key', ...key, budgets: unfilled(await holdings.buckets(id, key.record.id), nowMs) };
+        const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
+        yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };
       }
     }
     yield* holdings.sessions(id, session);
@@ -166,8 +170,6 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
     yield* holdings.usage(id);
   }
 }
-
-const budgetNames = ['requests', 'speech', 'transcriptionTokens'] as const satisfies readonly BudgetName[];
 
 const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   Object.fromEntries(
@@ -178,7 +180,7 @@ const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   );
 
 /** The counts, from a row in the order in which stores keep them. A count that older rows do not have is 0. */
-export function usageRow(workspaceId: string, assistantId: string, grain: Grain, start: number, counted: readonly number[]): UsageRow {
+export function usageRow([workspaceId, assistantId, keyId]: readonly [string, string, string | undefined], grain: Grain, start: number, counted: readonly number[]): UsageRow {
   const counts = Object.fromEntries(fields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
-  return { type: 'usage', workspaceId, assistantId, grain, start, counts };
+  return { type: 'usage', workspaceId, assistantId, ...(keyId !== undefined && { keyId }), grain, start, counts };
 }

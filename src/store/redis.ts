@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
+import type { LoadBoard } from '../metrics/load.ts';
 import type { Notice, Store } from '../store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
@@ -15,6 +16,7 @@ import { RedisNotices } from './redis/notices.ts';
 import { RedisOrphans } from './redis/orphans.ts';
 import { Registry } from './redis/registry.ts';
 import { RedisRequests } from './redis/requests.ts';
+import { RedisLoadBoard } from './redis/load-board.ts';
 import { loadScripts } from './redis/scripts.ts';
 import type { Scripts } from './redis/scripts.ts';
 import { RedisSessions } from './redis/sessions.ts';
@@ -48,6 +50,8 @@ export class RedisStore implements Store {
   readonly limits: RedisLimits;
   readonly usage: RedisUsage;
   readonly requests: RedisRequests;
+  /** Beside the store: the load of all processes. */
+  readonly loadBoard: LoadBoard;
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
@@ -72,6 +76,7 @@ export class RedisStore implements Store {
     this.limits = new RedisLimits(link, roots, ids, this.#budgets);
     this.usage = new RedisUsage(link, roots);
     this.requests = new RedisRequests(link, roots);
+    this.loadBoard = new RedisLoadBoard(link, roots);
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
     this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);

@@ -35,6 +35,7 @@ const steps = {
   'turns.outputAfter': 'outputAfter',
   'turns.inFlight': 'turnsInFlight',
   'limits.takeBudgets': 'takeBudgets',
+  'limits.readBudgets': 'readBudgets',
   'limits.take': 'takeLimits',
   'usage.read': 'usage',
   'usage.count': 'countUsage',

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { errors } from '../../src/errors.ts';
 import { openapiDocument } from '../../src/openapi.ts';
 import { areas, introduction, nameOf, referenceOf, type Entry } from '../../src/reference.ts';
+import { signInToken } from '../../src/reference/examples.ts';
 import type { Route } from '../../src/request.ts';
 import { documented, routes } from '../../src/routes.ts';
 import { queryObject } from '../../src/wire.ts';
@@ -125,7 +126,8 @@ function differences(example: unknown, real: unknown, path = ''): string[] {
 const inWorkspace = '/console/api/workspaces/{w}';
 /** A workspace from its creation to its end: every operation once, each on what those before it have made. */
 const story = [
-  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/load', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['POST sign-in', 'GET sign-ins', 'DELETE sign-ins/{id}', 'POST sign-in-links', 'GET me', 'POST sign-out'].map((line) => line.replace(' ', ' /console/api/')),
   ...['POST /console/api/workspaces', 'GET /console/api/workspaces', `GET ${inWorkspace}`, `PATCH ${inWorkspace}`],
   ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/credentials`),
   ...[`PATCH ${inWorkspace}/credentials/{id}`, `POST ${inWorkspace}/credentials/{id}/test`],
@@ -140,6 +142,9 @@ const story = [
   ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens'],
   ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage'].map((path) => `GET ${inWorkspace}/${path}`),
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
+  // From here on the session is the trial.
+  ...[`POST ${inWorkspace}/assistants/{id}/trials`, `POST ${inWorkspace}/sessions/{id}/chat`, `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/events`],
+  ...[`POST ${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, `POST ${inWorkspace}/sessions/{id}/end`],
   ...['assistants/{id}', 'credentials/{id}'].map((path) => `DELETE ${inWorkspace}/${path}`),
   `DELETE ${inWorkspace}`,
 ];
@@ -153,6 +158,10 @@ class Names {
     if (typeof example === 'string' && typeof real === 'string' && /^[a-z]+_[0-9a-z]{26}(?:_|$)/.test(example)) this.#learned.set(example, real);
     if (typeof example !== 'object' || example === null || typeof real !== 'object' || real === null) return;
     for (const [name, value] of Object.entries(example)) this.learn(value, (real as any)[name]);
+  }
+
+  say(example: string, real: string): void {
+    this.#learned.set(example, real);
   }
 
   /** The example with the ids of here. */
@@ -193,6 +202,7 @@ t.test('a server takes every example, and answers in the shape of the example', 
   t.same([...story].sort(), routes.map(nameOf).sort(), 'every operation is asked for');
   const house = await openHouse(t);
   const names = new Names();
+  names.say(signInToken, house.operatorToken);
   const key = ({ caller }: Route): string | null => (caller === 'key' ? names.in(secretOf()) : caller === 'operator' ? house.operatorToken : null);
   for (const name of story) {
     const route = routes.find((one) => nameOf(one) === name)!;

@@ -15,6 +15,7 @@ export const bounds: EdgeBounds = {
   headersCountMax: 90,
   connectionIdleMs: 65_000,
   socketMessageBytesMax: 64 * 1024,
+  socketSilentMs: 60_000,
   slowReaderBytesMax: 256 * 1024,
 };
 

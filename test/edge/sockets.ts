@@ -1,8 +1,10 @@
+import { EventEmitter, once } from 'node:events';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import type { Socket, SocketListener, Upgrade } from '../../src/edge.ts';
-import { ask, bounds, gate, RawClient, serve } from './harness.ts';
+import { ask, bounds, deaf, gate, RawClient, serve } from './harness.ts';
 import type { OpenEdge } from './harness.ts';
+import { StillClock } from './still-clock.ts';
 
 /** A client's socket with everything that came, for waiting on. */
 class Client {
@@ -304,6 +306,41 @@ async function otherEnds(t: Test, open: OpenEdge): Promise<void> {
     t.equal(await pong, 'marco');
     client.socket.close();
     await client.closed;
+  });
+
+  await t.test('a peer that answers pings lives, and one that does not is dropped, whatever else it sends', async (t) => {
+    const clock = new StillClock();
+    const code = gate<number>();
+    const heard = new EventEmitter();
+    const listener = { ...deaf, upgrade: (upgrade: Upgrade) => upgrade.accept({ ...silent, message: () => void heard.emit('message'), closed: code.open }) };
+    const edge = await open(listener, bounds, clock);
+    const port = await edge.listen('127.0.0.1', 0);
+    t.teardown(() => {
+      clock.on('set', () => setImmediate(() => clock.fire()));
+      return edge.close(0);
+    });
+    const set = once(clock, 'set');
+    const client = new WebSocket(`ws://127.0.0.1:${port}`, { autoPong: false });
+    client.on('error', () => {});
+    await once(client, 'open');
+    t.same(await set, [bounds.socketSilentMs / 3], 'three pings go out in that time');
+    const pinged = async (): Promise<void> => {
+      const ping = once(client, 'ping');
+      clock.fire();
+      await ping;
+    };
+    for (let pings = 0; pings < 3; pings++) await pinged();
+    client.pong();
+    client.ping();
+    await once(client, 'pong');
+    for (let pings = 0; pings < 3; pings++) await pinged();
+    t.equal(client.readyState, WebSocket.OPEN, 'it has answered one in between');
+
+    client.send('I am here.');
+    await once(heard, 'message');
+    clock.fire();
+    t.equal(await code.promise, 1006);
+    await once(client, 'close');
   });
 }
 

@@ -79,7 +79,7 @@ export const rooms: readonly Room[] = [
   ),
   room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),
   room('host', ['src/host.ts', 'src/host/'], ['turn', 'machines', 'budget', ...ground, ...interfaces], 'The host runs machines; it knows nothing of requests.'),
-  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/conditional.ts', 'src/static-files.ts', 'src/pages.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
+  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/own-origins.ts', 'src/cookies.ts', 'src/sign-ins.ts', 'src/conditional.ts', 'src/static-files.ts', 'src/pages.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
   room('conversation', ['src/conversation/'], ['request', 'history', 'voices', 'audio', 'audio formats', ...domain], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
   room('docs', ['src/docs.ts', 'src/docs/'], [], 'The page is made of the OpenAPI document and of nothing else.', ['node:crypto']),
   room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', 'audio formats', ...domain], 'A handler is called by the pipeline and calls down only.'),

@@ -2,9 +2,9 @@ import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket as NetSocket } from 'node:net';
 import type { WebSocket } from 'ws';
-import type { Timer } from '../../clock.ts';
 import type { ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
 import { guarded } from '../guard.ts';
+import { Heartbeat } from '../heartbeat.ts';
 import type { Cuttable } from '../running.ts';
 import type { HeaderLines } from '../screen.ts';
 import { NodeRequest } from './request.ts';
@@ -48,9 +48,8 @@ export class NodeSocket implements Socket, Cuttable {
   #listener: SocketListener;
   #engine: WebSocket | null = null;
   #code: number | null = null;
-  #alive = true;
   #backpressured = false;
-  #heartbeat: Timer | null = null;
+  #heartbeat: Heartbeat | null = null;
 
   constructor(shared: NodeShared, connection: NetSocket, listener: SocketListener) {
     this.#shared = shared;
@@ -93,17 +92,16 @@ export class NodeSocket implements Socket, Cuttable {
   opened(engine: WebSocket): void {
     this.#engine = engine;
     engine.on('message', (data: Buffer, isBinary) => this.#received(data, isBinary));
-    engine.on('pong', () => (this.#alive = true));
-    engine.on('ping', () => (this.#alive = true));
+    engine.on('pong', () => this.#heartbeat?.answered());
     engine.on('error', (error: Error & { code?: string }) => (this.#code ??= closeCodes[error.code ?? ''] ?? 1002));
     engine.on('close', (code) => this.#closed(this.#code ?? code));
     this.#connection.on('drain', () => this.#drained());
-    this.#beat();
+    const { clock, bounds } = this.#shared;
+    this.#heartbeat = new Heartbeat(clock, bounds.socketSilentMs, () => engine.ping(), () => engine.terminate());
     this.#call(() => this.#listener.opened(this));
   }
 
   #received(data: Buffer, isBinary: boolean): void {
-    this.#alive = true;
     if (this.#code !== null) return;
     if (data.length > this.#shared.bounds.socketMessageBytesMax) {
       let ignored = false;
@@ -119,18 +117,9 @@ export class NodeSocket implements Socket, Cuttable {
     this.#call(() => this.#listener.drained?.());
   }
 
-  #beat(): void {
-    this.#heartbeat = this.#shared.clock.after(this.#shared.bounds.connectionIdleMs / 2, () => {
-      if (!this.#alive) return this.#engine?.terminate();
-      this.#alive = false;
-      this.#engine?.ping();
-      this.#beat();
-    });
-  }
-
   #closed(code: number): void {
     this.#engine = null;
-    this.#heartbeat?.cancel();
+    this.#heartbeat?.stop();
     this.#shared.running.delete(this);
     guarded(() => this.#listener.closed(code), () => {});
   }

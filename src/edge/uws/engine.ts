@@ -45,6 +45,7 @@ export interface WebSocket<Data> {
   /** 1: sent; 0: held by the engine; 2: dropped. */
   send(message: Bytes, isBinary?: boolean): number;
   getBufferedAmount(): number;
+  ping(): number;
   end(code?: number, reason?: string): void;
   close(): void;
   getUserData(): Data;
@@ -61,6 +62,7 @@ export interface WebSocketBehavior<Data> {
   drain(socket: WebSocket<Data>): void;
   /** Called once the engine has answered the ping. */
   ping(socket: WebSocket<Data>, message: ArrayBuffer): void;
+  pong(socket: WebSocket<Data>, message: ArrayBuffer): void;
   close(socket: WebSocket<Data>, code: number, reason: ArrayBuffer): void;
 }
 

@@ -1,6 +1,7 @@
 import { engineMessageFactor } from '../../edge.ts';
 import type { EdgeBounds, ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
 import { guarded } from '../guard.ts';
+import { Heartbeat } from '../heartbeat.ts';
 import type { Cuttable } from '../running.ts';
 import type { HeaderLines } from '../screen.ts';
 import type { HttpRequest, HttpResponse, UpgradeContext, WebSocket, WebSocketBehavior } from './engine.ts';
@@ -43,6 +44,7 @@ export class UwsSocket implements Socket, Cuttable {
   #engine: WebSocket<UwsSocketData> | null = null;
   #backpressured = false;
   #tooLarge = false;
+  #heartbeat: Heartbeat | null = null;
 
   constructor(shared: UwsShared, listener: SocketListener) {
     this.#shared = shared;
@@ -74,6 +76,8 @@ export class UwsSocket implements Socket, Cuttable {
 
   opened(engine: WebSocket<UwsSocketData>): void {
     this.#engine = engine;
+    const { clock, bounds } = this.#shared;
+    this.#heartbeat = new Heartbeat(clock, bounds.socketSilentMs, () => engine.ping(), () => engine.close());
     this.#call(() => this.#listener.opened(this));
   }
 
@@ -100,9 +104,14 @@ export class UwsSocket implements Socket, Cuttable {
     if (this.bufferedBytes > this.#shared.bounds.slowReaderBytesMax) this.#engine?.close();
   }
 
+  ponged(): void {
+    this.#heartbeat?.answered();
+  }
+
   /** `reason` is the engine's own text if the engine closed the connection without a closing frame. */
   closed(code: number, reason: string): void {
     this.#engine = null;
+    this.#heartbeat?.stop();
     this.#shared.running.delete(this);
     this.#tooLarge = code === 1006 && reason === 'Received too big message';
     // Deferred, because the engine calls this from within `close`.
@@ -117,15 +126,16 @@ export class UwsSocket implements Socket, Cuttable {
 /** The engine's behaviour for sockets; `upgrade` is the server's own. */
 export const socketBehavior = (bounds: EdgeBounds): WebSocketBehavior<UwsSocketData> => ({
   maxPayloadLength: engineMessageFactor * bounds.socketMessageBytesMax,
-  // The engine allows 8 to 960 seconds.
-  idleTimeout: Math.min(Math.max(Math.round(bounds.connectionIdleMs / 1000), 8), 960),
-  sendPingsAutomatically: true,
+  // The engine's own pings go to a peer that sends nothing, and take any message for an answer.
+  idleTimeout: 0,
+  sendPingsAutomatically: false,
   // The engine never drops a message: our `send` cuts a reader that is too slow.
   maxBackpressure: 0,
   open: (engine) => engine.getUserData().socket.opened(engine),
   message: (engine, data, isBinary) => engine.getUserData().socket.received(data, isBinary),
   drain: (engine) => engine.getUserData().socket.drained(),
   ping: (engine) => engine.getUserData().socket.pinged(),
+  pong: (engine) => engine.getUserData().socket.ponged(),
   close: (engine, code, reason) => {
     // The engine's own texts are ASCII; the getter of a closed socket throws, the property does not.
     const { socket } = engine as unknown as UwsSocketData;

@@ -65,7 +65,7 @@ const key = record(
     revokedAt: Nullable(Whole()),
     machine: Snapshot(),
   },
-  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }) },
+  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }), usedAt: Type.Optional(Whole()) },
 );
 
 const session = record(
@@ -73,7 +73,8 @@ const session = record(
   {
     ...held,
     assistantId: Name(),
-    channel: OneOf('api', 'link', 'widget'),
+    channel: OneOf('api', 'link', 'widget', 'console'),
+    keyId: Type.Optional(Nullable(Name())),
     visitor: MapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: MapOf(Type.String()),
     maxCallSeconds: Whole(),
@@ -147,6 +148,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   usage: row('usage', {
     workspaceId: Name(),
     assistantId: Name(),
+    keyId: Type.Optional(Name()),
     grain: OneOf('second', 'hour'),
     start: Whole(),
     counts: Type.Object(Object.fromEntries(fields.map((name) => [name, Whole()]))),

@@ -142,7 +142,7 @@ export class Turns implements TurnStore {
       draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message);
       draft.remove(keys.flight(place));
-      this.#usage.countIn(draft, session.workspaceId, session.assistantId, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
+      this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       this.#flights.delete(place);
       return finished(version);
     });
@@ -186,7 +186,7 @@ export class Turns implements TurnStore {
   }
 
   #undo(draft: Draft, { turn, finished: end }: TurnRow, { session, remember }: WithdrawTurn, place: TurnPlace): void {
-    const { workspaceId, assistantId } = session;
+    const { workspaceId } = session;
     const flight = this.#flights.get(place);
     let memory = remember ? keys.memory(workspaceId, remember.scope, remember.key) : null;
     if (flight !== undefined) {
@@ -199,7 +199,7 @@ export class Turns implements TurnStore {
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));
     draft.remove(keys.turn(place));
     if (memory !== null) this.#memories.forget(draft, memory, turn.id);
-    if (end !== null) this.#usage.countIn(draft, workspaceId, assistantId, turn.endedAt ?? turn.createdAt, counted(turn, -1));
+    if (end !== null) this.#usage.countIn(draft, session, turn.endedAt ?? turn.createdAt, counted(turn, -1));
   }
 
   takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {

@@ -7,18 +7,18 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, Session, StopRequest, Turn, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
+import { budgetNames, type Buckets } from '../budgets.ts';
 import { rowsOf, usageRow } from '../dump.ts';
-import type { Answered, Buckets, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import type { Answered, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Grain } from '../usage.ts';
+import { bucketsOf } from './budgets.ts';
 import { refuseUnfinished } from './importing.ts';
-import { part, Roots } from './keys.ts';
+import { accountParts, byAccount, part, Roots } from './keys.ts';
 import { Link } from './link.ts';
 import { messageOf } from './records.ts';
 import { textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
-
-const budgets = ['requests', 'speech', 'transcriptionTokens'] as const;
 
 /** A message with its place in the transcript. */
 interface Placed {
@@ -77,15 +77,11 @@ export class RedisSource implements DumpSource, Holdings {
     }
   }
 
-  async buckets(workspaceId: string, keyId: string): Promise<Buckets> {
-    const stored = await this.#fields(`${this.#roots.workspace(workspaceId)}:budget:${part(keyId)}`, budgets);
-    return Object.fromEntries(
-      budgets.flatMap((name, index) => {
-        if (stored[index] === null) return [];
-        const [level, at] = textOf(stored[index]).split(' ').map(Number) as [number, number];
-        return [[name, { level, at }]];
-      }),
-    );
+  async buckets(workspaceId: string, keyId: string): Promise<{ buckets: Buckets; usedAt: number | null }> {
+    const root = this.#roots.workspace(workspaceId);
+    const buckets = bucketsOf(await this.#fields(`${root}:budget:${part(keyId)}`, budgetNames));
+    const [usedAt] = await this.#fields(`${root}:used`, [part(keyId)]);
+    return { buckets, usedAt: usedAt == null ? null : Number(textOf(usedAt)) };
   }
 
   async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
@@ -116,11 +112,11 @@ export class RedisSource implements DumpSource, Holdings {
 
   async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
     const root = this.#roots.workspace(workspaceId);
-    const assistants = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[];
-    for (const assistant of assistants.map(textOf).sort()) {
-      for await (const hour of this.#used(`${root}:usage:${assistant}`, workspaceId, assistant, 'hour')) {
+    const accounts = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[];
+    for (const account of accounts.map(textOf).sort(byAccount)) {
+      for await (const hour of this.#used(`${root}:usage:${account}`, workspaceId, account, 'hour')) {
         yield hour;
-        yield* this.#used(`${root}:usage:${assistant}:${hour.start}`, workspaceId, assistant, 'second');
+        yield* this.#used(`${root}:usage:${account}:${hour.start}`, workspaceId, account, 'second');
       }
     }
   }
@@ -189,13 +185,13 @@ export class RedisSource implements DumpSource, Holdings {
   }
 
   /** Counts by their hour or second, as a hash stores them. */
-  async *#used(key: string, workspaceId: string, assistantId: string, grain: Grain): AsyncGenerator<UsageRow> {
+  async *#used(key: string, workspaceId: string, account: string, grain: Grain): AsyncGenerator<UsageRow> {
     const starts = ((await this.#link.send(key, 'HKEYS', key)) as Reply[]).map((each) => Number(textOf(each))).sort((a, b) => a - b);
     for (let at = 0; at < starts.length; at += limits.movingRowsMax) {
       const page = starts.slice(at, at + limits.movingRowsMax);
       const stored = await this.#fields(key, page.map(String));
       for (const [index, counts] of stored.entries()) {
-        if (counts !== null) yield usageRow(workspaceId, assistantId, grain, page[index]!, textOf(counts).split(',').map(Number));
+        if (counts !== null) yield usageRow([workspaceId, ...accountParts(account)], grain, page[index]!, textOf(counts).split(',').map(Number));
       }
     }
   }

@@ -3,9 +3,9 @@
  * one script on one shard. Keys outside a workspace have roots of their own: the list of workspaces, the workspaces that a sweep
  * must visit, and one root for each key's public id and each assistant's slug.
  */
-import { memory, part } from '../embedded/keys.ts';
+import { account, accountParts, byAccount, isAsked, memory, part } from '../embedded/keys.ts';
 
-export { part };
+export { account, accountParts, byAccount, isAsked, part };
 
 /** The prefix of every key of an installation. */
 export const usualPrefix = 'parley:';
@@ -37,6 +37,11 @@ export class Roots {
 
   slug(name: string): string {
     return `${this.prefix}{slug/${part(name)}}`;
+  }
+
+  /** The root of the processes' load. */
+  get load(): string {
+    return `${this.prefix}{load}`;
   }
 
   /** An import's progress. */

@@ -17,11 +17,11 @@ const message = ['message', 'content', 'points'] as const;
 /** The memory of a request: `memoryFields`. */
 const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
 /** What a turn adds to the usage: `countedFields`. */
-const counted = ['assistant', 'ended', 'failed', 'input', 'output'] as const;
+const counted = ['account', 'ended', 'failed', 'input', 'output'] as const;
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
-  'create-session': ['session', ...session, 'assistant', 'created', ...message, ...memory],
+  'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'trials'],
   'save-session': ['session', ...basis, ...session, 'write'],
   sessions: ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   messages: ['session', 'order', 'after', 'count'],
@@ -48,8 +48,9 @@ export const steps = {
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],
   'take-budgets': ['id', 'lane', 'number', '...asked'],
+  'read-budgets': ['...ids'],
   'take-limits': ['write', '...asked'],
-  'count-usage': ['write', 'assistant', 'countedAt', 'speech', 'seconds'],
+  'count-usage': ['write', 'account', 'countedAt', 'speech', 'seconds'],
   'hold-budget': ['id', 'lane', 'number', 'budget', 'level', 'since'],
 
   register: ['list', 'workspace'],
@@ -60,14 +61,15 @@ export const steps = {
   'sweep-memories': ['limit'],
   'remove-holdings': ['limit'],
   time: [],
+  'put-load': ['row', 'start', 'kept'],
 
   'dump-session': ['session', 'count'],
   'load-record': ['kind', 'id', 'record', 'version'],
-  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn'],
+  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory'],
   'load-memory': ['memory', 'record', 'result', 'ends'],
-  'load-usage': ['assistant', 'hour', 'second', 'counts'],
+  'load-usage': ['account', 'hour', 'second', 'counts'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type StepName = keyof typeof steps;

@@ -7,7 +7,7 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { memoryOf, part } from './keys.ts';
+import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import { basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
@@ -182,9 +182,9 @@ export class RedisTurns implements TurnStore {
   }
 }
 
-/** What a turn adds to the usage, for which assistant and in which second, in the form that every script takes. */
+/** What a turn adds to the usage, for which account and in which second, in the form that every script takes; a trial adds nothing. */
 const countedFields = (session: Session, turn: Turn) => ({
-  assistant: part(session.assistantId),
+  account: session.channel === 'console' ? '' : account(session.assistantId, session.keyId),
   ended: turn.endedAt ?? '',
   failed: turn.status === 'failed' ? 1 : 0,
   input: turn.inputTokens,

@@ -21,7 +21,9 @@ export const picked = <T>(known: readonly T[], pick: number): T | undefined => (
 
 export const chosen = <T>(list: readonly T[], which: number): T => list[which % list.length]!;
 
-const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly CatalogKind[];
+/** What the installation has in no workspace is stored like a credential. */
+type DrawnKind = Exclude<CatalogKind, 'sign_in' | 'sign_in_link'>;
+const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly DrawnKind[];
 const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd' } as const;
 
 /** A key has one of two public ids; no two keys have the same. */
@@ -65,7 +67,7 @@ export class Known {
     return this.catalogId('workspace', which % 2);
   }
 
-  catalogId(kind: CatalogKind, which: number): string {
+  catalogId(kind: DrawnKind, which: number): string {
     const place = `${prefixes[kind]}_${which % 2}`;
     return `${place}_${this.#removed.get(place) ?? 0}`;
   }
@@ -75,11 +77,11 @@ export class Known {
     this.#removed.set(place, (this.#removed.get(place) ?? 0) + 1);
   }
 
-  kind(which: number): CatalogKind {
+  kind(which: number): DrawnKind {
     return chosen(kinds, which);
   }
 
-  record<K extends CatalogKind>(kind: K, workspaceId: string, { pick, which, text }: Pick<Drawn, 'pick' | 'which' | 'text'>): CatalogRecords[K] {
+  record<K extends DrawnKind>(kind: K, workspaceId: string, { pick, which, text }: Pick<Drawn, 'pick' | 'which' | 'text'>): CatalogRecords[K] {
     const id = kind === 'workspace' ? workspaceId : this.catalogId(kind, pick);
     const make = {
       workspace: () => workspace({ id, name: text, retentionDays: 1 + (which % 3) * 15 }),

@@ -1,6 +1,6 @@
 -- Seals the output into the transcript, frees the slot, counts the usage and moves the session.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, assistant, ended,
+-- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, account, ended,
 --   failed, input, output.
 -- Answer: {'finished', version}, {'lost'}, {'fenced'}, or {'hole', position} with where the output ends.
 local turns = at('turns', session)
@@ -24,5 +24,5 @@ redis.call('HSET', turns, turn, turn_record, turn .. '/finished', epoch .. ' ' .
 put_message(session, index, int(stored + points), '', message, content)
 landed(session, turn)
 if ended == '' then ended = math.floor(now() / 1000) end
-count_usage(assistant, ended, 0, 1, failed, input, output, 0, 0)
+count_usage(account, ended, 0, 1, failed, input, output, 0, 0)
 return { 'finished', version + 1 }

@@ -2,7 +2,7 @@
 -- the session all the same, so that a beginning under way is rejected. A claimed turn stays. For a finished turn the arguments name
 -- its memory and its counts.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, assistant, ended, failed, input, output.
+-- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, account, ended, failed, input, output.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
 local fence = epoch .. ' ' .. owner
 local withdrawn = redis.call('HGET', at('session', session), 'withdrawn')
@@ -30,7 +30,7 @@ if begun then
   redis.call('ZREMRANGEBYSCORE', at('messages', session), index - 1, index)
   redis.call('HDEL', turns, turn, turn .. '/index', turn .. '/begun', turn .. '/finished')
   if memory ~= '' and redis.call('HGET', at('memories'), memory .. '/result') == turn_id then forget(memory) end
-  if finished then count_usage(assistant, ended, 0, -1, -failed, -input, -output, 0, 0) end
+  if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0) end
 end
 landed(session, turn)
 return { 'finished', version + 1 }
