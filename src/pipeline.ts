@@ -5,14 +5,14 @@ import { check } from './pipeline/checks.ts';
 import { begunCourse, failed, refusal, send, type Course } from './pipeline/reply.ts';
 import { promptly } from './promptly.ts';
 import type { Reply } from './request.ts';
-import { finderOf, publicRoutes, type Find } from './routes.ts';
+import { answeredRoutes, finderOf, type Find } from './routes.ts';
 import type { Services } from './services.ts';
 
 /** Resolves when the request is answered or its stream has begun. A refusal that needs no store is answered synchronously, without a promise. */
 export type Pipeline = (exchange: Exchange) => Promise<void> | void;
 
 export function openPipeline(services: Services): Pipeline {
-  const find = finderOf(publicRoutes(services.config));
+  const find = finderOf(answeredRoutes(services.config));
   return (exchange) => {
     const course = begunCourse(services);
     const refuse = (error: unknown): void => send(exchange, failed(error, exchange, course, services), course, services);

@@ -4,6 +4,7 @@ import type { Route } from './request.ts';
 import { Router } from './router.ts';
 import { apiRoutes, asyncapiRoute, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
+import { pageRoutes } from './routes/pages.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
 export const routes: readonly Route[] = [...apiRoutes, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...consoleRoutes];
@@ -14,9 +15,12 @@ export const documented: readonly Route[] = [...routes, ...socketRoutes];
 /** The paths that move to a service port if there is one; `/healthz` costs nothing, reveals nothing and stays. */
 const moved: readonly string[] = ['/readyz', '/metrics'];
 
-/** The routes of the public port. */
+/** The documented routes of the public port. */
 export const publicRoutes = ({ servicePort }: { readonly servicePort: number | null }): readonly Route[] =>
   servicePort === null ? documented : documented.filter(({ path }) => !moved.includes(path));
+
+/** What the public port answers: the documented routes, and the console's pages. */
+export const answeredRoutes = (config: { readonly servicePort: number | null }): readonly Route[] => [...publicRoutes(config), ...pageRoutes];
 
 /** The route of a request, with its parameters; HEAD uses GET's route. Throws 404 `route_not_found`. */
 export type Find = (method: string, path: string) => { route: Route; params: Record<string, string> };
