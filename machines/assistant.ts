@@ -22,6 +22,8 @@ export type AssistantEvent =
   | { type: 'configure'; voice: boolean }
   /** A session will be created, or a turn begun. */
   | { type: 'converse' }
+  /** The same for a trial of the console, which tries a draft too. */
+  | { type: 'rehearse' }
   /** Speech or a transcription is requested. */
   | { type: 'speak' };
 
@@ -55,13 +57,14 @@ export const assistantMachine = setup({
   on: { configure: { actions: ['setVoice', 'configured'] } },
   states: {
     draft: {
-      description: 'Being written; does not answer.',
+      description: 'Being written; answers in trials alone.',
       on: {
         publish: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
         unpublish: { actions: 'unchanged' },
         disable: { target: 'disabled', actions: { type: 'moved', params: { status: 'disabled' } } },
         enable: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
         converse: { actions: { type: 'refuse', params: { code: 'assistant_not_published' } } },
+        rehearse: { actions: 'accept' },
         speak: { actions: { type: 'refuse', params: { code: 'assistant_not_published' } } },
       },
     },
@@ -73,6 +76,7 @@ export const assistantMachine = setup({
         disable: { target: 'disabled', actions: { type: 'moved', params: { status: 'disabled' } } },
         enable: { actions: 'unchanged' },
         converse: { actions: 'accept' },
+        rehearse: { actions: 'accept' },
         speak: [
           { guard: 'hasVoice', actions: 'accept' },
           { actions: { type: 'refuse', params: { code: 'voice_disabled' } } },
@@ -87,6 +91,7 @@ export const assistantMachine = setup({
         disable: { actions: 'unchanged' },
         enable: { target: 'published', actions: { type: 'moved', params: { status: 'published' } } },
         converse: { actions: { type: 'refuse', params: { code: 'assistant_disabled' } } },
+        rehearse: { actions: { type: 'refuse', params: { code: 'assistant_disabled' } } },
         speak: { actions: { type: 'refuse', params: { code: 'assistant_disabled' } } },
       },
     },

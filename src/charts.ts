@@ -1,6 +1,7 @@
 /** The machines' charts, drawn from the very definitions that run: no chart is kept beside its machine. */
 import type { AnyStateMachine } from 'xstate';
 import { kinds, type ActorKind } from '../machines/all.ts';
+import { describedStates, initialState, transitionsOf, type Transition } from '../machines/transitions.ts';
 
 /** The machines that have a chart. */
 export { actorKinds as machineNames } from '../machines/all.ts';
@@ -19,75 +20,27 @@ export function chart(name: ActorKind, format: ChartFormat): string {
   return format === 'json' ? JSON.stringify(machine.definition, null, 2) : mermaid(machine);
 }
 
-type StateNode = AnyStateMachine['root'];
-type Transition = StateNode['always'] extends readonly (infer One)[] | undefined ? One : never;
-
 function mermaid(machine: AnyStateMachine): string {
-  const states = Object.values(machine.root.states) as StateNode[];
-  const lines = ['stateDiagram-v2', `  [*] --> ${machine.root.initial.target[0]!.key}`];
-  for (const state of states) {
-    for (const [target, labels] of arrowsFrom(state, machine)) lines.push(`  ${state.key} --> ${target} : ${labels.join('<br/>')}`);
+  const states = describedStates(machine);
+  const transitions = transitionsOf(machine);
+  const lines = ['stateDiagram-v2', `  [*] --> ${initialState(machine)}`];
+  for (const { name } of states) {
+    for (const [target, labels] of arrowsOf(transitions.filter(({ state }) => state === name))) lines.push(`  ${name} --> ${target} : ${labels.join('<br/>')}`);
   }
-  for (const state of states) lines.push(`  note right of ${state.key}`, `    ${state.description}`, '  end note');
+  for (const { name, description } of states) lines.push(`  note right of ${name}`, `    ${description}`, '  end note');
   return lines.join('\n');
 }
 
 /** The labels of a state's arrows by the state they lead to. Triggers of one arrow with the same outcomes share a label. */
-function arrowsFrom(state: StateNode, machine: AnyStateMachine): Map<string, string[]> {
+function arrowsOf(transitions: readonly Transition[]): Map<string, string[]> {
   const triggers = new Map<string, Map<string, string[]>>();
-  for (const [eventType, candidates] of candidatesOf(state, machine)) {
-    for (const [index, transition] of candidates.entries()) {
-      const target = transition.target?.[0]?.key ?? state.key;
-      const outcomes = outcomesOf(transition, eventType, machine).join(', ');
-      const byOutcomes = entryOf(triggers, target, () => new Map<string, string[]>());
-      entryOf(byOutcomes, outcomes, () => []).push(eventType + conditionOf(transition, index));
-    }
+  for (const { event, guard, otherwise, target, outcomes } of transitions) {
+    const words = outcomes.map(({ type, code, details }) => [type, ...(code === null ? details : [code])].join(' ')).join(', ');
+    const byOutcomes = entryOf(triggers, target, () => new Map<string, string[]>());
+    entryOf(byOutcomes, words, () => []).push(event + (guard === null ? (otherwise ? ' [else]' : '') : ` [${guard}]`));
   }
   return new Map([...triggers].map(([target, byOutcomes]) => [target, [...byOutcomes].map(([outcomes, events]) => `${events.join(', ')} / ${outcomes}`)]));
 }
-
-/** What is tried for each event, in order: the state's own transitions, then those that hold in every state. */
-function candidatesOf(state: StateNode, machine: AnyStateMachine): Map<string, Transition[]> {
-  const found = new Map<string, Transition[]>();
-  for (const node of [state, machine.root]) {
-    for (const [eventType, transitions] of node.transitions) entryOf(found, eventType, () => []).push(...transitions);
-  }
-  return found;
-}
-
-function conditionOf(transition: Transition, index: number): string {
-  if (transition.guard !== undefined) return ` [${String(transition.guard)}]`;
-  return index > 0 ? ' [else]' : '';
-}
-
-interface Emitter {
-  readonly type: 'xstate.emit';
-  readonly event: Outcome | ((args: { context: object; event: object }, params: unknown) => Outcome);
-}
-
-interface Outcome {
-  readonly type: string;
-  readonly code?: string | null;
-}
-
-/** What the transition's actions emit: a refusal's code, or the outcome's type with the action's parameters. */
-function outcomesOf(transition: Transition, eventType: string, machine: AnyStateMachine): string[] {
-  const labels: string[] = [];
-  for (const action of transition.actions) {
-    const { type, params } = typeof action === 'object' ? (action as { type: string; params?: object }) : { type: String(action), params: undefined };
-    const implementation = machine.implementations.actions[type] as unknown as Emitter | { readonly type: 'xstate.assign' };
-    if (implementation.type !== 'xstate.emit') continue;
-    const { event } = implementation;
-    const outcome = typeof event === 'function' ? event({ context: named({}), event: named({ type: eventType }) }, params) : event;
-    const details = outcome.code === undefined || outcome.code === null ? Object.values(params ?? {}) : [outcome.code];
-    labels.push([outcome.type, ...details].join(' '));
-  }
-  return labels;
-}
-
-/** An object whose unknown properties are their own names: what is drawn of a value that only a live actor has. */
-const named = (known: Record<string, unknown>): object =>
-  new Proxy(known, { get: (target, property) => target[String(property)] ?? `(${String(property)})`, has: () => true });
 
 function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = map.get(key);

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import about from '../package.json' with { type: 'json' };
 import { registerAssistants } from './cli/assistants.ts';
 import { registerChat } from './cli/chat.ts';
+import { registerConsole } from './cli/console.ts';
 import { registerCredentials } from './cli/credentials.ts';
 import { registerDoctor } from './cli/doctor.ts';
 import { registerExport } from './cli/export.ts';
@@ -27,6 +28,7 @@ Examples:
   parley listen hello.wav                        write down what is said
   parley keys create "web shop" --expires 90d    make an API key
   parley sessions list --json                    the conversations, as the API's JSON
+  parley console                                 a link to sign in to the console with
   parley machines session                        the session's states as a Mermaid diagram
 
 Each command has its own help: parley keys create --help`;
@@ -46,7 +48,7 @@ function command(): Command {
     .hook('preAction', (_program, action) => {
       json = action.opts().json === true;
     });
-  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerMachines, registerDoctor, registerExport, registerImport];
+  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program);
   return program;
 }

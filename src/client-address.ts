@@ -23,11 +23,13 @@ export function clientAddress(head: RequestHead, trustedProxies: readonly string
 /** Whether the peer is a trusted proxy, whose headers about the client are believed. */
 export const isBehindTrustedProxy = ({ remoteAddress }: RequestHead, trustedProxies: readonly string[]): boolean => trustedProxies.length > 0 && isTrusted(trustedList(trustedProxies), remoteAddress);
 
-/** Where the client reached this server: the beginning of an address that works for the client. A trusted proxy says whether that is by TLS. */
-export function reachedOrigin(head: RequestHead, { host, port, trustedProxies }: { readonly host: string; readonly port: number; readonly trustedProxies: readonly string[] }): string {
-  const secure = isBehindTrustedProxy(head, trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
-  return `${secure ? 'https' : 'http'}://${head.headers('host')[0] ?? `${host}:${port}`}`;
-}
+/** Whether the client came by TLS, which only a proxy that is trusted can say. */
+export const cameByTls = (head: RequestHead, trustedProxies: readonly string[]): boolean =>
+  isBehindTrustedProxy(head, trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
+
+/** Where the client reached this server: the beginning of an address that works for the client. */
+export const reachedOrigin = (head: RequestHead, { host, port, trustedProxies }: { readonly host: string; readonly port: number; readonly trustedProxies: readonly string[] }): string =>
+  `${cameByTls(head, trustedProxies) ? 'https' : 'http'}://${head.headers('host')[0] ?? `${host}:${port}`}`;
 
 const isTrusted = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 

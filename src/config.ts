@@ -23,6 +23,8 @@ export interface Config {
   readonly edge: 'uws' | 'node' | null;
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
+  /** Where browsers reach the console; none: where their requests say. */
+  readonly consoleOrigins: readonly string[];
   readonly allowPrivateProviders: boolean;
   /** What https:// base URLs are reached through; null: directly. */
   readonly providerProxy: { readonly hostname: string; readonly port: number; readonly authorization: string | null } | null;
@@ -72,6 +74,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', `opens the console's API, ${limits.operatorTokenCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),
   setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws (HTTP/1.1 alone, so no ApacheBench) where it loads, else node'),
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed'),
+  setting('PARLEY_CONSOLE_ORIGIN', '--console-origin', 'list', '', 'where browsers reach the console behind a proxy: origins as https://HOST[:PORT], separated by commas; unset takes the host that a request names'),
   setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses, and begin with http:// there'),
   setting('PARLEY_PROVIDER_PROXY', '--provider-proxy', 'url', '', 'proxy that https:// base URLs of providers are reached through: http://[USER:PASSWORD@]HOST[:PORT]'),
   setting('PARLEY_DURABILITY', '--durability', durabilityNames.join('|'), 'committed', 'what an answer survives: the end of the process (committed), a power cut (flushed, lmdb), the loss of a Redis primary (replicated, or replicated-output for the text of a reply under way too)'),
@@ -101,6 +104,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), limits.operatorTokenCharactersMin),
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
+    consoleOrigins: consoleOrigins(read('PARLEY_CONSOLE_ORIGIN')),
     allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
     providerProxy: providerProxy(read('PARLEY_PROVIDER_PROXY')),
     durability: durability(read('PARLEY_DURABILITY'), store),
@@ -202,8 +206,20 @@ function storeSetting(value: string): Config['store'] {
 /** A store's URL may hold a password, and a mistaken password a slash. */
 export const redacted = (url: string): string => url.replace(/^([^/]*\/\/).*@/, '$1…@');
 
+const listItems = (value: string): string[] => value.split(',').map((item) => item.trim()).filter((item) => item !== '');
+
+/** As browsers write them: in lower case, without a default port. */
+function consoleOrigins(value: string): string[] {
+  return listItems(value).map((item) => {
+    const url = URL.canParse(item) ? new URL(item) : null;
+    const fits = url !== null && ['http:', 'https:'].includes(url.protocol) && [url.origin, `${url.origin}/`].includes(url.href) && !/[?#]/.test(item);
+    if (!fits) throw new SettingError(`PARLEY_CONSOLE_ORIGIN must list origins as https://HOST[:PORT]; "${redacted(item)}" is none.`);
+    return url.origin;
+  });
+}
+
 function proxies(value: string): string[] {
-  const items = value.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  const items = listItems(value);
   for (const item of items) {
     const [address = '', prefix, ...rest] = item.split('/');
     const family = isIP(address);

@@ -55,6 +55,7 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   services.host.close();
   services.voice.close();
   await http.close();
+  await services.signIns.close();
   await services.store.close();
   await supervisor?.leave();
   await service?.close(closeGraceMs);

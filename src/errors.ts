@@ -47,6 +47,7 @@ export const errors = {
   malformed_json: row('invalid_request', 400, 'invalid_request', 'The body is not valid JSON.'),
   body_too_large: row('invalid_request', 400, 'invalid_request', 'The body is larger than {limit} bytes.'),
   body_timeout: row('invalid_request', 400, 'invalid_request', 'The body did not arrive in time.'),
+  insecure_sign_in: row('invalid_request', 400, 'invalid_request', 'Signing in needs HTTPS, or an address of this machine.'),
   not_an_object: row('invalid_request', 422, 'invalid_request', 'The body must be a JSON object.'),
   missing_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` is required.'),
   invalid_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` has the wrong type or a value that is not allowed.'),
@@ -74,6 +75,8 @@ export interface FailureDetail {
   seconds?: number;
   /** The bound that was crossed. */
   limit?: number;
+  /** Where a limit refuses that is none of a key's budgets: its name in the metrics, if it is not the workspace's turns. */
+  limiter?: 'authentication';
   /** The error behind the failure, for the log only. */
   cause?: unknown;
 }
@@ -83,6 +86,7 @@ export interface Refusal {
   readonly row: ErrorRow;
   readonly message: string;
   readonly seconds: number | undefined;
+  readonly limiter?: FailureDetail['limiter'];
   readonly cause?: unknown;
 }
 
@@ -97,6 +101,7 @@ export const refused = (name: ErrorName, detail: FailureDetail = {}): Refusal =>
 export class Failure extends Error implements Refusal {
   readonly row: ErrorRow;
   readonly seconds: number | undefined;
+  readonly limiter: FailureDetail['limiter'];
 
   constructor(name: ErrorName, detail: FailureDetail = {}) {
     const row = errors[name];
@@ -107,6 +112,7 @@ export class Failure extends Error implements Refusal {
     Error.stackTraceLimit = stackTraceLimit;
     this.row = row;
     this.seconds = detail.seconds;
+    this.limiter = detail.limiter;
   }
 
   get code(): string {

@@ -1,10 +1,14 @@
 /** What a person reads when the server starts; on an empty store, a first workspace, assistant and key to try it with (contract 11). */
 import { freshAssistant } from './console/assistants.ts';
 import { newKey } from './console/keys.ts';
+import { signInUrl } from './console/sign-in.ts';
 import { draftSnapshot } from './host/assistants.ts';
+import { nobody } from './host/cause.ts';
+import { createdMove } from './host/history.ts';
 import { secondsOf } from './clock.ts';
 import { limits } from './limits.ts';
 import type { Services } from './services.ts';
+import { operatorPerson } from './sign-ins.ts';
 import type { Workspace } from './store.ts';
 
 /** The address that the command uses without a flag. */
@@ -22,8 +26,25 @@ export async function firstStart(services: Services, url: string, engine: string
   const token = config.store.kind === 'lmdb' && config.operatorToken === null ? `in ${config.store.folder}/operator-token` : 'as set';
   if (config.store.kind === 'memory' && config.operatorToken === null) lines.push(`  Operator token  ${services.operatorToken}`, '');
   else lines.push(`  Operator token  ${token}; the console's API is at ${url}/console/api`, '');
+  lines.push(...(await signInLines(services, url)));
   return `${lines.join('\n')}\n`;
 }
+
+/** A link to sign in with, at every start. */
+async function signInLines({ signIns, config }: Services, url: string): Promise<string[]> {
+  await signIns.endThoseBefore();
+  const { token } = await signIns.makeLink(operatorPerson.name);
+  const origin = config.consoleOrigins[0] ?? browsable(url);
+  const there = url === defaultUrl ? '' : ` --url ${url}`;
+  return [
+    `  Console         ${signInUrl(origin, token)}`,
+    `                  It signs one person in once, within ${limits.signInLinkSeconds / 60} minutes; \`parley console${there}\` prints another.`,
+    '',
+  ];
+}
+
+/** An address that stands for all of this machine's is one of none. */
+const browsable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
 function firstWorkspace({ store, ids, clock }: Services): Workspace {
   const at = secondsOf(clock.now());
@@ -47,6 +68,7 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
   const workspaceId = workspace.id;
   const assistantId = ids.make('asst');
   const stamps = { createdAt: at, updatedAt: at };
+  const machine = { ...draftSnapshot(true), state: 'published' };
   // Requested in one tick, so that an embedded store keeps all of it or nothing: after an interrupted start the next one begins anew.
   const [, , { text }] = await Promise.all([
     store.catalog.create('workspace', workspace),
@@ -59,8 +81,8 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
       ...stamps,
       // The embedded voice needs neither network nor credential, as the assistant itself.
       channels: { ...freshAssistant.channels, voice: true },
-      machine: { ...draftSnapshot(true), state: 'published' },
-    }),
+      machine,
+    }, createdMove(machine, clock.now(), nobody)),
     newKey(workspaceId, { name: 'first' }, at, services),
   ]);
   const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** The kinds of ids that exist (contract, part 1), by their prefix. */
-export type IdPrefix = 'wks' | 'asst' | 'key' | 'crd' | 'ses' | 'turn' | 'msg' | 'req' | 'tok' | 'vis';
+export type IdPrefix = 'wks' | 'asst' | 'key' | 'crd' | 'ses' | 'turn' | 'msg' | 'req' | 'tok' | 'vis' | 'prs' | 'sin';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const alphabetCodes = Buffer.from(alphabet);
@@ -20,7 +20,7 @@ export interface Ids {
   bytes(length: number): Uint8Array;
 }
 
-export function randomIds(clock: Clock): Ids {
+export function randomIds(clock: Pick<Clock, 'now'>): Ids {
   // Randomness is drawn a page at a time and written as a page: one call into the kernel serves hundreds of ids.
   let page = '';
   let used = 0;
@@ -52,6 +52,9 @@ export function randomIds(clock: Clock): Ids {
     bytes: (length) => randomBytes(length),
   };
 }
+
+/** The beginning of the ids that are made at this time, behind their prefix: shorter than any of them, and before them in order. */
+export const timeText = (atMs: number): string => encode(Math.floor(atMs / 32), timeLength - 2);
 
 function encode(number: number, length: number): string {
   let text = '';

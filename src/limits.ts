@@ -38,9 +38,12 @@ export const limits = {
   keyOverlapSecondsMax: 30 * 24 * 3600, // contract 9
   failedAuthenticationsPerMinute: 600, // contract 4, per address
   throttledAddressesMax: 10_000, // addresses that are remembered
+  failedSignInsPerMinute: 10, // contract 9, per address
+  failedSignInsPerMinuteOfAll: 100, // contract 9
 
   // Turns
   turnsInFlightMax: 10, // spec 8, per workspace
+  trialsOpenMax: 4, // contract 9, per workspace
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
   outputCharactersMax: 200_000,
@@ -139,6 +142,21 @@ export const limits = {
   secretCharactersMax: 4096,
   operatorTokenCharactersMin: 24,
   inspectBytesMax: 1024 * 1024,
+  signInIdleSeconds: 12 * 3600, // contract 9
+  signInSecondsMax: 7 * 24 * 3600, // contract 9
+  signInSeenSeconds: 60, // how old the stored time of the last use may be
+  signInsMax: 1000, // of an installation; the next one ends the one that was used least lately
+  signInLinkSeconds: 600, // contract 9
+  signInTokenCharactersMax: 4096,
+  agentCharactersMax: 300,
+  inspectRulesMax: 100, // of one watcher, by which it has changed what it sees
+  feedAskMs: 2_000, // how often a process with watchers says so to the others
+  feedWantedMs: 5_000, // how long that counts
+  feedPictureMs: 250, // of other processes' time to say which actors are awake
+  feedActorsMax: 500, // in one message between processes
+  historyKept: 1000, // steps of an actor that its history shows
+  historyCheckpointSteps: 200, // a fold of the history takes no more steps than these to any step
+  refusalsKept: 64, // of a live actor, equal ones in a row counted as one
   socketMessageBytesMax: 1024 * 1024, // contract 12
 
   // The command line
@@ -195,6 +213,8 @@ export const limits = {
   readyAnswerMs: 1_900, // a probe gets 503 within two seconds
   readyWorkersMs: 1_950, // the same of several processes: each has its own time
   readyKeptMs: 250,
+  loadStepSeconds: 5, // contract 9
+  loadSteps: 720, // an hour
   scrapeKeptMs: 250,
   scrapesFreshMax: 10, // scrapes in a row that are fresh all the same
 

@@ -1,7 +1,7 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { gzipSync } from 'node:zlib';
-import { WheelClock } from './clock.ts';
+import { WheelClock, type Clock } from './clock.ts';
 import { Coalesced } from './coalesced.ts';
 import { SettingError, type Config } from './config.ts';
 import { makeDataFolder } from './data-folder.ts';
@@ -12,7 +12,8 @@ import { Host } from './host.ts';
 import { randomIds, type Ids } from './ids.ts';
 import { limits } from './limits.ts';
 import { openLog } from './log.ts';
-import { openMetrics } from './metrics.ts';
+import { openMetrics, type Metrics } from './metrics.ts';
+import { LoadMeter, type LoadBoard } from './metrics/load.ts';
 import { anthropicModel } from './model/anthropic.ts';
 import { baseUrlProblem } from './provider/address.ts';
 import { providerHttp, type ProviderHttp } from './provider.ts';
@@ -30,12 +31,14 @@ import { isToReseal, resealCredentials } from './resealing.ts';
 import { publicRoutes } from './routes.ts';
 import { readSecrets } from './secrets.ts';
 import type { Services } from './services.ts';
+import { SignIns } from './sign-ins.ts';
 import { staticFile, type StaticFile } from './static-files.ts';
 import { StoreClock } from './store/clock.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
+import type { RedisStore } from './store/redis.ts';
 import { StoreRefused, type Store } from './store.ts';
-import { AddressThrottle } from './throttle.ts';
+import { AddressThrottle, SignInThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { transcriptionTokens } from './transcription-tokens.ts';
 import { visitorTokens } from './visitor-tokens.ts';
@@ -62,7 +65,8 @@ export async function serve(config: Config): Promise<void> {
   const lag = monitorEventLoopDelay({ resolution: 20 });
   lag.enable();
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag), () => host.outage);
-  const store = measured(await openStore(config, clock, ids, shared), metrics, clock);
+  const opened = await openStore(config, clock, ids, shared);
+  const store = measured(opened, metrics, clock);
   await store.open(time.now()).catch((error) => {
     throw error instanceof StoreRefused ? new SettingError(`PARLEY_STORE: ${error.message}`) : error;
   });
@@ -71,20 +75,20 @@ export async function serve(config: Config): Promise<void> {
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, proxy: config.providerProxy });
+  const load = openLoad(time, ids, metrics, () => host.turns.inFlight, 'loadBoard' in opened ? opened.loadBoard : null);
   const voice = openVoice(config, clock, http, (why) => {
     metrics.voice.processEndings.inc();
     log.warn({ why }, 'a voice process ended');
   });
   metrics.watchVoice(voice, () => host.sockets.population.size);
-  let document: StaticFile | null = null;
-  let socketDocument: StaticFile | null = null;
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
   const services: Services = {
     config,
     clock: time,
     ids,
     log,
-    metrics: { ...metrics, text: () => scrape.get() },
+    metrics: { ...metrics, text: () => scrape.get(), firstOutput: { observe: (seconds) => (metrics.firstOutput.observe(seconds), load.firstOutput(seconds * 1000)) } },
+    load,
     readiness: new Readiness(store, clock, log),
     store,
     host,
@@ -94,10 +98,11 @@ export async function serve(config: Config): Promise<void> {
     transcriptionTokens: transcriptionTokens(secret, ids, config.secretPrevious),
     visitorTokens: visitorTokens(secret, config.secretPrevious),
     operatorToken,
+    signIns: new SignIns({ store, clock: time, ids, log, operatorToken }),
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
+    failedSignIns: new SignInThrottle(clock),
     baseUrlProblem: (url) => baseUrlProblem(url, config.allowPrivateProviders),
-    openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
-    asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),
+    ...documents(config),
     draining: false,
   };
 
@@ -106,6 +111,7 @@ export async function serve(config: Config): Promise<void> {
   // With several processes, the supervisor answers on the service port for all.
   const service = config.servicePort === null || supervisor !== null ? null : await openServicePort(config, services);
   void host.start();
+  void load.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   endInOrder({ services, edge, service, http, log, clock, supervisor });
   // A closed stdout is no reason to end.
@@ -116,6 +122,16 @@ export async function serve(config: Config): Promise<void> {
   if (isFirst && isToReseal(services)) void resealCredentials(services);
 }
 
+/** The documents of the API, made when they are first requested. */
+function documents(config: Config): Pick<Services, 'openapi' | 'asyncapi'> {
+  let document: StaticFile | null = null;
+  let socketDocument: StaticFile | null = null;
+  return {
+    openapi: () => (document ??= documentFile(openapiDocument(publicRoutes(config)))),
+    asyncapi: () => (socketDocument ??= documentFile(asyncapiDocument())),
+  };
+}
+
 /** Compressed once, and fast, because the first client waits for it. */
 function documentFile(document: object): StaticFile {
   const bytes = Buffer.from(JSON.stringify(document));
@@ -123,11 +139,11 @@ function documentFile(document: object): StaticFile {
 }
 
 /** The Redis client is loaded only if it is used, because it would slow every other start. */
-async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids, shared: StoreClock | null): Promise<Store> {
+async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids, shared: StoreClock | null): Promise<Store | RedisStore> {
   if (store.kind === 'memory') return memoryStore();
   if (store.kind === 'lmdb') return (await import('./store/lmdb.ts')).lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
-  const { redisStore } = await import('./store/redis.ts');
-  return redisStore(store.url, { clock, ids, allowVolatile, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
+  const { RedisStore } = await import('./store/redis.ts');
+  return new RedisStore(store.url, { clock, ids, allowVolatile, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
 }
 
 function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp): Models {
@@ -146,11 +162,26 @@ function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnde
   return new VoiceDesk(providers, staff, clock);
 }
 
+/** Milliseconds between two looks at the event loop, which are in the times that its monitor tells. */
+const lagResolutionMs = 20;
+
+/** The lag has a monitor of its own, because `/metrics` begins a measurement anew whenever it is read. */
+function openLoad(time: Clock, ids: Ids, metrics: Metrics, turnsInFlight: () => number, board: LoadBoard | null): LoadMeter {
+  const lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
+  lag.enable();
+  const lagMs = (restart: boolean): number => {
+    const mean = lagSeconds(lag, restart) * 1000;
+    return Math.max(0, mean - lagResolutionMs);
+  };
+  const reading = async () => ({ ...(await metrics.counted()), turnsInFlight: turnsInFlight(), memoryBytes: process.memoryUsage.rss() });
+  return new LoadMeter(time, ids.secret(), { reading, lagMs }, board);
+}
+
 const scrapeBounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };
 
-/** Nanoseconds to seconds; reading starts the next measurement. */
-function lagSeconds(lag: ReturnType<typeof monitorEventLoopDelay>): number {
+/** Nanoseconds to seconds; reading starts the next measurement, unless `restart` is false. */
+function lagSeconds(lag: ReturnType<typeof monitorEventLoopDelay>, restart = true): number {
   const mean = Number.isFinite(lag.mean) ? lag.mean / 1e9 : 0;
-  lag.reset();
+  if (restart) lag.reset();
   return mean;
 }

@@ -1,6 +1,7 @@
 /** The metrics of `/metrics`, in Prometheus' format (contract 12). */
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { linkLimitNames } from './limits.ts';
+import type { LoadReading } from './metrics/load.ts';
 import { openVoiceMetrics, watchVoice, type VoiceMetrics, type VoiceView } from './metrics/voice.ts';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -26,7 +27,7 @@ export interface Metrics {
   readonly requests: { inc(route: string, status: number): void };
   readonly turnFaults: Counter<'reason'>;
   readonly turns: { inc(labels: { outcome: (typeof turnEnds)[number] }): void };
-  readonly firstOutput: Histogram;
+  readonly firstOutput: { observe(seconds: number): void };
   readonly streamEvents: Counter;
   readonly storeSeconds: Histogram<'step'>;
   readonly storeErrors: Counter<'step'>;
@@ -35,12 +36,16 @@ export interface Metrics {
   readonly loopLag: Gauge;
   /** Adds what is read of voice when the metrics are. */
   watchVoice(desk: VoiceView, sockets: () => number): void;
+  /** What was counted since the start: requests, refusals with 429, events, and the store's steps with their seconds. */
+  counted(): Promise<Counted>;
   /** All metrics as text, and their content type. */
   text(): Promise<string>;
   /** All metrics as data, which can be added to those of other processes. */
   samples(): Promise<Samples>;
   readonly contentType: string;
 }
+
+export type Counted = Pick<LoadReading, 'requests' | 'refused' | 'events' | 'storeSteps' | 'storeSeconds'>;
 
 /** The metrics of a process that only answers requests. */
 export function openRequests(): { readonly requests: Metrics['requests']; samples(): Promise<Samples> } {
@@ -97,10 +102,22 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
         this.set(loopLag());
       },
     }),
+    counted: () => countedIn(registry),
     text: () => registry.metrics(),
     samples: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   };
+}
+
+/** Reads the counters themselves, because to read all metrics would begin the lag's next measurement. */
+async function countedIn(registry: Registry): Promise<Counted> {
+  const sum = async (name: string, part?: string): Promise<number> => {
+    const { values } = await registry.getSingleMetric(name)!.get();
+    return values.reduce((all, one) => (part === undefined || (one as { metricName?: string }).metricName === `${name}_${part}` ? all + one.value : all), 0);
+  };
+  const store = 'parley_store_seconds';
+  const [requests, refused, events] = [await sum('parley_http_requests_total'), await sum('parley_limited_total'), await sum('parley_stream_events_total')];
+  return { requests, refused, events, storeSteps: await sum(store, 'count'), storeSeconds: await sum(store, 'sum') };
 }
 
 /** Prom-client's counters with one label each, resolved once, because every request increments one. */

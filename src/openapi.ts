@@ -40,6 +40,10 @@ const securitySchemes = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'An API key.' },
   operator: { type: 'http', scheme: 'bearer', description: 'The operator token.' },
   visitor: { type: 'http', scheme: 'bearer', description: "A visitor's token: `Authorization: Bearer TOKEN`." },
+  person: {
+    type: 'apiKey', in: 'cookie', name: '__Host-parley-00000000',
+    description: 'The cookie of a sign-in; the digits are those of the installation. A request with it that changes something must come from a page of the same origin.',
+  },
   token: { type: 'apiKey', in: 'query', name: 'token', description: 'A transcription token; the subprotocol `token.TOKEN` says the same.' },
 };
 
@@ -53,6 +57,7 @@ const headers: Record<string, Json> = {
   'Retry-After': integer('Whole seconds until a retry can pass.'),
   'WWW-Authenticate': string('Always `Bearer`.'),
   Location: string('The path of what was created.'),
+  'Set-Cookie': string('The cookie of the sign-in, or its removal.'),
   ETag: string('Changes when the answer does.'),
   'Cache-Control': string('How long the answer may be kept.'),
   'X-Turn-Id': string('The turn that streams.'),
@@ -60,10 +65,10 @@ const headers: Record<string, Json> = {
   'Idempotent-Replayed': string('`true` where the same request was answered before.'),
 };
 
-const referTo = (names: readonly string[]): Json =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+const referTo = (names: Iterable<string>): Json =>
+  Object.fromEntries([...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }], token: [{ token: [] }], visitor: [{ visitor: [] }], newcomer: [{}, { visitor: [] }], guest: [{}], anyone: [] } as const;
+const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }, { person: [] }], token: [{ token: [] }], visitor: [{ visitor: [] }], newcomer: [{}, { visitor: [] }], guest: [{}], anyone: [] } as const;
 
 /** Whether the caller shows a credential in a header. */
 const isByHeader = ({ caller }: Route): boolean => caller === 'key' || caller === 'operator';
@@ -80,7 +85,7 @@ function operation(route: Route, components: Components): Json {
     tags: area ? [area.name] : [],
     security: security[route.caller],
     parameters: parameters(route, entry, components),
-    ...(route.body === null ? {} : { requestBody: { required: true, content: { 'application/json': media(route.body.schema, entry?.body, components) } } }),
+    ...(route.body === null ? {} : { requestBody: { required: !route.bodyOptional, content: { 'application/json': media(route.body.schema, entry?.body, components) } } }),
     responses: { ...success(route, entry, components), ...failures(route, components) },
   };
 }
@@ -123,10 +128,12 @@ function headerParameters(route: Route, entry: Entry | undefined): Json[] {
 const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
 
 const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+/** Of an answer to a person who is signed in. */
+const cookieHeaders = ['Cache-Control', 'Set-Cookie'] as const;
 
 function success(route: Route, entry: Entry | undefined, components: Components): Json {
   const { status, description, content, headers: own = [], exports = [] } = route.success;
-  const names = ['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...own];
+  const names = new Set(['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...(route.caller === 'operator' ? cookieHeaders : []), ...own]);
   // What a record is exported as is text; speech is audio in every type.
   const exportSchema = content?.type.startsWith('audio/') ? content.schema : Type.String();
   const exported = Object.fromEntries(exports.map((type) => [type, media(exportSchema, entry?.exports?.[type], components)]));
@@ -180,6 +187,7 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
   if (status === 401) sent.push('WWW-Authenticate');
   // A 400 from the authentication comes before the budgets, one from the body or the handler after them.
   else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))) sent.push(...rateHeaders);
+  else if (route.caller === 'operator') sent.push(...cookieHeaders);
   if (status === 429 || status === 503) sent.push('Retry-After');
   const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
   return {

@@ -69,7 +69,11 @@ export async function build() {
   const { buildSync } = await import('esbuild');
   let outputs;
   try {
+    // The pages are built by esbuild's own process while this one waits for the bundles.
+    const pages = existsSync(inRoot('src', 'web')) ? import('./prepare-pages.mjs').then(({ buildPages }) => buildPages(root)) : null;
+    pages?.catch(() => {});
     outputs = [modules, script].flatMap((how) => buildSync(how).outputFiles);
+    await pages;
   } catch {
     throw new PrepareError('the build failed.');
   }

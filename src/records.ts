@@ -11,6 +11,40 @@ export interface Snapshot {
   readonly context: unknown;
 }
 
+/** Who caused something: an API key, a visitor of the link, a person signed in to the console, or the holder of the operator token. */
+export interface By {
+  readonly kind: 'key' | 'visitor' | 'person' | 'operator';
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The request that caused a step of an actor, and its caller. Both are null for a deadline and for the restart of a process. */
+export interface Cause {
+  readonly requestId: string | null;
+  readonly by: By | null;
+}
+
+/** The kinds of actors whose history is stored. */
+export type HistoryKind = 'session' | 'key' | 'assistant';
+
+/** What moved an actor in one committed step. */
+export interface Move {
+  /** The number of the step, from 1: the version of the actor's record after it. */
+  readonly seq: number;
+  readonly atMs: number;
+  /** The version of the machine. */
+  readonly version: number;
+  /** The event with its fields; `create` for the step that made the actor. */
+  readonly event: { readonly type: string };
+  /** The stored state before the step; null for the step that made the actor. */
+  readonly from: string | null;
+  readonly to: string;
+  readonly outcomes: readonly { readonly type: string }[];
+  readonly cause: Cause;
+  /** The stored snapshot after the step, with every `historyCheckpointSteps`th step and the first one: a fold begins there. */
+  readonly snapshot: Snapshot | null;
+}
+
 export interface Workspace {
   readonly id: string;
   readonly name: string;
@@ -151,7 +185,9 @@ export interface Session {
   readonly id: string;
   readonly workspaceId: string;
   readonly assistantId: string;
-  readonly channel: 'api' | 'link' | 'widget';
+  readonly channel: 'api' | 'link' | 'widget' | 'console';
+  /** The API key that made it; null if none did. Absent in rows of versions that did not keep it. */
+  readonly keyId?: string | null;
   readonly visitor: Readonly<Record<string, string | number | boolean>>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly maxCallSeconds: number;
@@ -231,10 +267,48 @@ export interface UsageBucket extends UsageCounts {
   readonly start: number;
 }
 
+/** What the installation itself has in the catalog belongs to no workspace; it is kept under this name in place of one. */
+export const installation = 'installation';
+
+/** A person's sign-in to the console (contract 9). Neither it nor a link is exported: in another store people sign in anew. */
+export interface SignIn {
+  readonly id: string;
+  readonly workspaceId: typeof installation;
+  /** SHA-256 of the cookie's secret. */
+  readonly digest: Uint8Array;
+  /** The fingerprint of the operator token under which it began: a new operator token ends it. */
+  readonly operator: string;
+  readonly person: Person;
+  /** The client's network address. */
+  readonly address: string;
+  /** The header `User-Agent`; null without one. */
+  readonly agent: string | null;
+  readonly signedInAt: number;
+  readonly lastSeenAt: number;
+}
+
+/** Who is signed in: the operator, or whom a link was made for. */
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A link that signs a person in once. */
+export interface SignInLink {
+  /** SHA-256 of its token. */
+  readonly id: string;
+  readonly workspaceId: typeof installation;
+  readonly operator: string;
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
 export interface CatalogRecords {
   workspace: Workspace;
   assistant: Assistant;
   key: Key;
   credential: Credential;
+  sign_in: SignIn;
+  sign_in_link: SignInLink;
 }
 export type CatalogKind = keyof CatalogRecords;

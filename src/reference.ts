@@ -5,12 +5,15 @@
 import { limits } from './limits.ts';
 import { consoleAssistants } from './reference/console-assistants.ts';
 import { conversations, credentials, keys, workspaces } from './reference/console.ts';
+import { histories } from './reference/history.ts';
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
+import { desk, load } from './reference/desk.ts';
 import type { Area, Entry } from './reference/entry.ts';
 import { ids, slug } from './reference/examples.ts';
 import { linkArea } from './reference/link.ts';
 import { service } from './reference/service.ts';
+import { signingIn } from './reference/sign-in.ts';
 import { voice } from './reference/voice.ts';
 import { isLink, type Route } from './request.ts';
 import type { BudgetName } from './store.ts';
@@ -19,7 +22,7 @@ export type { Area, Entry } from './reference/entry.ts';
 export { introduction } from './reference/introduction.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, linkArea, service, workspaces, consoleAssistants, keys, credentials, conversations, machines];
+export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, conversations, desk, histories, load, machines];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
@@ -58,6 +61,7 @@ export function pathParameter(path: string, name: string): { readonly descriptio
   if (name === 'w') return { description: "The workspace's id.", example: ids.workspace };
   if (name === 'kind') return { description: "The machine's kind.", example: 'workspace' };
   if (name === 'slug') return { description: "The name of the assistant's public link.", example: slug };
+  if (path.includes('/sign-ins/')) return { description: "The sign-in's id.", example: ids.signIn };
   const before = path.slice(0, path.indexOf(`/{${name}}`)).split('/').at(-1)!;
   const kind = kinds[before];
   if (kind === undefined) return {};

@@ -4,7 +4,7 @@ import type { Answerable, Outlet, RequestHead, ResponseHeaders, Upgrade } from '
 import type { AssistantActor } from './host/assistants.ts';
 import type { KeyActor } from './host/keys.ts';
 import type { Services } from './services.ts';
-import type { BudgetName, Session } from './store.ts';
+import type { BudgetName, By, Cause, Session, SignIn } from './store.ts';
 import type { TokenClaims } from './transcription-tokens.ts';
 import type { Shape } from './wire.ts';
 import type { TSchema } from 'typebox';
@@ -17,6 +17,9 @@ export interface Party {
   readonly workspaceId: string;
   /** The party's id; an `Idempotency-Key` is scoped to it. */
   readonly id: string;
+  /** What it is called in histories, with its id. */
+  readonly kind: By['kind'];
+  readonly name: string;
   /** The channel that its sessions are opened on. */
   readonly channel: Session['channel'];
   /** The assistants that the party may use; null for all of the workspace. */
@@ -24,6 +27,9 @@ export interface Party {
   /** A visitor of the link, who reaches sessions of their own alone and whose messages count against the assistant's limits. `addressKey`: a digest of the visitor's address. */
   readonly visitor?: { readonly addressKey: string };
 }
+
+/** What a request of the party causes. */
+export const causeOf = ({ kind, id, name }: Party, requestId: string): Cause => ({ requestId, by: { kind, id, name } });
 
 /** A caller who may hold conversations. */
 export interface PartyCaller {
@@ -36,8 +42,14 @@ export interface KeyCaller extends PartyCaller {
   readonly actor: KeyActor;
 }
 
+/** Who uses the console: the bearer of the operator token, or a person who is signed in. */
 export interface OperatorCaller {
   readonly kind: 'operator';
+  readonly by: By;
+  /** Null for the bearer of the operator token. */
+  readonly signIn: SignIn | null;
+  /** The header that gives a browser its cookie again; null where it need not be. */
+  readonly setCookie: string | null;
 }
 export interface NobodyCaller {
   readonly kind: 'anyone';
@@ -128,6 +140,8 @@ export interface Route {
   readonly repeatable: boolean;
   readonly query: Shape<TSchema>;
   readonly body: Shape<TSchema> | null;
+  /** Whether no body at all means an empty object. */
+  readonly bodyOptional: boolean;
   readonly success: Success;
   /** The handler's possible failures, beyond those of the pipeline. */
   readonly errors: readonly ErrorName[];

@@ -5,6 +5,7 @@ import { Router } from './router.ts';
 import { apiRoutes, asyncapiRoute, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { linkPages, linkRoutes, preflightRoutes } from './routes/link.ts';
+import { pageRoutes } from './routes/pages.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
 export const routes: readonly Route[] = [...apiRoutes, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...linkRoutes, ...consoleRoutes];
@@ -15,12 +16,12 @@ export const documented: readonly Route[] = [...routes, ...socketRoutes];
 /** The paths that move to a service port if there is one; `/healthz` costs nothing, reveals nothing and stays. */
 const moved: readonly string[] = ['/readyz', '/metrics'];
 
-/** The routes of the public port. */
+/** The documented routes of the public port. */
 export const publicRoutes = ({ servicePort }: { readonly servicePort: number | null }): readonly Route[] =>
   servicePort === null ? documented : documented.filter(({ path }) => !moved.includes(path));
 
-/** All that the public port answers: pages, and `OPTIONS` where it is answered, stand in no document. */
-export const answeredRoutes = (config: Parameters<typeof publicRoutes>[0]): readonly Route[] => [...publicRoutes(config), ...linkPages, ...preflightRoutes];
+/** All that the public port answers: the documented routes; pages, and `OPTIONS` where it is answered, stand in no document. */
+export const answeredRoutes = (config: { readonly servicePort: number | null }): readonly Route[] => [...publicRoutes(config), ...pageRoutes, ...linkPages, ...preflightRoutes];
 
 /** The route of a request, with its parameters; HEAD uses GET's route. Throws 404 `route_not_found`. */
 export type Find = (method: string, path: string) => { route: Route; params: Record<string, string> };

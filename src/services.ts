@@ -6,11 +6,13 @@ import type { Host } from './host.ts';
 import type { Ids } from './ids.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import type { LoadMeter } from './metrics/load.ts';
 import type { Models } from './model.ts';
 import type { Readiness } from './readiness.ts';
+import type { SignIns } from './sign-ins.ts';
 import type { StaticFile } from './static-files.ts';
 import type { Store } from './store.ts';
-import type { AddressThrottle } from './throttle.ts';
+import type { AddressThrottle, SignInThrottle } from './throttle.ts';
 import type { TranscriptionTokens } from './transcription-tokens.ts';
 import type { VisitorTokens } from './visitor-tokens.ts';
 import type { Vault } from './vault.ts';
@@ -22,6 +24,8 @@ export interface Services {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** The last hour of all processes. */
+  readonly load: Pick<LoadMeter, 'steps'>;
   readonly readiness: Pick<Readiness, 'look'>;
   readonly store: Store;
   readonly host: Host;
@@ -31,7 +35,9 @@ export interface Services {
   readonly transcriptionTokens: TranscriptionTokens;
   readonly visitorTokens: VisitorTokens;
   readonly operatorToken: string;
+  readonly signIns: SignIns;
   readonly failedAuthentications: AddressThrottle;
+  readonly failedSignIns: SignInThrottle;
   /** The row of the error table that says why a provider's base URL must not be called; null if it may. */
   baseUrlProblem(url: string): ErrorName | null;
   /** The OpenAPI document. */

@@ -3,36 +3,81 @@
  * store request for each refusal would be the very load that the throttle must prevent.
  */
 import ipaddr from 'ipaddr.js';
-import { full, retryAfterSeconds, take, type Bucket } from '../machines/budget.ts';
+import { full, refilled, retryAfterSeconds, take, unitsPerRequest, type Bucket, type Terms } from '../machines/budget.ts';
 import type { Clock } from './clock.ts';
 import { limits } from './limits.ts';
 
 export class AddressThrottle {
   readonly #clock: Clock;
   readonly #ceiling: number;
+  readonly #terms: Terms;
   /** By network, the latest at the end. */
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `ceiling`: how many requests a minute pass from one address. */
-  constructor(clock: Clock, ceiling: number) {
+  /** `ceiling`: how many requests a minute pass from one address; `debt`: whether a refusal costs one as well. */
+  constructor(clock: Clock, ceiling: number, { debt = true }: { readonly debt?: boolean } = {}) {
     this.#clock = clock;
     this.#ceiling = ceiling;
+    this.#terms = { periodMs: unitsPerRequest, cost: 1, debt };
   }
 
   /** Takes one from the address's bucket: returns null if it held one, otherwise the whole seconds until it will. */
   take(address: string): number | null {
     const network = networkOf(address);
     const at = Math.floor(this.#clock.monotonic());
-    const { passed, bucket } = take(this.#buckets.get(network) ?? full(this.#ceiling, at), this.#ceiling, at);
+    const { passed, bucket } = take(this.#buckets.get(network) ?? full(this.#ceiling, at), this.#ceiling, at, this.#terms);
+    this.#keep(network, bucket);
+    return passed ? null : retryAfterSeconds(bucket, this.#ceiling);
+  }
+
+  /** Puts back one that was taken. */
+  giveBack(address: string): void {
+    const network = networkOf(address);
+    const bucket = this.#buckets.get(network);
+    if (bucket === undefined) return;
+    const at = Math.floor(this.#clock.monotonic());
+    this.#keep(network, refilled({ ...bucket, level: bucket.level + unitsPerRequest }, this.#ceiling, at));
+  }
+
+  #keep(network: string, bucket: Bucket): void {
     this.#buckets.delete(network);
     this.#buckets.set(network, bucket);
     if (this.#buckets.size > limits.throttledAddressesMax) {
       const [oldest] = this.#buckets.keys();
       this.#buckets.delete(oldest!);
     }
-    return passed ? null : retryAfterSeconds(bucket, this.#ceiling);
   }
 }
+
+/** Failed sign-ins: a bucket for each address, and one for all (contract 9). An attempt takes one of both, a success puts them back. */
+export class SignInThrottle {
+  readonly #each: AddressThrottle;
+  readonly #all: AddressThrottle;
+
+  constructor(clock: Clock) {
+    // A refusal costs nothing, so that nobody keeps others from signing in by what is refused to him.
+    this.#each = new AddressThrottle(clock, limits.failedSignInsPerMinute, { debt: false });
+    this.#all = new AddressThrottle(clock, limits.failedSignInsPerMinuteOfAll, { debt: false });
+  }
+
+  /** Begins an attempt: returns null, or the whole seconds until one from this address would be looked at. */
+  begin(address: string): number | null {
+    const seconds = this.#each.take(address);
+    if (seconds !== null) return seconds;
+    const ofAll = this.#all.take(everybody);
+    if (ofAll !== null) this.#each.giveBack(address);
+    return ofAll;
+  }
+
+  /** Ends an attempt that has not failed. */
+  succeeded(address: string): void {
+    this.#each.giveBack(address);
+    this.#all.giveBack(everybody);
+  }
+}
+
+/** In place of an address. */
+const everybody = 'everybody';
 
 /** The network of one client: an IPv4 address, or 56 bits of an IPv6 address (contract 4). */
 export function networkOf(address: string): string {

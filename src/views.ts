@@ -7,7 +7,7 @@ import { secondsOf } from './clock.ts';
 import { hintOf } from './keys.ts';
 import { linkLimitNames } from './limits.ts';
 import type { Voice } from './voice.ts';
-import type { Assistant, Credential, Key, LinkSettings, Message, Session, Turn, UsageCounts, Workspace } from './store.ts';
+import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, Session, StandingBudget, Turn, UsageCounts, Workspace } from './store.ts';
 
 export const assistantView = (assistant: Assistant) => ({
   id: assistant.id,
@@ -116,7 +116,7 @@ export const workspaceView = (workspace: Workspace) => ({
   updated_at: workspace.updatedAt,
 });
 
-export const keyView = (key: Key, nowMs: number) => ({
+export const keyView = (key: Key, { usedAt, budgets }: KeyStanding, nowMs: number) => ({
   id: key.id,
   object: 'key',
   name: key.name,
@@ -131,7 +131,15 @@ export const keyView = (key: Key, nowMs: number) => ({
   created_at: key.createdAt,
   expires_at: key.expiresAt,
   revoked_at: key.revokedAt,
+  last_used_at: usedAt,
+  budgets: {
+    requests: budgetView(key.limits.requests, budgets.requests),
+    speech: budgetView(key.limits.speech, budgets.speech),
+    transcription_tokens: budgetView(key.limits.transcriptionTokens, budgets.transcriptionTokens),
+  },
 });
+
+const budgetView = (limit: number, { remaining, resetAt }: StandingBudget) => ({ limit, remaining, reset: resetAt });
 
 export const credentialView = (credential: Credential) => ({
   id: credential.id,

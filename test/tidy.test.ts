@@ -22,14 +22,20 @@ const examples: Readonly<Record<string, { broken: Record<string, string>; says: 
       'src/store/lmdb.ts': "export * from '../host.ts';",
       'src/handlers/chat.ts': "await import('../store/lmdb.ts');",
       'src/client/http.ts': "type Store = import('../store.ts').Store;",
+      'src/web/feed.ts': "import type { Host } from '../host.ts';",
     },
-    says: ['src/turn.ts:2: turn imports src/host.ts', 'src/store/lmdb.ts:1: stores imports', 'src/handlers/chat.ts:1: handlers imports', 'src/client/http.ts:1: client imports'],
+    says: ['src/turn.ts:2: turn imports src/host.ts', 'src/store/lmdb.ts:1: stores imports', 'src/handlers/chat.ts:1: handlers imports', 'src/client/http.ts:1: client imports', 'src/web/feed.ts:1: pages imports src/host.ts'],
     kept: { 'src/host.ts': "import './turn.ts'; import './host/actor.ts'; import '../machines/key.ts';", 'src/main.ts': "import './store/lmdb.ts';" },
   },
   'machines and their like import few packages': {
     broken: { 'machines/key.ts': "import 'xstate';\nimport 'node:fs';", 'src/start.mjs': "import 'undici';" },
     says: ['machines/key.ts:2: imports node:fs', 'src/start.mjs:1: imports undici'],
     kept: { 'machines/key.ts': "import 'xstate'; import './budget.ts';", 'src/start.mjs': "import 'node:fs'; await import('esbuild');", 'src/host.ts': "import 'undici';" },
+  },
+  'pages take types alone from the wire': {
+    broken: { 'src/web/types.ts': "import { KeyView } from '../wire.ts';\nimport { Type } from 'typebox';" },
+    says: ['src/web/types.ts:1: src/wire.ts', 'src/web/types.ts:2: typebox'],
+    kept: { 'src/web/types.ts': "import type { KeyView } from '../wire.ts';", 'src/handlers/a.ts': "import { KeyView } from '../wire.ts';" },
   },
   'every import exists': {
     broken: { 'src/host.ts': "import './gone.ts';" },

@@ -77,7 +77,7 @@ export interface Session {
   assistant_id: string;
   status: 'open' | 'ended' | 'expired';
   active_turn_id: string | null;
-  channel: 'api' | 'link' | 'widget';
+  channel: 'api' | 'link' | 'widget' | 'console';
   visitor: Record<string, string | number | boolean>;
   metadata: Record<string, string>;
   max_call_seconds: number;

@@ -2,7 +2,7 @@
 import { retainedSession } from '../conversation/reach.ts';
 import { flowing } from '../handlers/flowing.ts';
 import { writtenPage, type WrittenPage } from '../handlers/lists.ts';
-import { none, partsOf, secondsIn, type UsageWindow } from '../handlers/usage.ts';
+import { none, partsOf, secondsIn, type UsageOf, type UsageWindow } from '../handlers/usage.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
@@ -73,19 +73,19 @@ const quoted = (text: string): string =>
     .join('\n');
 
 /** A row for each bucket of the window, in the order of the columns that its head names. */
-export const usageCsv = (workspaceId: string, assistantIds: readonly string[] | null, window: UsageWindow, services: Services): Promise<Reply> =>
-  flowing(rowsOf(workspaceId, assistantIds, window, services), { 'content-type': `${csvType}; charset=utf-8; header=present` });
+export const usageCsv = (workspaceId: string, wanted: UsageOf, window: UsageWindow, services: Services): Promise<Reply> =>
+  flowing(rowsOf(workspaceId, wanted, window, services), { 'content-type': `${csvType}; charset=utf-8; header=present` });
 
 async function* rowsOf(
   workspaceId: string,
-  assistantIds: readonly string[] | null,
+  wanted: UsageOf,
   { start, end, bucket }: UsageWindow,
   { store }: Services,
 ): AsyncGenerator<string, void> {
   const bucketSeconds = secondsIn(bucket);
   let before = rowOf(['start', ...Object.keys(usageCountsView(none))]);
   for (const [from, to] of partsOf(start, end, bucketSeconds)) {
-    const buckets = await store.usage.read(workspaceId, { assistantIds, start: from, end: to, bucketSeconds });
+    const buckets = await store.usage.read(workspaceId, { ...wanted, start: from, end: to, bucketSeconds });
     // Numbers and names alone: nothing needs quotes.
     yield before + buckets.map((counts) => rowOf([counts.start, ...Object.values(usageCountsView(counts))])).join('');
     before = '';

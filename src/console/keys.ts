@@ -1,14 +1,16 @@
 /** `/console/api/workspaces/{w}/keys`. */
+import { nobody } from '../host/cause.ts';
+import { createdMove } from '../host/history.ts';
 import { activeSnapshot, keyIdOf } from '../host/keys.ts';
 import { makeKey } from '../keys.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
-import type { Key, KeyLimits } from '../store.ts';
+import type { Cause, Key, KeyLimits, Page, PageRequest } from '../store.ts';
 import { keyView } from '../views.ts';
 import type { KeyBody } from '../wire.ts';
-import type { PageFields } from '../handlers/lists.ts';
-import { listRecords, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
+import { causeOf, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const defaultLimits: KeyLimits = {
   requests: limits.requestsPerMinute,
@@ -16,13 +18,33 @@ const defaultLimits: KeyLimits = {
   transcriptionTokens: limits.transcriptionTokensPerMinute,
 };
 
-export const listKeys = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'key', (key) => keyView(key, request.services.clock.now()));
+export async function listKeys({ params, query, services }: ConsoleRequest<PageFields>): Promise<Reply> {
+  const { id: workspaceId } = await reachWorkspace({ params, services });
+  const read = async (wanted: PageRequest): Promise<Page<View>> => {
+    const { items, next } = await services.store.catalog.list('key', workspaceId, wanted);
+    return { items: await viewsOf(workspaceId, items, services), next };
+  };
+  return list(pageRequest(query, 'desc'), read, (view) => view);
+}
+
+type View = ReturnType<typeof keyView>;
+
+/** Each key with its budgets as they stand. */
+async function viewsOf(workspaceId: string, keys: readonly Key[], { store, clock }: Services): Promise<View[]> {
+  const now = clock.now();
+  const standings = keys.length === 0 ? [] : await store.limits.readBudgets(workspaceId, keys, now);
+  return keys.map((key, index) => keyView(key, standings[index]!, now));
+}
+
+async function viewOf(key: Key, services: Services): Promise<View> {
+  const [view] = await viewsOf(key.workspaceId, [key], services);
+  return view!;
+}
 
 /** Creates a key in a workspace; its text is only returned, and stored nowhere. */
-export function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services): Promise<NewKey> {
+export function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services, cause: Cause = nobody): Promise<NewKey> {
   const { name, assistant_ids: assistantIds = null, expires_at: expiresAt = null } = body;
-  return storedKey({ workspaceId, name, assistantIds, expiresAt, limits: mergedLimits(defaultLimits, body.limits) }, at, services);
+  return storedKey({ workspaceId, name, assistantIds, expiresAt, limits: mergedLimits(defaultLimits, body.limits) }, at, services, cause);
 }
 
 /** A key as it was stored, and its text. */
@@ -33,7 +55,7 @@ export interface NewKey {
 
 type KeySettings = Pick<Key, 'workspaceId' | 'name' | 'assistantIds' | 'expiresAt' | 'limits'>;
 
-export async function storedKey(settings: KeySettings, at: number, services: Services): Promise<NewKey> {
+export async function storedKey(settings: KeySettings, at: number, services: Services, cause: Cause): Promise<NewKey> {
   const { publicId, text, digest } = makeKey(services.ids);
   const key: Key = {
     ...settings,
@@ -44,7 +66,7 @@ export async function storedKey(settings: KeySettings, at: number, services: Ser
     revokedAt: null,
     machine: activeSnapshot(settings.expiresAt),
   };
-  await services.store.catalog.create('key', key);
+  await services.store.catalog.create('key', key, createdMove(key.machine, services.clock.now(), cause));
   // Other processes are notified; this one may remember the key as unknown.
   services.host.keys.doubt(key.id);
   return { key, text };
@@ -53,20 +75,20 @@ export async function storedKey(settings: KeySettings, at: number, services: Ser
 export async function createKey(request: ConsoleRequest<unknown, KeyBody & { name: string }>): Promise<Reply> {
   const { body, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  return createdReply(await newKey(workspaceId, body, nowSeconds(request), services), services);
+  return createdReply(await newKey(workspaceId, body, nowSeconds(request), services, causeOf(request)), services);
 }
 
 /** The one answer that holds a key's text. */
-export const createdReply = ({ key, text }: NewKey, { clock }: Services): Reply => ({
+export const createdReply = async ({ key, text }: NewKey, services: Services): Promise<Reply> => ({
   status: 201,
   headers: { location: `/console/api/workspaces/${key.workspaceId}/keys/${key.id}`, 'cache-control': 'no-store' },
-  json: { ...keyView(key, clock.now()), key: text },
+  json: { ...(await viewOf(key, services)), key: text },
 });
 
 export async function getKey(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const actor = await request.services.host.keys.of(workspaceId, request.params.id!);
-  return { status: 200, json: keyView(present(actor).record, request.services.clock.now()) };
+  return { status: 200, json: await viewOf(present(actor).record, request.services) };
 }
 
 export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promise<Reply> {
@@ -77,15 +99,15 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
     name: body.name ?? key.name,
     assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
     limits: mergedLimits(key.limits, body.limits),
-  }));
-  return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
+  }), causeOf(request));
+  return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 
 export async function revokeKey(request: ConsoleRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const actor = await services.host.keys.revoke(workspaceId, params.id!);
-  return { status: 200, json: keyView(present(actor).record, services.clock.now()) };
+  const actor = await services.host.keys.revoke(workspaceId, params.id!, causeOf(request));
+  return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 
 /** With a date of its own, whatever rotations have made of the one before. */

@@ -9,7 +9,8 @@ import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Session, Workspace } from '../store.ts';
 import { sessionView, workspaceView } from '../views.ts';
-import { listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import type { ConsoleSessionsQuery } from '../wire.ts';
+import { causeOf, listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { transcriptMarkdown, usageCsv } from './exports.ts';
 
 interface WorkspaceBody {
@@ -52,7 +53,7 @@ export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceB
     retentionDays: body.retention_days ?? record.retentionDays,
     turnsInFlightMax: body.turns_in_flight_max ?? record.turnsInFlightMax,
     updatedAt: nowSeconds(request),
-  }));
+  }), causeOf(request));
   return { status: 200, json: workspaceView(present(actor).record) };
 }
 
@@ -62,9 +63,12 @@ export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
   return noContent;
 }
 
-export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuery>): Promise<Reply> {
+export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuery & ConsoleSessionsQuery>): Promise<Reply> {
   const { id } = await reachWorkspace(request);
-  return listedSessions(id, await listedAssistants(request), request.query, request.services);
+  const { channel, key_id: keyId = null, from: createdFrom = null, to: createdBefore = null, q: beginning = null } = request.query;
+  const channels = channel === undefined ? null : [channel];
+  const wanted = { assistantIds: await listedAssistants(request), channels, keyId, createdFrom, createdBefore, beginning };
+  return listedSessions(id, wanted, request.query, request.services);
 }
 
 async function reachSession(request: ConsoleRequest): Promise<Session> {
@@ -82,11 +86,11 @@ export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields 
   return transcriptPage(session.workspaceId, session.id, request.query, request.services);
 }
 
-export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported>): Promise<Reply> {
+export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported & { key_id?: string }>): Promise<Reply> {
   const window = usageWindow(request.query, request.services);
   const { id } = await reachWorkspace(request);
   const reply = request.query.format === 'csv' ? usageCsv : usageReply;
-  return reply(id, await listedAssistants(request), window, request.services);
+  return reply(id, { assistantIds: await listedAssistants(request), keyId: request.query.key_id ?? null }, window, request.services);
 }
 
 /** The assistants that a listing shows: the one asked for, or null for all. */

@@ -12,6 +12,9 @@ import { sessionView } from '../views.ts';
 
 export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean => assistantIds?.includes(assistantId) ?? true;
 
+/** The API key that what the party makes and uses is counted for; null if the party is none. */
+export const keyOf = ({ channel, id }: Party): string | null => (channel === 'api' ? id : null);
+
 /** Throws 403 `assistant_not_permitted`. */
 export function checkPermission(party: Party, assistantId: string): void {
   if (!mayUse(party, assistantId)) throw new Failure('assistant_not_permitted');
@@ -62,15 +65,16 @@ const retained = (session: Session, services: Services): Session | Promise<Sessi
     return session;
   });
 
-/** Throws 404 for a visitor that another one's session, or one that no visitor holds, is unknown to. */
-export function checkVisitor({ id, visitor }: Party, { link }: Session): void {
-  if (visitor !== undefined && link?.visitorId !== id) throw new Failure('session_not_found');
+/** Throws 404 for what the caller does not see: only the console has trials, and a visitor has no sessions but their own (contract 9). */
+export function checkVisible({ channel, link }: Session, { id, channel: from, visitor }: Party): void {
+  const hidden = (channel === 'console' && from !== 'console') || (visitor !== undefined && link?.visitorId !== id);
+  if (hidden) throw new Failure('session_not_found');
 }
 
 /** The session: 404 as above, then 403. */
 export async function reachSession(party: Party, id: string, services: Services): Promise<Session> {
   const session = await retainedSession(party.workspaceId, id, services);
-  checkVisitor(party, session);
+  checkVisible(session, party);
   checkPermission(party, session.assistantId);
   return session;
 }
@@ -86,7 +90,7 @@ export async function reachActor(party: Party, id: string, services: Services): 
   const actor = await services.host.sessions.of(party.workspaceId, id);
   if (actor === null) throw new Failure('session_not_found');
   const session = await retained(actor.record, services);
-  checkVisitor(party, session);
+  checkVisible(session, party);
   checkPermission(party, session.assistantId);
   return actor;
 }

@@ -13,6 +13,8 @@ import type { ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
 export interface SpeechWish {
+  /** The API key that asks for it; null if none does. */
+  readonly keyId: string | null;
   readonly text: string;
   readonly format: SpeechFormat;
   /** Null for the assistant's, or the provider's own. */
@@ -36,7 +38,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
   const sentences = sentencesToSpeak(wish.text);
   const stop = new AbortController();
   onGone(() => stop.abort());
-  const { workspaceId, id } = assistant.record;
+  const { workspaceId } = assistant.record;
   let begun = 0;
   const speak = (index: number): Promise<SentenceAudio> => {
     const { said, characters } = sentences[index]!;
@@ -48,7 +50,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
     return audio;
   };
   const first = await speak(0).catch((error) => {
-    if (stop.signal.aborted) void countVoice(workspaceId, id, { speechCharacters: begun }, services);
+    if (stop.signal.aborted) void countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services);
     throw error;
   });
   const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
@@ -72,7 +74,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
       throw error;
     } finally {
       stop.abort();
-      void countVoice(workspaceId, id, { speechCharacters: begun }, services);
+      void countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services);
     }
   };
   return { encoder, whole, bytes: bytes() };

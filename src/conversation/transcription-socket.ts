@@ -34,6 +34,8 @@ export interface TranscriptionSocketOptions {
   readonly actor: SocketActor;
   readonly assistant: AssistantActor;
   readonly session: Session | null;
+  /** The API key that its token was made for; null if none was. */
+  readonly keyId: string | null;
   readonly ready: ReadyVoice;
   readonly settings: AudioSettings;
   readonly requestId: string;
@@ -275,8 +277,8 @@ export class TranscriptionSocket implements SocketListener {
     this.#countedAt = this.#options.services.clock.monotonic();
     if (seconds <= 0) return;
     this.#secondsCounted += seconds;
-    const { workspaceId, id } = this.#options.assistant.record;
-    void countVoice(workspaceId, id, { transcriptionSeconds: seconds }, this.#options.services);
+    const { assistant, keyId } = this.#options;
+    void countVoice(assistant.record, keyId, { transcriptionSeconds: seconds }, this.#options.services);
   }
 
   get #overdue(): boolean {

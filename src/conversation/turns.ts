@@ -1,12 +1,11 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
 import { Failure } from '../errors.ts';
-import type { AssistantActor } from '../host/assistants.ts';
 import type { SessionActor } from '../host/sessions.ts';
 import type { StartedTurn, WantedTurn } from '../host/turns.ts';
 import { limits } from '../limits.ts';
-import type { Party } from '../request.ts';
+import { causeOf, type Party } from '../request.ts';
 import { refusedByDrain, type Services } from '../services.ts';
-import type { Turn } from '../store.ts';
+import type { Cause, Turn } from '../store.ts';
 import { terminalOf, TurnLog } from '../turn.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -29,7 +28,7 @@ export interface SentMessage {
   readonly sessionId: string;
   readonly text: string;
   readonly remember: Idempotency | null;
-  /** For the log. */
+  /** For the log and the history. */
   readonly requestId: string;
 }
 
@@ -58,7 +57,9 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   }
 
   const startedAt = clock.monotonic();
-  const wanted = wantedTurn(party, sent, assistant, services);
+  const cause = causeOf(party, sent.requestId);
+  const refusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
+  const wanted = { ...wantedTurn(party, sent, cause, refusal, services), use: useOf(party, assistant) };
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(actor, wanted);
     if (started.kind === 'started') {
@@ -71,11 +72,11 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   throw new Failure('service_unavailable');
 }
 
-const wantedTurn = (party: Party, { sessionId, text, remember, requestId }: SentMessage, assistant: AssistantActor, { host, log, metrics }: Services): WantedTurn => ({
+const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, cause: Cause, assistantRefusal: string | null, { log, metrics }: Services): WantedTurn => ({
+  cause,
   message: text,
-  assistantRefusal: host.assistants.refusal(assistant),
-  takesSlot: party.channel === 'api',
-  use: useOf(party, assistant),
+  assistantRefusal,
+  takesSlot: channel === 'api',
   remember,
   providerFailed: (reason) => log.warn({ request_id: requestId, session_id: sessionId, reason }, 'model provider failed'),
   ourFault: (turnId, reason, cause) => {
@@ -127,7 +128,7 @@ export async function reachTurn(party: Party, sessionId: string, turnId: string,
 }
 
 /** Aborts a turn of the session and returns the turn after that; a finished turn stays as it is. Throws 404 `turn_not_found`. */
-export async function abortTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<Turn> {
+export async function abortTurn(party: Party, sessionId: string, turnId: string, requestId: string, services: Services): Promise<Turn> {
   const { store, host } = services;
   const actor = await reachActor(party, sessionId, services);
   const read = async (): Promise<Turn> => {
@@ -136,7 +137,7 @@ export async function abortTurn(party: Party, sessionId: string, turnId: string,
     return turn;
   };
   await read();
-  await host.sessions.abort(actor, turnId);
+  await host.sessions.abort(actor, turnId, causeOf(party, requestId));
   return read();
 }
 

@@ -2,14 +2,14 @@
 import { secondsOf } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { Services } from '../services.ts';
-import { StoreUnavailable, type VoiceCounts } from '../store.ts';
+import { StoreUnavailable, type Assistant, type VoiceCounts } from '../store.ts';
 
 /** For so long a repeat of the step is known to the store as one. */
 const repeatMsMax = limits.redisStepKeptMs / 2;
 
-/** Never rejects: a count that the store does not take within half a minute is logged and lost. */
-export async function countVoice(workspaceId: string, assistantId: string, counts: Partial<VoiceCounts>, { store, clock, ids, log }: Services): Promise<void> {
-  const step = { id: ids.secret(), workspaceId, assistantId, at: secondsOf(clock.now()), speechCharacters: 0, transcriptionSeconds: 0, ...counts };
+/** `keyId`: the API key that asked for it. Never rejects: a count that the store does not take within half a minute is logged and lost. */
+export async function countVoice({ workspaceId, id: assistantId }: Pick<Assistant, 'workspaceId' | 'id'>, keyId: string | null, counts: Partial<VoiceCounts>, { store, clock, ids, log }: Services): Promise<void> {
+  const step = { id: ids.secret(), workspaceId, assistantId, keyId, at: secondsOf(clock.now()), speechCharacters: 0, transcriptionSeconds: 0, ...counts };
   if (step.speechCharacters === 0 && step.transcriptionSeconds === 0) return;
   const until = clock.monotonic() + repeatMsMax;
   for (let waitMs: number = limits.storeRetryMs; ; waitMs = Math.min(2 * waitMs, limits.storeRetryMsMax)) {

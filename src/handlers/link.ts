@@ -46,9 +46,9 @@ export function createVisitor({ caller, body, services }: Request<NewcomerCaller
 }
 
 export async function createLinkSession(request: Request<VisitorCaller, unknown, CreateLinkSessionBody>): Promise<Reply> {
-  const { caller, body, params, services } = request;
+  const { caller, body, params, requestId, services } = request;
   const { party, assistant } = caller;
-  const { session, replayed } = await openSession(party, { ...body, assistant_id: assistant.record.id }, idempotencyOf(request, party, '/sessions'), services);
+  const { session, replayed } = await openSession(party, { ...body, assistant_id: assistant.record.id }, idempotencyOf(request, party, '/sessions'), requestId, services);
   return sessionCreated(session, `/p/${encodeURIComponent(params['slug']!)}`, services.clock.now(), replayed);
 }
 

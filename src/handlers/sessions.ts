@@ -10,8 +10,8 @@ import type { CreateSessionBody } from '../wire.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function createSession(request: Request<PartyCaller, unknown, CreateSessionBody>): Promise<Reply> {
-  const { caller, body, services } = request;
-  const { session, replayed } = await conversation.openSession(caller.party, body, idempotencyOf(request, caller.party, '/sessions'), services);
+  const { caller, body, requestId, services } = request;
+  const { session, replayed } = await conversation.openSession(caller.party, body, idempotencyOf(request, caller.party, '/sessions'), requestId, services);
   return sessionCreated(session, '', services.clock.now(), replayed);
 }
 
@@ -22,23 +22,26 @@ export const sessionCreated = (session: Session, under: string, nowMs: number, r
   json: sessionView(session, nowMs),
 });
 
+/** The channels of the API's sessions: a trial of the console is none of them (contract 9). */
+export const apiChannels: readonly Session['channel'][] = ['api', 'link', 'widget'];
+
 export type SessionsQuery = PageFields & { readonly assistant_id?: string; readonly status?: string };
 
 export async function listSessions({ caller: { party }, query, services }: Request<PartyCaller, SessionsQuery>): Promise<Reply> {
   const assistantIds = await listedAssistants(party, query.assistant_id, services);
-  return listedSessions(party.workspaceId, assistantIds, query, services);
+  return listedSessions(party.workspaceId, { assistantIds, channels: apiChannels }, query, services);
 }
 
-/** The sessions of a workspace, of these assistants or (null) of all. */
+/** The sessions of a workspace that a filter lets through, besides what every list asks for. */
 export async function listedSessions(
   workspaceId: string,
-  assistantIds: readonly string[] | null,
+  wanted: Omit<SessionFilter, 'status' | 'activeSince' | 'now'>,
   query: SessionsQuery,
   services: Services,
 ): Promise<Reply> {
   const now = services.clock.now();
   const filter: SessionFilter = {
-    assistantIds,
+    ...wanted,
     status: (query.status ?? null) as SessionFilter['status'],
     activeSince: await retainedSince(workspaceId, services),
     now: Math.floor(now / 1000),
@@ -50,6 +53,6 @@ export async function getSession({ caller, params, services }: Request<PartyCall
   return { status: 200, json: sessionView(await reachSession(caller.party, params.id!, services), services.clock.now()) };
 }
 
-export async function endSession({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: sessionView(await conversation.endSession(caller.party, params.id!, services), services.clock.now()) };
+export async function endSession({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+  return { status: 200, json: sessionView(await conversation.endSession(caller.party, params.id!, requestId, services), services.clock.now()) };
 }

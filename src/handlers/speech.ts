@@ -1,9 +1,9 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
 import { beginSpeech, type BegunSpeech } from '../conversation/speech.ts';
-import { checkOpen, mayUse, reachAssistant, reachSession } from '../conversation/reach.ts';
+import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../conversation/reach.ts';
 import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import { causeOf, type PartyCaller, type Reply, type Request } from '../request.ts';
 import type { Session } from '../store.ts';
 import { voiceView } from '../views.ts';
 import type { SpeechFormat } from '../voice/audio/formats.ts';
@@ -27,10 +27,10 @@ export async function speak(
   const chosen = voiceOf(assistant, services);
   if (body.voice !== undefined && !(chosen.provider?.takesVoice(body.voice) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
   if (session !== null) checkOpen(session, services);
-  checkSpeaks(assistant, services);
+  checkSpeaks(assistant, causeOf(caller.party, requestId), services);
   await admit(session);
   const ready = await readyVoice(assistant, chosen, services);
-  const wish = { text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
+  const wish = { keyId: keyOf(caller.party), text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
   const askedAt = services.clock.monotonic();
   let gone = false;
   head.onGone(() => (gone = true));

@@ -1,14 +1,14 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
 import { reachedOrigin } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
-import { checkOpen, checkPermission, checkVisitor, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
+import { checkOpen, checkPermission, checkVisible, keyOf, knownAssistant, reachAssistant, retainedSession } from '../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
 import type { Upgrade } from '../edge.ts';
 import { Failure } from '../errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import { limits } from '../limits.ts';
-import type { Party, PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
+import { causeOf, type Party, type PartyCaller, type Reply, type Request, type TokenCaller } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
 import type { Encoding } from '../voice/audio/formats.ts';
@@ -18,13 +18,13 @@ export const createTranscriptionToken = (request: Request<PartyCaller, unknown, 
 
 /** `admit` takes what the caller's limits ask for, after every other check but the provider's. */
 export async function mintToken(
-  { caller, body, head, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>,
+  { caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>,
   admit: (session: Session | null) => Promise<void>,
 ): Promise<Reply> {
   const { party } = caller;
   const { assistant_id: assistantId, session_id: sessionId = null } = body;
   const assistant = await knownAssistant(party, assistantId, services);
-  await admit(await checkUse(party, assistant, sessionId, services));
+  await admit(await checkUse(party, assistant, sessionId, requestId, services));
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // By the time that the socket opens, what listens has been loaded.
   services.voice.warm(provider);
@@ -36,13 +36,13 @@ export async function mintToken(
 }
 
 /** The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12) and open, then the assistant's state. Returns the session. */
-async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, services: Services): Promise<Session | null> {
+async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, requestId: string, services: Services): Promise<Session | null> {
   const { id } = assistant.record;
   const session = sessionId === null ? null : await retainedSession(party.workspaceId, sessionId, services);
-  if (session !== null) checkVisitor(party, session);
+  if (session !== null) checkVisible(session, party);
   for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
   if (session !== null) checkSession(session, id, services);
-  checkSpeaks(assistant, services);
+  checkSpeaks(assistant, causeOf(party, requestId), services);
   return session;
 }
 
@@ -62,7 +62,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   const assistant = await reachAssistant(party, claims.assistantId, services);
   const chosen = voiceOf(assistant, services);
   checkLanguage(query.language, chosen);
-  const session = await checkUse(party, assistant, claims.sessionId, services);
+  const session = await checkUse(party, assistant, claims.sessionId, requestId, services);
   if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
   const ready = await readyVoice(assistant, chosen, services);
 
@@ -72,7 +72,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);
   actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
-  const socket = new TranscriptionSocket({ actor, assistant, session, ready, settings, requestId, services });
+  const socket = new TranscriptionSocket({ actor, assistant, session, keyId: keyOf(party), ready, settings, requestId, services });
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
 }

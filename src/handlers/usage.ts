@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../services.ts';
-import type { UsageBucket, UsageCounts } from '../store.ts';
+import type { UsageBucket, UsageCounts, UsageQuery } from '../store.ts';
 import { usageCountsView } from '../views.ts';
 import { flowing } from './flowing.ts';
 import { jsonHeaders } from './lists.ts';
@@ -22,7 +22,7 @@ const clockToleranceSeconds = 5;
 
 export async function usage({ caller: { party }, query, services }: Request<PartyCaller, UsageFields>): Promise<Reply> {
   const window = usageWindow(query, services);
-  return usageReply(party.workspaceId, await listedAssistants(party, query.assistant_id, services), window, services);
+  return usageReply(party.workspaceId, { assistantIds: await listedAssistants(party, query.assistant_id, services) }, window, services);
 }
 
 export interface UsageWindow {
@@ -45,17 +45,19 @@ export function usageWindow(query: UsageFields, { clock }: Services): UsageWindo
   return { start, end, bucket: query.bucket === 'hour' ? 'hour' : 'day' };
 }
 
-/** The usage of a workspace, of these assistants or (null) of all. */
+/** Whose usage is wanted. */
+export type UsageOf = Pick<UsageQuery, 'assistantIds' | 'keyId'>;
+
 export async function usageReply(
   workspaceId: string,
-  assistantIds: readonly string[] | null,
+  wanted: UsageOf,
   { start, end, bucket }: UsageWindow,
   services: Services,
 ): Promise<Reply> {
   const bucketSeconds = secondsIn(bucket);
   const head = JSON.stringify({ object: 'usage', start, end, bucket }).slice(0, -1);
   const parts = partsOf(start, end, bucketSeconds);
-  const pieces = piecesOf(head, parts, (from, to) => services.store.usage.read(workspaceId, { assistantIds, start: from, end: to, bucketSeconds }));
+  const pieces = piecesOf(head, parts, (from, to) => services.store.usage.read(workspaceId, { ...wanted, start: from, end: to, bucketSeconds }));
   if (parts.length > 1) return flowing(pieces);
   let text = '';
   for await (const piece of pieces) text += piece;

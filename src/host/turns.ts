@@ -6,12 +6,14 @@ import { StoreUnavailable, type BegunTurn as Begun, type Message, type Idempoten
 import { Pace } from '../turn/pace.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
+import { moveOf } from './history.ts';
 import { leaseUntil } from './lease.ts';
 import { admission, turnOf } from './link-use.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
+import { nobody } from './cause.ts';
 import { messageOf, RunningTurn, type BegunTurn, type TurnsParts, type WantedTurn } from './running.ts';
-import type { SessionActor, Sessions } from './sessions.ts';
+import type { SessionActor, SessionDecision, Sessions } from './sessions.ts';
 import { LinkRefused } from './visitors.ts';
 import type { Withdrawal } from './withdrawals.ts';
 import type { WorkspaceActor, Workspaces } from './workspaces.ts';
@@ -119,12 +121,14 @@ export class Turns {
     const at = clock.now();
     const begunAt = clock.monotonic();
     const turnId = ids.make('turn');
-    const outcomes = actor.machine.send({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
-    if (!(await this.#sessions.settle(actor, outcomes, at))) return null;
-    const refusal = refusalOf(outcomes);
+    const { cause = nobody } = wanted;
+    const decision = actor.machine.decide({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
+    if (!(await this.#sessions.settle(actor, decision, at, cause))) return null;
+    const refusal = refusalOf(decision.outcomes);
     if (refusal !== null) {
       // The turn in progress may be the remembered one, withdrawn between the two reads.
       if (wanted.remember !== null && refusal === 'turn_in_progress' && (await this.#movedElsewhere(actor))) return null;
+      actor.told(decision, cause);
       throw new Failure(refusal);
     }
 
@@ -135,7 +139,7 @@ export class Turns {
       history = await this.#histories.of(before, actor.version);
       workspace = await this.#workspaces.of(before.workspaceId);
       if (workspace === null) throw new Failure('session_not_found');
-      if (wanted.takesSlot && !(await this.#workspaces.acquired(workspace))) throw workspaceFull();
+      if (wanted.takesSlot && !(await this.#workspaces.acquired(workspace, cause))) throw workspaceFull();
     } catch (error) {
       actor.machine.restore(before.machine);
       if (isFull(error) && (await this.#movedElsewhere(actor))) return null;
@@ -154,7 +158,7 @@ export class Turns {
       createdAt: secondsOf(at),
       endedAt: null,
     };
-    const begun = await this.#commitBegin(actor, turn, wanted, at, workspace.record.turnsInFlightMax);
+    const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax);
     if (begun === null) {
       this.#released(before, wanted);
       return null;
@@ -173,8 +177,10 @@ export class Turns {
     return actor.version !== version || actor.record.mark !== mark;
   }
 
-  async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
+  async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {
     const { store, ids, owner, visitors } = this.#options;
+    const { at } = decision.event;
+    const { cause = nobody } = wanted;
     const before = actor.record;
     const { basis } = actor;
     // A place outlasts its turn, or a visitor whose turn runs could lose it.
@@ -200,6 +206,7 @@ export class Turns {
           leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
           nowMs: at,
+          move: moveOf(decision, basis.version + 1, at, cause, session.machine),
         });
         return answer.outcome === 'begun' ? answer.version : null;
       });
@@ -209,6 +216,7 @@ export class Turns {
       if (answer === undefined && store.leaseMs !== null) this.#withdraw({ workspaceId: before.workspaceId, turn, basis, fence: { epoch: 1, owner } }, wanted);
       throw error;
     }
+    if (held) actor.told(decision, cause);
     if (admitted !== null && held) visitors.accepted(session, at + placeMs);
     if (answer?.outcome === 'full') throw admitted === null ? await this.#full(before) : new LinkRefused(['visitor_turn'], 0);
     if (answer?.outcome === 'limited') throw await visitors.refused(before.workspaceId, wanted.use!, admitted!, answer.answers, at);
@@ -220,8 +228,8 @@ export class Turns {
     return workspaceFull();
   }
 
-  #withdraw(begun: Pick<Withdrawal, 'workspaceId' | 'turn' | 'basis' | 'fence'>, { remember, ourFault }: WantedTurn): void {
-    this.#options.withdrawals.add({ ...begun, remember, failed: (cause) => ourFault(begun.turn.id, 'error', cause) });
+  #withdraw(begun: Pick<Withdrawal, 'workspaceId' | 'turn' | 'basis' | 'fence'>, { remember, cause, ourFault }: WantedTurn): void {
+    this.#options.withdrawals.add({ ...begun, remember, cause, failed: (cause) => ourFault(begun.turn.id, 'error', cause) });
   }
 
   /** Whether the turn's chat was answered 503 and the turn is not withdrawn yet. */
@@ -241,6 +249,7 @@ export class Turns {
     });
     this.#running.add(turn.runner);
     actor.runner = turn.runner;
+    actor.abortedBy = nobody;
     this.#watchDeadline(actor);
     return turn;
   }

@@ -8,7 +8,8 @@ import { Failure } from '../errors.ts';
 import { limits, type LinkLimitName } from '../limits.ts';
 import type { Session, Store, TakenLimit } from '../store.ts';
 import { openActor, type Stateful } from './actor.ts';
-import type { ActorIdentity, Inspector } from './inspector.ts';
+import { nobody } from './cause.ts';
+import { isRefused, type ActorIdentity, type Inspector } from './inspector.ts';
 import { notedRefusals, refusalOfLimits, sessionAdmission, type Admission, type VisitorUse } from './link-use.ts';
 import { Population, type Resident } from './population.ts';
 
@@ -32,13 +33,15 @@ class VisitorActor implements Resident {
   /** When the clock of each of the visitor's sessions runs out, as far as this process knows. */
   readonly clocks = new Map<string, number>();
   timer: Timer | null = null;
+  /** Nothing of a visitor is stored: its steps are the events that were not refused. */
+  version = 0;
   readonly #inspector: Inspector;
 
   constructor(identity: ActorIdentity, inspector: Inspector) {
     this.identity = identity;
     this.#inspector = inspector;
     this.machine = openActor<VisitorEvent, VisitorOutcome>(visitorKind, { input: undefined }, identity, inspector);
-    inspector.life('activated', identity, this.machine.state);
+    inspector.life('activated', identity, this.machine);
   }
 
   get busy(): boolean {
@@ -49,9 +52,15 @@ class VisitorActor implements Resident {
     return this.machine.context as VisitorContext;
   }
 
+  send(event: VisitorEvent): void {
+    const decision = this.machine.decide(event);
+    if (!isRefused(decision.outcomes)) this.version++;
+    this.machine.tell(decision, this.version, nobody);
+  }
+
   passivated(): void {
     this.timer?.cancel();
-    this.#inspector.life('passivated', this.identity, this.machine.state);
+    this.#inspector.life('passivated', this.identity, this.machine);
   }
 }
 
@@ -113,7 +122,7 @@ export class Visitors {
   async #send(workspaceId: string, visitorId: string, eventFor: (at: number, actor: VisitorActor) => VisitorEvent): Promise<void> {
     const identity = { kind: 'visitor', id: visitorId, workspaceId } as const;
     const actor = (await this.population.activate(visitorId, async () => new VisitorActor(identity, this.#inspector), workspaceId))!;
-    actor.machine.send(eventFor(this.#clock.now(), actor));
+    actor.send(eventFor(this.#clock.now(), actor));
     this.#watch(actor);
   }
 
@@ -125,7 +134,7 @@ export class Visitors {
     const dueMs = refusal?.until ?? clockUntil;
     actor.timer = this.#clock.after(Math.max(1, dueMs - this.#clock.now()), () => {
       if (this.population.peek(actor.identity.id) !== actor) return;
-      actor.machine.send({ type: 'tick', at: this.#clock.now() });
+      actor.send({ type: 'tick', at: this.#clock.now() });
       this.#watch(actor);
     });
   }

@@ -11,7 +11,7 @@ import type { DumpRow } from '../store/dump.ts';
 import { rowOf, RowProblem } from '../store/dump/text.ts';
 
 /** Raised when rows must be read differently; a version reads every format up to its own. */
-export const dumpFormat = 1;
+export const dumpFormat = 2;
 
 const Header = Type.Object({
   type: Type.Literal('header'),

@@ -7,13 +7,13 @@ import { isConsole, type Route } from '../request.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The parsed body; undefined if the request has none and the route takes none. */
+/** The parsed body; without one undefined if the route takes none, or an empty object if it may be left out. */
 export async function readBody(exchange: Exchange, route: Route): Promise<unknown> {
   if (route.method === 'GET') return undefined;
   const body = await exchange.body();
   if (body.kind === 'too_large') throw new Failure('body_too_large', { limit: limits.bodyBytesMax });
   if (body.kind !== 'bytes') throw new Failure('body_timeout');
-  if (route.body === null && body.bytes.length === 0) return undefined;
+  if (body.bytes.length === 0 && (route.body === null || route.bodyOptional)) return route.body === null ? undefined : {};
   if (isConsole(route) && !mayBeJson(exchange.headers('content-type'))) throw new Failure('content_type');
   try {
     return JSON.parse(utf8.decode(body.bytes));

@@ -4,7 +4,7 @@ import type { Answerable, Exchange, Outlet, RequestHead, ResponseHeaders } from 
 import { UnreadableSnapshot } from '../host/actor.ts';
 import { LinkRefused } from '../host/visitors.ts';
 import type { Limiter } from '../metrics.ts';
-import { isLink, jsonType, type Caller, type Reply, type Route } from '../request.ts';
+import { isLink, jsonType, type Caller, type OperatorCaller, type Reply, type Route } from '../request.ts';
 import type { Recording } from '../services.ts';
 import { StoreUnavailable, type Taken } from '../store.ts';
 import { clientAddress } from '../client-address.ts';
@@ -50,7 +50,7 @@ export function refusal(failure: Refusal, course: Course, services: Recording, l
 
 function countRefused(failure: Refusal, { rate }: Course, { metrics }: Recording, limiter: Limiter): void {
   if (failure instanceof LinkRefused) for (const each of failure.limiters) metrics.limited.inc(each);
-  else metrics.limited.inc(rate?.taken.passed === false ? rate.taken.budget : limiter);
+  else metrics.limited.inc(rate?.taken.passed === false ? rate.taken.budget : (failure.limiter ?? limiter));
 }
 
 function failureOf(error: unknown): Failure {
@@ -85,15 +85,22 @@ function whole(reply: WholeReply, course: Course): { status: number; headers: Re
 }
 
 /** Adds headers to those present: the reply's own, those of every response, and on every authenticated response the rate's (specification 8). */
-function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate, site }: Course): ResponseHeaders {
+function headersOf(headers: Record<string, string>, reply: Reply, { requestId, rate, caller, site }: Course): ResponseHeaders {
   // Set one by one: an object made by spreading others costs more than the rest of a refusal.
   for (const name in reply.headers) headers[name] = reply.headers[name]!;
   headers['x-request-id'] = requestId;
   if (site !== null) Object.assign(headers, site);
-  if (rate === null) return headers;
+  if (rate === null) return caller?.kind === 'operator' && caller.signIn !== null ? ofSignIn(headers, caller) : headers;
   headers['x-ratelimit-limit'] = String(rate.ceiling);
   headers['x-ratelimit-remaining'] = String(rate.taken.remaining);
   headers['x-ratelimit-reset'] = String(rate.taken.resetAt);
+  return headers;
+}
+
+/** What a person sees is kept in no cache; the cookie is given again where it is time. A sign-out sets one of its own. */
+function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller): ResponseHeaders {
+  headers['cache-control'] ??= 'no-store';
+  if (setCookie !== null) headers['set-cookie'] ??= setCookie;
   return headers;
 }
 

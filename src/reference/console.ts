@@ -50,7 +50,8 @@ export const keys: Area = {
   description: 'API keys: who may call for a workspace, which assistants, and how often.',
   entries: {
     [`GET ${inWorkspace}/keys`]: {
-      does: `Returns the API keys of a workspace, newest first, revoked and expired ones included. The keys themselves are not in it. ${paged}`,
+      does: `Returns the API keys of a workspace, newest first, revoked and expired ones included. The keys themselves are not in it. \
+\`last_used_at\` is to the minute, and null before the first request; \`budgets\` are as they stand, and reading them charges nothing. ${paged}`,
       surprises: unknown,
       query: { limit: 10 },
       answer: listOf(example.key),
@@ -62,7 +63,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat creates a second key. A key whose answer was lost cannot be read again: revoke it.',
       surprises: `${unknown} The ids in \`assistant_ids\` are not looked up, so an assistant can be named before it exists.`,
       body: { name: 'web shop', assistant_ids: [example.ids.assistant], limits: { requests: 120 } },
-      answer: { ...example.key, key: example.secret },
+      answer: { ...example.newKey, key: example.secret },
     },
     [`GET ${inWorkspace}/keys/{id}`]: { does: 'Returns one API key without its secret.', surprises: unknown, answer: example.key },
     [`PATCH ${inWorkspace}/keys/{id}`]: {
@@ -70,7 +71,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat changes nothing.',
       surprises: `${unknown} A revoked key can be changed, and stays revoked.`,
       body: { expires_at: expiry, limits: { requests: 240 } },
-      answer: { ...example.key, expires_at: expiry, limits: { ...example.key.limits, requests: 240 } },
+      answer: { ...example.key, ...example.raised, expires_at: expiry },
     },
     [`POST ${inWorkspace}/keys/{id}/revoke`]: {
       does: 'Revokes an API key for good: its requests are 401 `revoked_api_key`. Turns in flight run on. Takes no body.',
@@ -84,7 +85,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       repeat: 'A repeat within the overlap makes a third key, and the end of the old one moves no further away. A key whose answer was lost cannot be read again: revoke it and rotate once more, which an overlap leaves time for.',
       surprises: `${unknown} A key that is revoked or has expired is 422 \`id\`: a new one is created, not rotated.`,
       body: { overlap_seconds: 86_400 },
-      answer: { ...example.rotatedKey, expires_at: expiry, limits: { ...example.key.limits, requests: 240 }, key: example.rotatedSecret },
+      answer: { ...example.rotatedKey, expires_at: expiry, key: example.rotatedSecret },
     },
   },
 };
@@ -135,7 +136,8 @@ export const conversations: Area = {
   description: 'Sessions, transcripts and usage of a workspace, read by operators, and its live actors.',
   entries: {
     [`GET ${inWorkspace}/sessions`]: {
-      does: `Returns the sessions of a workspace, newest first, within its retention. ${paged}`,
+      does: `Returns the sessions of a workspace, newest first, within its retention, trials included. \`q\` is the beginning of a session's id, or in any case that of one of its visitor's values; \
+\`from\` and \`to\` are about \`created_at\`, the second of them exclusive; a session that no key made has none. ${paged}`,
       surprises: 'An unknown `assistant_id` is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
       query: { status: 'open', limit: 10 },
       answer: listOf(example.session),
@@ -156,23 +158,28 @@ An answer that cannot be finished is cut off.`,
       exports: { 'text/markdown': example.markdown },
     },
     [`GET ${inWorkspace}/usage`]: {
-      does: 'Returns the usage of a workspace, as `GET /usage` does. With `format=csv` it has a header and a row for each bucket, as RFC 4180 says; `start` is in Unix seconds, and there is no row of totals.',
+      does: 'Returns the usage of a workspace, as `GET /usage` does. With `key_id` it is what that key used: its speech and transcription, and all of the sessions that it made, whichever key sends their messages. With `format=csv` it has a header and a row for each bucket, as RFC 4180 says; `start` is in Unix seconds, and there is no row of totals.',
       surprises: `A window longer than ${limits.usageDaysMax} days, or one that starts after it ends, is 422 \`invalid_range\`.`,
       query: { ...example.usageWindow, bucket: 'day' },
       answer: example.usage,
       exports: { 'text/csv': example.usageCsv },
     },
     'GET /console/api/inspect': {
-      does: `Becomes a WebSocket that shows the live actors of this process: workspaces, keys, assistants, sessions and transcription sockets, with their states. Each message is one line of JSON:
+      does: `Becomes a WebSocket that shows the live actors of every process: workspaces, keys, assistants, sessions and transcription sockets, with their states. Each message is one line of JSON:
 
-- \`{"type":"actors","at","actors":[…]}\` comes first, with everything that is awake.
-- \`{"type":"activated"|"passivated","at","actor","state"}\` says that an actor was loaded or put to sleep.
-- \`{"type":"event","at","actor","event","from","to","context","outcomes"}\` is one step of an actor.
-- \`{"type":"dropped","count"}\` says how many messages a slow reader has missed.
+- \`{"type":"actors","at","actors":[{"kind","id","workspace_id","state","context"}]}\` comes first, with everything that is awake, and after \`sync\`.
+- \`{"type":"activated"|"passivated","at","actor","state"}\` says that an actor was loaded or put to sleep; \`activated\` also that another process has moved one that is awake.
+- \`{"type":"event","seq","at","actor","event","from","to","context","outcomes","refused","request_id","by"}\` is one step of an actor, sent once it is committed. \`seq\` is that of its history; \
+an event that commits nothing has that of the step before it. That of a transcription socket counts what it did not refuse, and that of a workspace its changes in the console: its slots are each process's own count. \
+A key's \`request\` has the levels of its \`budgets\`.
+- \`{"type":"dropped","count"}\` says how many messages a slow reader has missed; \`sync\` brings it up to date.
 
-\`at\` is in milliseconds. What the client sends has no meaning.`,
+\`at\` is in milliseconds. With \`format=stately\` the same comes in the three messages of Stately's inspection protocol, for an actor, an event and a snapshot; a refusal's event has its code as \`refused\`.
+
+The client may send \`{"type":"sync"}\`, and change what it sees: \`{"type":"watch","kind","id","workspace"}\` adds actors, \`unwatch\` takes some away, and of the messages that an actor fits the newest counts. \
+Where the query named none, the first \`watch\` takes the place of all. What has no meaning is ignored.`,
       repeat: 'Any number of sockets may watch at once.',
-      surprises: 'An unknown `kind` is 422 `invalid_request`, and so is every `format`: there is one alone, which is sent without it. A request for this path without an upgrade is 404 `route_not_found`. While the server drains, an upgrade is 503 `api_error`.',
+      surprises: 'An unknown `kind` or `format` is 422 `invalid_request`. A request for this path without an upgrade is 404 `route_not_found`. While the server drains, an upgrade is 503 `api_error`.',
       query: { kind: 'session' },
     },
   },

@@ -16,11 +16,15 @@ export const ids = {
   greeting: 'msg_1m3250v00058fwps2v2rkanb8p',
   question: 'msg_1m32516t40xjpa5krd3xrfqvbg',
   reply: 'msg_1m32516te0n1n8t98k75d94da3',
+  signIn: 'sin_1m3fq2k7g08h4s9w3xv5jb1ncd',
   token: 'tok_hV3kq0b7Yy1nW5mXo9TzC2uJ-sRfA8LdGg4eKp6wQxE',
 } as const;
 
 /** The name of the assistant's public link. */
 export const slug = 'support';
+/** Of a sign-in link. */
+export const signInToken = 'pT4uV9qLr1xK0sYd7mWc2GfZbN8eHjA6oQiRl3tUy5E';
+export const personName = 'Ada';
 
 export const visitor = { email: 'ada@example.com' };
 export const metadata = { order: '1042' };
@@ -82,12 +86,34 @@ export const key = {
   created_at: startedAt - 87_000,
   expires_at: null,
   revoked_at: null,
+  last_used_at: startedAt + 40,
+  budgets: {
+    requests: { limit: 120, remaining: 118, reset: startedAt + 96 },
+    speech: { limit: 30, remaining: 30, reset: startedAt + 95 },
+    transcription_tokens: { limit: 10, remaining: 10, reset: startedAt + 95 },
+  },
 };
+const fullBudget = (limit: number, at: number) => ({ limit, remaining: limit, reset: at });
+/** What a key has that no request has come with. */
+const unused = (at: number, requests = 120) => ({
+  last_used_at: null,
+  budgets: { requests: fullBudget(requests, at), speech: fullBudget(30, at), transcription_tokens: fullBudget(10, at) },
+});
+export const newKey = { ...key, ...unused(key.created_at) };
+/** With a ceiling of 240 requests. */
+export const raised = { limits: { ...key.limits, requests: 240 }, budgets: { ...key.budgets, requests: { limit: 240, remaining: 118, reset: startedAt + 126 } } };
 /** The checksum is a wrong one: no key of any installation looks like this. */
 export const secret = `ak_${ids.key.slice('key_'.length)}_730v25aft1g0dh9y1fwfj2tq1xvv0ekf000000`;
 
 /** What the key is replaced by. */
-export const rotatedKey = { ...key, id: ids.rotatedKey, hint: `ak_${ids.rotatedKey.slice('key_'.length)}_…`, created_at: startedAt + 500_000 };
+export const rotatedKey = {
+  ...key,
+  ...unused(startedAt + 500_000, 240),
+  id: ids.rotatedKey,
+  hint: `ak_${ids.rotatedKey.slice('key_'.length)}_…`,
+  created_at: startedAt + 500_000,
+  limits: raised.limits,
+};
 export const rotatedSecret = `ak_${ids.rotatedKey.slice('key_'.length)}_51wd9m0xh3c7n8qz2tbk6ry4ep8vaf70000000`;
 
 export const credential = {
@@ -114,7 +140,27 @@ export const session = {
   expires_at: startedAt + 3600,
   ended_at: null,
 };
+export const trial = { ...session, channel: 'console', visitor: {}, metadata: {} };
+const loadStep = {
+  start: startedAt,
+  requests: 214,
+  refused: 3,
+  turns_in_flight: 12,
+  events: 4380,
+  first_output_p50_ms: 312.4,
+  first_output_p99_ms: 1180.9,
+  loop_lag_ms: 0.6,
+  memory_bytes: 142_606_336,
+  store_ms: 0.412,
+};
+export const load = {
+  object: 'load',
+  step_seconds: 5,
+  data: [loadStep, { ...loadStep, start: startedAt + 5, requests: 9, refused: 0, events: 44, first_output_p50_ms: null, first_output_p99_ms: null }],
+};
+
 export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };
+export const endedTrial = { ...trial, status: 'ended', ended_at: startedAt + 95 };
 
 export const turn = {
   id: ids.turn,

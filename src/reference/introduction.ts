@@ -7,7 +7,7 @@ reads transcripts and usage, and has texts spoken and speech transcribed. Bodies
 ## Authentication
 
 A request carries an API key as \`Authorization: Bearer KEY\` or \`X-Api-Key: KEY\`. Keys are created in the console, can expire, be revoked, and be restricted to some assistants. \
-The paths below \`/console/api\` take the operator token instead.
+The paths below \`/console/api\` take the operator token instead, or the cookie of a person who is signed in.
 
 ## Errors
 

@@ -15,6 +15,7 @@ import type { Route, Success } from '../request.ts';
 import * as wire from '../wire.ts';
 import { api, json, open, text } from './row.ts';
 
+/** A turn as a stream. */
 export const events: Success = {
   status: 200,
   description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",

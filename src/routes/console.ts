@@ -10,7 +10,10 @@ import { rotateKey } from '../console/rotation.ts';
 import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
+import { deskRoutes } from './desk.ts';
+import { historyRoutes } from './history.ts';
 import { json, nothingLeft, operator } from './row.ts';
+import { signInRoutes } from './sign-in.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
 const consoleErrors = ['route_not_found'] as const;
@@ -20,6 +23,7 @@ const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
 const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disables', enable: 'Enables' } as const;
 
 export const consoleRoutes: readonly Route[] = [
+  ...signInRoutes,
   operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
     query: wire.WorkspacesQuery,
@@ -150,7 +154,7 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
     summary: "Lists a workspace's sessions.",
-    query: wire.SessionsQuery,
+    query: wire.ConsoleSessionsQuery,
     success: json(wire.SessionList, 'A page of sessions.'),
     errors: assistantErrors,
   }),
@@ -181,4 +185,6 @@ export const consoleRoutes: readonly Route[] = [
     success: json(wire.MachineConfiguration, 'The configuration.'),
     errors: consoleErrors,
   }),
+  ...deskRoutes,
+  ...historyRoutes,
 ];

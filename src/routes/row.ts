@@ -12,6 +12,7 @@ interface Options<Q extends TSchema, B extends TSchema> {
   readonly query?: Q;
   readonly body?: B;
   readonly tooLong?: wire.TooLong;
+  readonly bodyOptional?: boolean;
   readonly success: Success;
   readonly errors?: readonly ErrorName[];
   readonly newWork?: boolean;
@@ -45,6 +46,7 @@ const rowFor =
     repeatable: options.repeatable ?? false,
     query: options.query === undefined ? nothing : wire.shape(options.query),
     body: options.body === undefined ? null : wire.shape(options.body, options.tooLong),
+    bodyOptional: options.bodyOptional ?? false,
     success: options.success,
     errors: options.errors ?? [],
     handler: handler as unknown as Route['handler'],

@@ -1,17 +1,18 @@
 /**
  * A store's contents as rows in the domain's words: what one store exports, another one can load. Every store exports a
  * workspace's rows together and in one order: the workspace, its assistants, credentials and keys, each session with its messages
- * (a turn after its own message), the remembered requests, and the usage.
+ * (a turn after its own message), the remembered requests, and the usage. The history of an actor follows its own row.
  *
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and slot are void,
  * and the first process that serves the other store seals it as partial. Rows without effect are left out: expired memories,
- * budgets that are full again, and the rest of a workspace that is being removed.
+ * budgets that are full again, and the rest of a workspace that is being removed. Sign-ins to the console and their links are left out too:
+ * in another store people sign in anew.
  */
-import type { Bucket } from '../../machines/budget.ts';
 import type {
-  Assistant, BudgetName, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
+  Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
   Workspace,
 } from '../store.ts';
+import { budgetNames, type Buckets } from './budgets.ts';
 import { fields } from './usage.ts';
 import type { Grain } from './usage.ts';
 
@@ -33,18 +34,27 @@ export interface CredentialRow extends Versioned<Credential> {
   readonly type: 'credential';
 }
 
-/** The key's budgets that may not be full yet. */
-export type Buckets = Readonly<Partial<Record<BudgetName, Bucket>>>;
-
 export interface KeyRow extends Versioned<Key> {
   readonly type: 'key';
+  /** Those that may not be full yet. */
   readonly budgets: Buckets;
+  /** When the key was used last, to the minute. Absent if it never was, and in exports of versions that did not keep it. */
+  readonly usedAt?: number;
 }
 
 export interface SessionRow extends Versioned<Session> {
   readonly type: 'session';
   /** The turn that was withdrawn last; no other row names it. */
   readonly withdrawn: ({ readonly turnId: string } & Answered) | null;
+}
+
+/** What moved an actor, oldest first: after its own row, and only if there is any. */
+export interface HistoryRow {
+  readonly type: 'history';
+  readonly workspaceId: string;
+  readonly kind: HistoryKind;
+  readonly id: string;
+  readonly moves: readonly Move[];
 }
 
 export interface MessageRow {
@@ -75,17 +85,19 @@ export interface MemoryRow {
   readonly record: IdempotencyRecord;
 }
 
-/** An assistant's usage in the second or the hour that begins at `start`, in Unix seconds. */
+/** An assistant's usage under one key, or under none, in the second or the hour that begins at `start`, in Unix seconds. */
 export interface UsageRow {
   readonly type: 'usage';
   readonly workspaceId: string;
   readonly assistantId: string;
+  /** Of usage that is an API key's. */
+  readonly keyId?: string;
   readonly grain: Grain;
   readonly start: number;
   readonly counts: UsageCounts;
 }
 
-export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | MessageRow | TurnRow | MemoryRow | UsageRow;
+export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | HistoryRow | MessageRow | TurnRow | MemoryRow | UsageRow;
 
 /** Where an export continues: at this workspace, or at this session of it. */
 export interface DumpPlace {
@@ -136,12 +148,14 @@ export const importUnfinished = 'An import into this store was cut. Run parley i
 /** A store's records of each kind, in the order of their ids, from which `rowsOf` makes the rows. */
 export interface Holdings {
   records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncIterable<Versioned<CatalogRecords[K]>>;
-  buckets(workspaceId: string, keyId: string): Promise<Buckets>;
-  /** Each session before its messages, and each turn after its own message. */
-  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | MessageRow | TurnRow>;
+  buckets(workspaceId: string, keyId: string): Promise<{ readonly buckets: Buckets; readonly usedAt: number | null }>;
+  /** The moves of an assistant or a key. */
+  moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]>;
+  /** Each session before its history and its messages, and each turn after its own message. */
+  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | HistoryRow | MessageRow | TurnRow>;
   /** In the order of their ends, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
-  /** By assistant; each hour before its seconds. */
+  /** By assistant and key; each hour before its seconds. */
   usage(workspaceId: string): AsyncIterable<UsageRow>;
 }
 
@@ -155,10 +169,15 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
     const session = from?.workspaceId === id ? from.sessionId : null;
     if (session === null) {
       yield { type: 'workspace', ...workspace };
-      for await (const assistant of holdings.records('assistant', id, null)) yield { type: 'assistant', ...assistant };
+      for await (const assistant of holdings.records('assistant', id, null)) {
+        yield { type: 'assistant', ...assistant };
+        yield* historyRow('assistant', id, assistant.record.id, await holdings.moves('assistant', id, assistant.record.id));
+      }
       for await (const credential of holdings.records('credential', id, null)) yield { type: 'credential', ...credential };
       for await (const key of holdings.records('key', id, null)) {
-        yield { type: 'key', ...key, budgets: unfilled(await holdings.buckets(id, key.record.id), nowMs) };
+        const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
+        yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };
+        yield* historyRow('key', id, key.record.id, await holdings.moves('key', id, key.record.id));
       }
     }
     yield* holdings.sessions(id, session);
@@ -167,7 +186,9 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
   }
 }
 
-const budgetNames = ['requests', 'speech', 'transcriptionTokens'] as const satisfies readonly BudgetName[];
+/** An actor's history, if it has one. */
+export const historyRow = (kind: HistoryKind, workspaceId: string, id: string, moves: readonly Move[]): HistoryRow[] =>
+  moves.length === 0 ? [] : [{ type: 'history', workspaceId, kind, id, moves }];
 
 const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   Object.fromEntries(
@@ -178,7 +199,7 @@ const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   );
 
 /** The counts, from a row in the order in which stores keep them. A count that older rows do not have is 0. */
-export function usageRow(workspaceId: string, assistantId: string, grain: Grain, start: number, counted: readonly number[]): UsageRow {
+export function usageRow([workspaceId, assistantId, keyId]: readonly [string, string, string | undefined], grain: Grain, start: number, counted: readonly number[]): UsageRow {
   const counts = Object.fromEntries(fields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
-  return { type: 'usage', workspaceId, assistantId, grain, start, counts };
+  return { type: 'usage', workspaceId, assistantId, ...(keyId !== undefined && { keyId }), grain, start, counts };
 }

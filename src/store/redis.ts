@@ -2,10 +2,12 @@
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { Notice, Store } from '../store.ts';
+import type { LoadBoard } from '../metrics/load.ts';
+import type { Exchange, Notice, Store } from '../store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
+import { RedisHistory } from './redis/history.ts';
 import { refuseUnfinished } from './redis/importing.ts';
 import { Roots } from './redis/keys.ts';
 import { RedisLimits } from './redis/limits.ts';
@@ -15,6 +17,7 @@ import { RedisNotices } from './redis/notices.ts';
 import { RedisOrphans } from './redis/orphans.ts';
 import { Registry } from './redis/registry.ts';
 import { RedisRequests } from './redis/requests.ts';
+import { RedisLoadBoard } from './redis/load-board.ts';
 import { loadScripts } from './redis/scripts.ts';
 import type { Scripts } from './redis/scripts.ts';
 import { RedisSessions } from './redis/sessions.ts';
@@ -48,6 +51,10 @@ export class RedisStore implements Store {
   readonly limits: RedisLimits;
   readonly usage: RedisUsage;
   readonly requests: RedisRequests;
+  /** Beside the store: the load of all processes. */
+  readonly loadBoard: LoadBoard;
+  readonly history: RedisHistory;
+  readonly exchange: Exchange;
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
@@ -72,6 +79,12 @@ export class RedisStore implements Store {
     this.limits = new RedisLimits(link, roots, ids, this.#budgets);
     this.usage = new RedisUsage(link, roots);
     this.requests = new RedisRequests(link, roots);
+    this.loadBoard = new RedisLoadBoard(link, roots);
+    this.history = new RedisHistory(link, roots);
+    this.exchange = {
+      publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
+      listen: (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),
+    };
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
     this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);

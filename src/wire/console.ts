@@ -169,6 +169,13 @@ export const ConsoleAssistantView = named(
 export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;
 export const ConsoleAssistantList = listOf('ConsoleAssistantList', ConsoleAssistantView);
 
+const budgetView = () =>
+  Type.Object({
+    limit: Type.Integer(),
+    remaining: Type.Integer({ description: 'Whole requests left.' }),
+    reset: Type.Integer({ description: 'The Unix second at which the budget is full again.' }),
+  });
+
 const keyView = {
   id: Id('key'),
   object: Type.Literal('key'),
@@ -180,6 +187,8 @@ const keyView = {
   created_at: UnixSeconds(),
   expires_at: Nullable(UnixSeconds()),
   revoked_at: Nullable(UnixSeconds()),
+  last_used_at: Nullable(Type.Integer({ description: 'The Unix second at which the minute of the last request began.' })),
+  budgets: Type.Object({ requests: budgetView(), speech: budgetView(), transcription_tokens: budgetView() }, { description: 'As they stand: reading them costs nothing.' }),
 };
 export const KeyView = named('Key', Type.Object(keyView));
 export const CreatedKeyView = named('CreatedKey', Type.Object({ ...keyView, key: Type.String({ description: 'The key itself; shown here and never again.' }) }));

@@ -32,6 +32,8 @@ export const AssistantView = named(
 );
 export const AssistantList = listOf('AssistantList', AssistantView);
 
+export const channels = ['api', 'link', 'widget', 'console'] as const;
+
 export const SessionView = named(
   'Session',
   Type.Object({
@@ -40,7 +42,7 @@ export const SessionView = named(
     assistant_id: Id('asst'),
     status: Strings(['open', 'ended', 'expired']),
     active_turn_id: Nullable(Id('turn')),
-    channel: Strings(['api', 'link', 'widget']),
+    channel: Strings(channels),
     visitor: mapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: mapOf(Type.String()),
     max_call_seconds: Type.Integer(),

@@ -1,8 +1,8 @@
 /** What the console's API has beyond its records (contract 9, "Details of history, feed and desk"). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { listOf, mapOf, messagesQuery, named, Strings } from './basics.ts';
-import { TranscriptQuery, UsageQuery } from './conversation.ts';
+import { listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
+import { channels, SessionsQuery, TranscriptQuery, UsageQuery } from './conversation.ts';
 
 /** The cursors are indexes, as those of a transcript. */
 export const MachinesQuery = Type.Object(messagesQuery());
@@ -30,13 +30,55 @@ export const MachineConfiguration = named(
   }),
 );
 
+export const ConsoleSessionsQuery = Type.Object({
+  ...SessionsQuery.properties,
+  channel: Type.Optional(Strings(channels, 'Only sessions of this channel; `console` are trials.')),
+  key_id: Type.Optional(Type.String({ description: 'Only sessions that this key made.' })),
+  from: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created at this Unix second or later.' })),
+  to: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created before this Unix second.' })),
+  q: Type.Optional(Text(limits.nameCharactersMax, 0, "The beginning of a session's id, or in any case that of one of its visitor's values.")),
+});
+export type ConsoleSessionsQuery = Static<typeof ConsoleSessionsQuery>;
+
 const format = <const T extends string>(values: readonly T[], description: string) => ({ format: Type.Optional(Strings(values, description)) });
 
 export const ConsoleTranscriptQuery = Type.Object({
   ...TranscriptQuery.properties,
   ...format(['json', 'markdown'], '`json` by default; `markdown` is the whole transcript, oldest first, whatever the page asked for.'),
 });
-export const ConsoleUsageQuery = Type.Object({ ...UsageQuery.properties, ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.') });
+export const ConsoleUsageQuery = Type.Object({
+  ...UsageQuery.properties,
+  key_id: Type.Optional(Type.String({ description: 'Only what this key used, and what was used in sessions that it made.' })),
+  ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.'),
+});
+
+const measured = (description: string, type: typeof Type.Integer | typeof Type.Number = Type.Integer) => Nullable(type({ description }));
+
+export const LoadView = named(
+  'Load',
+  Type.Object({
+    object: Type.Literal('load'),
+    step_seconds: Type.Integer(),
+    data: Type.Array(
+      Type.Object(
+        {
+          start: UnixSeconds(),
+          requests: measured('Requests answered.'),
+          refused: measured('Those that were answered with 429.'),
+          turns_in_flight: measured('At the end of the step.'),
+          events: measured('Events sent on streams.'),
+          first_output_p50_ms: measured('From a message to the first output, within 5 %.', Type.Number),
+          first_output_p99_ms: measured('The same for all but one in a hundred.', Type.Number),
+          loop_lag_ms: measured('Mean delay of the event loop of the slowest process.', Type.Number),
+          memory_bytes: measured('At the end of the step.'),
+          store_ms: measured('Mean time of a step of the store.', Type.Number),
+        },
+        { description: 'Null where nothing was measured.' },
+      ),
+      { description: 'The last hour, oldest first; the last step is under way.' },
+    ),
+  }),
+);
 
 export const RotateKeyBody = named(
   'RotateKey',

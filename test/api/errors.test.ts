@@ -8,6 +8,7 @@ import { lmdbStore } from '../../src/store/lmdb.ts';
 import type { Session } from '../../src/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { edges, openHouse, type Answer, type House } from './house.ts';
+import { rawAsk } from './raw.ts';
 import { isRefused, limitedFor, missingField, refusals, unencryptedUrl, unrated, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
 
 /** Sessions that no request can bring about in a test's time. */
@@ -106,7 +107,7 @@ const cases: Record<ErrorName, Case | string> = {
     },
   },
   expired_api_key: { refusal: refusals.expiredKey, ask: async ({ house }) => house.ask('/assistants', await house.newKey({ expires_at: 1 })) },
-  invalid_token: 'it answers an upgrade; the test of voice covers it',
+  invalid_token: { refusal: refusals.invalidToken, ask: ({ house }) => house.ask('/console/api/sign-in', { key: null, body: { token: 'none' } }) },
   site_not_permitted: 'it answers a site that an assistant does not list; the tests of the link cover it',
   assistant_not_permitted: {
     refusal: refusals.notPermitted,
@@ -132,6 +133,10 @@ const cases: Record<ErrorName, Case | string> = {
   unreadable_header: {
     refusal: unrated(unreadableHeader('Authorization')),
     ask: ({ house }) => house.ask('/assistants', { key: null, headers: { authorization: 'Basic eDp5' } }),
+  },
+  insecure_sign_in: {
+    refusal: refusals.insecureSignIn,
+    ask: ({ house }) => rawAsk(house.url, '/console/api/sign-in', { method: 'POST', headers: { Host: 'parley.example', 'Content-Length': '13' }, body: '{"token":"x"}' }),
   },
   headers_too_large: 'uWebSockets.js answers it itself; heads.test.ts covers it on the other edge',
   different_keys: { refusal: refusals.differentKeys, ask: ({ house }) => house.ask('/assistants', { headers: { 'x-api-key': 'another' } }) },

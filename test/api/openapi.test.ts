@@ -42,6 +42,12 @@ GET /p/{slug}/sessions/{id}/turns/{turn_id}/events
 POST /p/{slug}/transcription-tokens
 POST /p/{slug}/speech
 GET /console/api/workspaces/{w}/assistants/{id}/link
+POST /console/api/sign-in
+POST /console/api/sign-out
+GET /console/api/me
+GET /console/api/sign-ins
+DELETE /console/api/sign-ins/{id}
+POST /console/api/sign-in-links
 GET /console/api/workspaces
 POST /console/api/workspaces
 GET /console/api/workspaces/{w}
@@ -70,8 +76,17 @@ POST /console/api/workspaces/{w}/credentials/{id}/test
 GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}
 GET /console/api/workspaces/{w}/sessions/{id}/transcript
+POST /console/api/workspaces/{w}/assistants/{id}/trials
+POST /console/api/workspaces/{w}/sessions/{id}/chat
+POST /console/api/workspaces/{w}/sessions/{id}/end
+POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
+GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
 GET /console/api/workspaces/{w}/usage
+GET /console/api/workspaces/{w}/sessions/{id}/history
+GET /console/api/workspaces/{w}/keys/{id}/history
+GET /console/api/workspaces/{w}/assistants/{id}/history
 GET /console/api/inspect
+GET /console/api/load
 GET /console/api/machines
 GET /console/api/machines/{kind}
 `.trim().split('\n');
@@ -124,7 +139,8 @@ t.test('the document', async (t) => {
     const operations = Object.values<any>(json.paths).flatMap((path) => Object.values<any>(path));
     t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
     t.same(operations.filter(({ summary }) => !/^[A-Z].+\.$/.test(summary)), []);
-    t.same(operations.filter(({ tags, security }) => (tags[0] === 'Health, metrics and reference') !== (security.length === 0)), []);
+    const open = ({ tags, operationId }: any): boolean => tags[0] === 'Health, metrics and reference' || operationId === 'post_console_api_sign_in';
+    t.same(operations.filter((one) => open(one) !== (one.security.length === 0)), []);
   });
 });
 

@@ -133,6 +133,7 @@ t.test('a wrong setting is one line that names it, and exit 2', async (t) => {
   const wrong: Record<string, string> = {
     PORT: 'eighty', PARLEY_STORE: 'sqlite:x', PARLEY_SECRET: 'short-CANARY', PARLEY_OPERATOR_TOKEN: 'spaced CANARY', PARLEY_EDGE: 'nginx',
     PARLEY_TRUSTED_PROXIES: '10.0.0.0/64', PARLEY_ALLOW_PRIVATE_PROVIDERS: 'perhaps', PARLEY_DURABILITY: 'eternal', PARLEY_LOG: 'loud', PARLEY_ALLOW_VOLATILE: 'perhaps',
+    PARLEY_CONSOLE_ORIGIN: 'https://console.example/path',
   };
   const said = await Promise.all(Object.entries(wrong).map(async ([variable, value]) => [variable, await failure(t, { [variable]: value })] as const));
   for (const [variable, text] of said) t.match(text, new RegExp(`^The server ended with 2 before it listened\\.\\n[^\\n]*\\b${variable}\\b[^\\n]*\\n$`), variable);

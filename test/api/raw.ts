@@ -20,8 +20,8 @@ export async function rawAsk(url: string, path: string, options: RawAsk = {}): P
 }
 
 /** What is answered instead of a WebSocket. */
-export async function refusedUpgrade(url: string, path: string, { token = null, protocols = [] }: { token?: string | null; protocols?: readonly string[] } = {}): Promise<Answer> {
-  const socket = new WebSocket(url.replace('http', 'ws') + path, [...protocols], { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
+export async function refusedUpgrade(url: string, path: string, { token = null, protocols = [], headers: sent = {} }: { token?: string | null; protocols?: readonly string[]; headers?: Readonly<Record<string, string>> } = {}): Promise<Answer> {
+  const socket = new WebSocket(url.replace('http', 'ws') + path, [...protocols], { headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...sent } });
   socket.on('error', () => {});
   const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
   let text = '';

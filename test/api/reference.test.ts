@@ -6,6 +6,7 @@ import { errors } from '../../src/errors.ts';
 import { openapiDocument } from '../../src/openapi.ts';
 import { slug } from '../../src/reference/examples.ts';
 import { areas, introduction, nameOf, referenceOf, type Entry } from '../../src/reference.ts';
+import { signInToken } from '../../src/reference/examples.ts';
 import type { Route } from '../../src/request.ts';
 import { documented, routes } from '../../src/routes.ts';
 import { queryObject } from '../../src/wire.ts';
@@ -126,7 +127,8 @@ function differences(example: unknown, real: unknown, path = ''): string[] {
 const inWorkspace = '/console/api/workspaces/{w}';
 /** A workspace from its creation to its end: every operation once, each on what those before it have made. */
 const story = [
-  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /asyncapi.json', 'GET /docs', 'GET /console/api/load', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['POST sign-in', 'GET sign-ins', 'DELETE sign-ins/{id}', 'POST sign-in-links', 'GET me', 'POST sign-out'].map((line) => line.replace(' ', ' /console/api/')),
   ...['POST /console/api/workspaces', 'GET /console/api/workspaces', `GET ${inWorkspace}`, `PATCH ${inWorkspace}`],
   ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/credentials`),
   ...[`PATCH ${inWorkspace}/credentials/{id}`, `POST ${inWorkspace}/credentials/{id}/test`],
@@ -142,8 +144,11 @@ const story = [
   ...['GET /p/{slug}/about', 'POST /p/{slug}/visitors', 'POST /p/{slug}/sessions', 'GET /p/{slug}/sessions/{id}', 'POST /p/{slug}/sessions/{id}/chat'],
   ...['GET /p/{slug}/sessions/{id}/turns/{turn_id}/events', 'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort', 'GET /p/{slug}/sessions/{id}/transcript'],
   ...['POST /p/{slug}/speech', 'POST /p/{slug}/transcription-tokens', 'POST /p/{slug}/sessions/{id}/end', `GET ${inWorkspace}/assistants/{id}/link`],
-  ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage'].map((path) => `GET ${inWorkspace}/${path}`),
+  ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage', 'sessions/{id}/history', 'keys/{id}/history', 'assistants/{id}/history'].map((path) => `GET ${inWorkspace}/${path}`),
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
+  // From here on the session is the trial.
+  ...[`POST ${inWorkspace}/assistants/{id}/trials`, `POST ${inWorkspace}/sessions/{id}/chat`, `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/events`],
+  ...[`POST ${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, `POST ${inWorkspace}/sessions/{id}/end`],
   ...['assistants/{id}', 'credentials/{id}'].map((path) => `DELETE ${inWorkspace}/${path}`),
   `DELETE ${inWorkspace}`,
 ];
@@ -157,6 +162,10 @@ class Names {
     if (typeof example === 'string' && typeof real === 'string' && /^[a-z]+_[0-9a-z]{26}(?:_|$)/.test(example)) this.#learned.set(example, real);
     if (typeof example !== 'object' || example === null || typeof real !== 'object' || real === null) return;
     for (const [name, value] of Object.entries(example)) this.learn(value, (real as any)[name]);
+  }
+
+  say(example: string, real: string): void {
+    this.#learned.set(example, real);
   }
 
   /** The example with the ids of here. */
@@ -197,6 +206,7 @@ t.test('a server takes every example, and answers in the shape of the example', 
   t.same([...story].sort(), routes.map(nameOf).sort(), 'every operation is asked for');
   const house = await openHouse(t);
   const names = new Names();
+  names.say(signInToken, house.operatorToken);
   let visitor: string | null = null;
   const key = ({ caller }: Route): string | null => (caller === 'key' ? names.in(secretOf()) : caller === 'operator' ? house.operatorToken : caller === 'visitor' ? visitor : null);
   for (const name of story) {

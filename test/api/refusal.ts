@@ -75,6 +75,7 @@ export const refusals = {
   malformedJson: row(400, 'invalid_request', 'The body is not valid JSON.'),
   notJson: row(400, 'invalid_request', 'The header `Content-Type` does not say that the body is JSON.'),
   tooLarge: row(400, 'invalid_request', 'The body is larger than 262144 bytes.'),
+  insecureSignIn: row(400, 'invalid_request', 'Signing in needs HTTPS, or an address of this machine.', false),
   notAnObject: row(422, 'invalid_request', 'The body must be a JSON object.'),
   messageTooLong: row(422, 'message_too_long', 'The message is longer than 8000 characters.'),
   invalidRange: row(422, 'invalid_range', 'The window must not start after it ends, and is at most 90 days long.'),

@@ -72,7 +72,7 @@ const bodies: Readonly<Record<string, object>> = {
 async function operations(house: House, prefix: string): Promise<{ name: string; path: string; options: Ask }[]> {
   const { paths } = (await house.ask('/openapi.json', { key: null })).json;
   return Object.entries<object>(paths)
-    .filter(([path]) => path.startsWith('/console') === (prefix === '/console') && !path.startsWith('/p/') && path.includes('{id}'))
+    .filter(([path]) => path.startsWith('/console') === (prefix === '/console') && !path.startsWith('/p/') && path.includes('{id}') && !path.includes('/sign-ins/'))
     .flatMap(([path, methods]) =>
       Object.keys(methods).map((lower) => {
         const method = lower.toUpperCase();

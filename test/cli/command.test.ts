@@ -40,7 +40,7 @@ t.test('why a start failed is one sentence that says what to change', async (t) 
 t.test('help and version', async (t) => {
   const help = await run(t, ['--help']);
   t.equal(help.code, 0);
-  for (const name of ['serve', 'chat', 'speak', 'listen', 'voices', 'assistants', 'keys', 'credentials', 'sessions', 'usage', 'workspaces', 'machines', 'doctor']) t.match(help.stdout, new RegExp(`^  ${name} `, 'm'));
+  for (const name of ['serve', 'chat', 'speak', 'listen', 'voices', 'assistants', 'keys', 'credentials', 'sessions', 'usage', 'workspaces', 'console', 'machines', 'doctor']) t.match(help.stdout, new RegExp(`^  ${name} `, 'm'));
   t.match(help.stdout, 'Exit codes: 0 done, 1 it failed, 2 it was called the wrong way');
   t.strictSame(await run(t, ['--version']), { code: 0, stdout: `${about.version}\n`, stderr: '' });
 });

@@ -66,6 +66,16 @@ t.test('keys rotate: the new key is shown once, with what becomes of the old one
   t.match(await run(t, ['keys', 'rotate', other.id], { env }), { code: 1, stdout: '', stderr: /`id` is wrong\. A key that is revoked or has expired cannot be rotated: create a new one/ });
 });
 
+t.test('console: a link to sign in with, for whom it is named', async (t) => {
+  const url = 'https://parley.example/console#sign-in=token';
+  const server = await fakeServer(t, { 'POST /console/api/sign-in-links': (request) => ({ object: 'sign_in_link', url, name: (request.body as { name: string }).name, expires_at: 1767225600 }) });
+  const { env } = server;
+  t.strictSame(await run(t, ['console'], { env }), { code: 0, stdout: `${url}\n\nIt signs "operator" in once, within 10 minutes.\n`, stderr: '' });
+  t.strictSame(server.received.at(-1)!.body, { name: 'operator' });
+  t.match(await run(t, ['console', '--name', 'Ada'], { env }), { code: 0, stdout: /"Ada"/ });
+  t.match(JSON.parse((await run(t, ['console', '--json'], { env })).stdout), { object: 'sign_in_link', url });
+});
+
 t.test('workspaces and credentials', async (t) => {
   const credential = { id: id('crd', 'a'), object: 'credential', kind: 'model', provider: 'openai', base_url: 'http://127.0.0.1:1/v1', created_at: 1767225600, updated_at: 1767225600 };
   const server = await fakeServer(t, {

@@ -1,4 +1,6 @@
 /** What lies between the doctor and Redis: the network, TLS, passwords, rules. */
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import t from 'tap';
 import { Scene } from '../store/fixtures.ts';
 import { appendOnly, whyNoRedis } from '../store/redis-server.ts';
@@ -53,6 +55,21 @@ t.test('who may come in and do too little is told the rule that lets the store w
 
   await server.command('ACL', 'SETUSER', 'ada', 'resetkeys', '~other:*');
   t.match((await diagnose({ PARLEY_STORE: url })).of('permissions'), { status: 'fail', found: /or not with keys of parley:\*/, advice: /~parley:\*/ });
+});
+
+t.test('one that is slow once is asked again', { skip }, async (t) => {
+  const server = await redis(t, ...appendOnly);
+  let connections = 0;
+  const way = createServer((socket) => {
+    socket.on('error', () => {});
+    if (connections++ === 0) return;
+    const onward = connect(server.port, '127.0.0.1').on('error', () => socket.destroy());
+    socket.pipe(onward).pipe(socket);
+  });
+  await once(way.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => void way.close());
+  t.same((await diagnose({ PARLEY_STORE: `redis://127.0.0.1:${(way.address() as AddressInfo).port}` })).unwell, []);
+  t.ok(connections > 1);
 });
 
 t.test('one that hangs, one that is away, one that is loading', { skip }, async (t) => {

@@ -27,6 +27,7 @@ export const assistantRows: AssistantRow[] = [
   row('draft', 'disable', 'disabled', moved('disabled')),
   row('draft', 'enable', 'published', moved('published')),
   row('draft', 'converse', 'draft', refused('assistant_not_published')),
+  row('draft', 'rehearse', 'draft', accepted),
   row('draft', 'speak', 'draft', refused('assistant_not_published')),
   row('draft', 'speak', 'draft', refused('assistant_not_published'), mute),
 
@@ -36,6 +37,7 @@ export const assistantRows: AssistantRow[] = [
   row('published', 'enable', 'published', unchanged),
   row('published', 'converse', 'published', accepted),
   row('published', 'converse', 'published', accepted, mute),
+  row('published', 'rehearse', 'published', accepted),
   row('published', 'speak', 'published', accepted),
   row('published', 'speak', 'published', refused('voice_disabled'), mute),
 
@@ -44,6 +46,7 @@ export const assistantRows: AssistantRow[] = [
   row('disabled', 'disable', 'disabled', unchanged),
   row('disabled', 'enable', 'published', moved('published')),
   row('disabled', 'converse', 'disabled', refused('assistant_disabled')),
+  row('disabled', 'rehearse', 'disabled', refused('assistant_disabled')),
   // Not answering at all comes before not speaking (contract 3, step 7).
   row('disabled', 'speak', 'disabled', refused('assistant_disabled')),
   row('disabled', 'speak', 'disabled', refused('assistant_disabled'), mute),

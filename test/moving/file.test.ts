@@ -147,7 +147,7 @@ t.test('a file that was cut or changed is refused before anything is written', a
     ['no row', lines.with(4, 'null'), /^Line 5 cannot be taken in: type must/],
     ['no JSON', lines.with(4, '{"type'), /^Line 5 is not JSON\.$/],
     ['another file', ['{"log":1}'], /its first line is not a header/],
-    ['a later format', changed(0, '"format":1', '"format":2'), /^The file has format 2, of parley 1\.2\.3; this version reads formats up to 1\. Import it with that version/],
+    ['a later format', changed(0, '"format":2', '"format":3'), /^The file has format 3, of parley 1\.2\.3; this version reads formats up to 2\. Import it with that version/],
     ['a broken header', changed(0, '"id":', '"no":'), /^The header on line 1/],
   ];
   for (const [name, content, said] of wrong) {

@@ -45,13 +45,14 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
   await store.turns.withdraw(withdrawing[0]!);
 
   const long = await longTalk(scene);
+  const trial = await scene.created({ channel: 'console' });
   const flying = await inFlight(scene);
-  const told = [quiet, greeted, ended, expired, odd, withdrawn.before, long, ...finishing.map(({ session }) => session)].map(({ id }) => id);
+  const told = [quiet, greeted, ended, expired, odd, withdrawn.before, long, trial, ...finishing.map(({ session }) => session)].map(({ id }) => id);
   return { scene, keys, sessionIds: [...told, ...flying.map(({ sessionId }) => sessionId)], flying, finishing, withdrawing };
 }
 
 async function longTalk(scene: Scene): Promise<Session> {
-  let session = await scene.created();
+  let session = await scene.created({ keyId: 'key_1' });
   let version = 1;
   for (let count = 0; count < longTurns; count++) {
     const turn = await scene.begun(session, version);
@@ -88,6 +89,8 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   for (const each of keys) await catalog.create('key', each);
   await catalog.replace('key', { ...keys[0]!, name: 'turned', publicId: 'another' }, 1);
   await store.limits.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
+  // Its bucket is full again by now, which says no more than when it was used.
+  await store.limits.takeBudgets(workspaceId, keys[1]!.id, [{ budget: 'requests', ceiling: 60 }], nowMs - 600_000);
   for (let count = 0; count < 9; count++) await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs);
   return [{ ...keys[0]!, name: 'turned', publicId: 'another' }, ...keys.slice(1)];
 }
@@ -127,6 +130,8 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
     turns: await Promise.all(turns.map(async (place) => [await store.turns.read(workspaceId, place.sessionId, place.turnId), await store.turns.output(place)])),
     remembered: await Promise.all(['again', 'k0', 'k3', 'flying', 'withdrawn'].map((name) => untilAbout(store, workspaceId, name, nowMs))),
     usage: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400)),
+    usageOfKey: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400, { keyId: 'key_1' })),
+    usedAt: (await store.limits.readBudgets(workspaceId, keys, nowMs)).map(({ usedAt }) => usedAt),
   };
 }
 

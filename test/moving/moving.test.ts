@@ -50,6 +50,8 @@ async function move(t: Test, from: MakePlace, to: MakePlace): Promise<string> {
 async function goesOn(t: Test, store: Parameters<typeof live>[0], { scene, keys, flying, finishing, withdrawing }: Life): Promise<void> {
   const { workspaceId } = scene;
   const nowMs = Date.now();
+  const trial = scene.session({ channel: 'console' });
+  t.equal((await store.sessions.create(scene.createStep({ session: trial, trialsMax: 1 }))).outcome, 'full', 'a trial keeps its place');
   for (const step of finishing) t.same(await store.turns.finish(step), { outcome: 'finished', version: step.version + 1 });
   for (const step of withdrawing) t.same(await store.turns.withdraw(step), { outcome: 'finished', version: step.version + 1 });
   const debt = (await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs))[0]!;

@@ -6,7 +6,7 @@ import { PrepareError, root } from '../../src/prepare.mjs';
 /** Those of the API that run on Redis as well; any other runs alike with `PARLEY_TEST_STORE=redis` before its command. */
 const onRedis = new Set(
   [
-    ...['abort', 'chat', 'crash', 'credentials', 'drain', 'end', 'expiry', 'idempotency', 'limits', 'link-settings', 'lists', 'provider', 'resume'],
+    ...['abort', 'chat', 'crash', 'credentials', 'desk', 'desk-trials', 'drain', 'end', 'expiry', 'idempotency', 'limits', 'link-settings', 'lists', 'provider', 'resume'],
     ...['tenants', 'usage'],
   ].map((name) => `test/api/${name}.test.ts`),
 );

@@ -30,7 +30,8 @@ const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 const withoutIds = [
   ...['GET /asyncapi.json', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
   ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'],
-];
+  ...['DELETE /console/api/sign-ins/{id}', 'GET /console/api/me', 'GET /console/api/sign-ins', 'POST /console/api/sign-in', 'POST /console/api/sign-in-links', 'POST /console/api/sign-out'],
+].sort();
 
 /** Where an id stands in a request: a parameter of the path, a name in the query, or a field of the body. */
 interface Position {
@@ -72,7 +73,8 @@ function modelOf({ credential, voiceCredential }: Ids): object {
 }
 
 function positionsOf(route: Route): Position[] {
-  const named = [...route.path.matchAll(/(\w+)\/\{(\w+)\}/g)].filter(([, segment]) => segment !== 'machines');
+  // Machines and sign-ins are the installation's.
+  const named = [...route.path.matchAll(/(\w+)\/\{(\w+)\}/g)].filter(([, segment]) => segment !== 'machines' && segment !== 'ins');
   const inPath = named.map(([, segment, name]): Position => ({ in: 'path', name: name!, kind: kinds[segment!]! }));
   const properties = (route.query.schema as { properties?: Record<string, { pattern?: string }> }).properties ?? {};
   const inQuery = Object.entries(properties).flatMap(([name, { pattern }]): Position[] => {

@@ -124,10 +124,10 @@ t.test('lanes of those who have ended are forgotten, and no others', { skip }, a
   for (let sender = 0; sender < 100; sender++) await take(`old${sender}`, 1);
   await told.set('now', looks + 30_001);
   await take('living', 1);
-  t.equal(await told.hLen(`${root}:budget:key_1`), 102);
+  t.equal(await told.hLen(`${root}:budget:key_1`), 103);
   await told.set('now', looks + 256 * 240);
   await take('new', 1);
-  t.same((await told.hKeys(`${root}:budget:key_1`)).sort(), ['living/0', 'new/0', 'requests']);
+  t.same((await told.hKeys(`${root}:budget:key_1`)).sort(), ['living/0', 'new/0', 'requests', 'used']);
 });
 
 t.test('a lane has one step at a time, and there are no more than steps at once', async (t) => {

@@ -32,6 +32,7 @@ export const rules: readonly Rule[] = [
   { name: 'every file has its room', why: 'A reader who knows the picture knows where any line belongs.', check: withoutRoom },
   { name: 'imports go down', why: 'A request goes down through the house once and never back up.', check: upward },
   { name: 'machines and their like import few packages', why: 'What decides does no I/O.', check: strangers },
+  { name: 'pages take types alone from the wire', why: 'The shapes have validators, which a browser has no use for.', check: drawnAlong },
   { name: 'every import exists', why: 'A path that leads nowhere would slip past the rules on imports.', check: dangling },
   { name: 'no cycles', why: 'Files in a circle can only be understood, tested and loaded together.', check: cycles },
   { name: 'clock and chance are passed in', why: 'Tests decide what time it is and what the dice say.', check: clockAndChance },
@@ -86,6 +87,12 @@ function strangers(tree: Tree): string[] {
 /** The start uses Node itself, and the bundler once it is installed. */
 const startMay = (target: string): boolean => target.startsWith('node:') || target === 'esbuild';
 
+function drawnAlong(tree: Tree): string[] {
+  return houseOf(tree)
+    .filter(({ path }) => roomOf(path) === 'pages')
+    .flatMap(({ path, imports }) => imports.filter(({ target, types }) => !types && (roomOf(target) === 'wire' || target === 'typebox')).map(({ target, line }) => `${path}:${line}: ${target}`));
+}
+
 function dangling(tree: Tree): string[] {
   return sourcesOf(tree).flatMap(({ path, imports }) =>
     imports.flatMap(({ target, ours, line }) => (ours && !tree.has(target) ? [`${path}:${line}: ${target} is not there`] : [])),
@@ -109,7 +116,7 @@ function cycles(tree: Tree): string[] {
 }
 
 function clockAndChance(tree: Tree): string[] {
-  const allowed = ['src/clock.ts', 'src/ids.ts', 'src/client/clock.ts', 'src/load.mjs'];
+  const allowed = ['src/clock.ts', 'src/ids.ts', 'src/client/clock.ts', 'src/web/clock.ts', 'src/load.mjs'];
   return houseOf(tree)
     .filter(({ path }) => !allowed.includes(path))
     .flatMap(({ path, nodes }) => namesOfClockAndChance(nodes).map(({ name, line }) => `${path}:${line}: ${name}`));
@@ -133,11 +140,11 @@ function longFunctions(tree: Tree): string[] {
   );
 }
 
-/** The ways in are the command and its bundle's source, the tests, and what a script of package.json names. */
+/** The ways in are the command and its bundle's source, that of the pages, the tests, and what a script of package.json names. */
 function unreachable(tree: Tree): string[] {
   const sources = new Map(sourcesOf(tree).map((source) => [source.path, source]));
   const scripts = tree.get('package.json')?.match(/\b(src|test|bench)\/[\w./-]+/g) ?? [];
-  const outward = new Set(['src/start.mjs', 'src/cli.ts', ...scripts]);
+  const outward = new Set(['src/start.mjs', 'src/cli.ts', 'src/web/main.tsx', ...scripts]);
   const reach = (entries: Iterable<string>): Set<string> => {
     const reached = new Set<string>();
     const visit = (path: string): void => {

@@ -10,6 +10,8 @@ export interface Import {
   /** The path of the file it resolves to, or the bare name of a package or of Node's own module. */
   readonly target: string;
   readonly ours: boolean;
+  /** It brings types alone. */
+  readonly types: boolean;
   readonly line: number;
 }
 
@@ -28,9 +30,9 @@ export interface Source {
   readonly nodes: readonly Syntax[];
 }
 
-const isSource = (path: string): boolean => /\.(ts|mjs)$/.test(path);
+const isSource = (path: string): boolean => /\.(tsx?|mjs)$/.test(path);
 
-/** Every file under `root` but git's own and what .gitignore leaves out. */
+/** Every file of text under `root` but git's own and what .gitignore leaves out. */
 export function readTree(root: string): Tree {
   const ignored = ignores(readFileSync(join(root, '.gitignore'), 'utf8'));
   const tree = new Map<string, string>();
@@ -39,7 +41,7 @@ export function readTree(root: string): Tree {
       const path = posix.join(folder, entry.name);
       if (ignored(entry.name)) continue;
       if (entry.isDirectory()) visit(path);
-      else tree.set(path, readFileSync(join(root, path), 'utf8'));
+      else if (!path.endsWith('.png')) tree.set(path, readFileSync(join(root, path), 'utf8'));
     }
   };
   visit('');
@@ -64,13 +66,13 @@ export function sourcesOf(tree: Tree): readonly Source[] {
 }
 
 function readSource(path: string, text: string): Source {
-  const program = parse(text, { sourceType: 'module', sourceFilename: path, plugins: ['typescript'] }).program;
+  const program = parse(text, { sourceType: 'module', sourceFilename: path, plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'] }).program;
   const nodes = flatten(program as unknown as Syntax);
   const imports: Import[] = [];
   const named: string[] = [];
   for (const node of nodes) {
     const specifier = importedBy(node);
-    if (specifier !== null) imports.push({ ...resolve(path, specifier), line: node.loc.start.line });
+    if (specifier !== null) imports.push({ ...resolve(path, specifier), types: node['importKind'] === 'type' || node['exportKind'] === 'type' || node.type === 'TSImportType', line: node.loc.start.line });
     const value = node.type === 'StringLiteral' ? String(node['value']) : '';
     if (value.startsWith('.') && isSource(value)) named.push(resolve(path, value).target);
   }

@@ -59,7 +59,7 @@ function opened(settings: Partial<AudioSettings> = {}) {
   const provider = { provider: 'synthetic', partials: true, takesLanguage: () => true, transcribe: async () => text };
   const ready = { provider, settings: {}, access: { baseUrl: null, apiKey: null } };
   const listener = new TranscriptionSocket({
-    ...{ actor, session: null, requestId: 'req_a', ready: ready as never, assistant: { record } as never, services: services as never },
+    ...{ actor, session: null, keyId: null, requestId: 'req_a', ready: ready as never, assistant: { record } as never, services: services as never },
     settings: { encoding: 'pcm_s16le', sampleRate: 16_000, language: null, silenceMs: 300, partials: true, ...settings },
   });
   const socket = new Stuck();

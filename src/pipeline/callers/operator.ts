@@ -1,16 +1,44 @@
-/** The operator of the installation: recognised by the operator token, not charged (contract 9). */
+/**
+ * Who uses the console: the bearer of the operator token, or a person who is signed in and shows it by a cookie; not charged (contract 9).
+ * A browser sends the cookie with what other sites' pages cause as well, so it counts only on requests from our own pages.
+ */
+import { secondsOf } from '../../clock.ts';
+import { cookieOf, cookieText } from '../../cookies.ts';
+import type { RequestHead } from '../../edge.ts';
 import { Failure } from '../../errors.ts';
 import { sameSecret } from '../../keys.ts';
-import type { OperatorCaller } from '../../request.ts';
+import { mayUseCookie, type Deed } from '../../own-origins.ts';
+import type { OperatorCaller, Route } from '../../request.ts';
+import type { Services } from '../../services.ts';
+import { endOf, operatorPerson } from '../../sign-ins.ts';
 import type { CallerKind } from './kind.ts';
 import { bearer } from './bearer.ts';
 
-export const byOperatorToken: CallerKind<OperatorCaller> = {
-  recognise(head, _params, { operatorToken }) {
+const bearerCaller: OperatorCaller = { kind: 'operator', by: { kind: 'operator', ...operatorPerson }, signIn: null, setCookie: null };
+
+export const byOperator: CallerKind<OperatorCaller> = {
+  recognise(head, _params, services, { route }) {
     const token = bearer(head);
-    if (token === null) throw new Failure('missing_api_key');
-    if (!sameSecret(token, operatorToken)) throw new Failure('invalid_api_key');
-    return { kind: 'operator' };
+    if (token === null) return signedIn(head, route!, services);
+    if (!sameSecret(token, services.operatorToken)) throw new Failure('invalid_api_key');
+    return bearerCaller;
   },
   charge: () => null,
 };
+
+function signedIn(head: RequestHead, route: Route, services: Services): Promise<OperatorCaller> {
+  const cookie = cookieOf(head, services.signIns.cookieName);
+  if (cookie === null || !mayUseCookie(head, deedOf(route), services.config)) throw new Failure('missing_api_key');
+  return byCookie(cookie, services);
+}
+
+const deedOf = ({ method, open }: Route): Deed => (open !== undefined ? 'upgrades' : method === 'GET' ? 'reads' : 'changes');
+
+async function byCookie(cookie: string, { signIns, clock }: Services): Promise<OperatorCaller> {
+  const shown = await signIns.use(cookie);
+  if (shown === null) throw new Failure('missing_api_key');
+  const { signIn, renew } = shown;
+  const { person } = signIn;
+  const setCookie = renew ? cookieText(signIns.cookieName, cookie, endOf(signIn) - secondsOf(clock.now())) : null;
+  return { kind: 'operator', by: { kind: person.id === operatorPerson.id ? 'operator' : 'person', ...person }, signIn, setCookie };
+}

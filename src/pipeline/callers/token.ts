@@ -15,9 +15,9 @@ export const byTranscriptionToken: CallerKind<TokenCaller> = {
     if (claims === null || clock.now() >= claims.untilMs || host.sockets.isSpent(claims.id)) throw new Failure('invalid_token');
     const party = { workspaceId: claims.workspaceId, id: claims.keyId } as const;
     // A visitor's token is bound to the assistant and to a session of the visitor's; there is no key to look up.
-    if (claims.keyId.startsWith('vis_')) return { kind: 'token', claims, protocol, party: { ...party, channel: 'link', assistantIds: [claims.assistantId], visitor: { addressKey: '' } } };
+    if (claims.keyId.startsWith('vis_')) return { kind: 'token', claims, protocol, party: { ...party, kind: 'visitor', name: claims.keyId, channel: 'link', assistantIds: [claims.assistantId], visitor: { addressKey: '' } } };
     const key = await validKey(claims.workspaceId, claims.keyId, services);
-    return { kind: 'token', claims, protocol, party: { ...party, channel: 'api', assistantIds: key.assistantIds } };
+    return { kind: 'token', claims, protocol, party: { ...party, kind: 'key', name: key.name, channel: 'api', assistantIds: key.assistantIds } };
   },
   charge: () => null,
 };

@@ -41,7 +41,7 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
     if (!channels[channel]) throw unknown();
     warnOfProxy(head, services);
     const addressKey = services.visitorTokens.addressKey(networkOf(clientAddress(head, services.config.trustedProxies)), services.clock.now());
-    return { kind: 'visitor', assistant, party: { workspaceId, id, channel, assistantIds: [assistantId], visitor: { addressKey } } };
+    return { kind: 'visitor', assistant, party: { workspaceId, id, kind: 'visitor', name: id, channel, assistantIds: [assistantId], visitor: { addressKey } } };
   },
   charge: () => null,
 };

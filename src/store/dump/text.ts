@@ -65,7 +65,7 @@ const key = record(
     revokedAt: Nullable(Whole()),
     machine: Snapshot(),
   },
-  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }) },
+  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }), usedAt: Type.Optional(Whole()) },
 );
 
 const session = record(
@@ -73,7 +73,8 @@ const session = record(
   {
     ...held,
     assistantId: Name(),
-    channel: OneOf('api', 'link', 'widget'),
+    channel: OneOf('api', 'link', 'widget', 'console'),
+    keyId: Type.Optional(Nullable(Name())),
     visitor: MapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: MapOf(Type.String()),
     maxCallSeconds: Whole(),
@@ -87,6 +88,25 @@ const session = record(
   },
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
 );
+
+const history = row('history', {
+  workspaceId: Name(),
+  kind: OneOf('session', 'key', 'assistant'),
+  id: Name(),
+  moves: Type.Array(
+    Type.Object({
+      seq: Type.Integer({ minimum: 1 }),
+      atMs: Whole(),
+      version: Whole(),
+      event: Type.Object({ type: Name() }),
+      from: Nullable(Name()),
+      to: Name(),
+      outcomes: Type.Array(Type.Object({ type: Name() })),
+      cause: Type.Object({ requestId: Nullable(Text()), by: Nullable(Type.Object({ kind: OneOf('key', 'visitor', 'person', 'operator'), id: Name(), name: Text() })) }),
+      snapshot: Nullable(Snapshot()),
+    }),
+  ),
+});
 
 const message = row('message', {
   workspaceId: Name(),
@@ -139,6 +159,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   }),
   key,
   session,
+  history,
   message,
   turn,
   memory: row('memory', {
@@ -148,6 +169,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   usage: row('usage', {
     workspaceId: Name(),
     assistantId: Name(),
+    keyId: Type.Optional(Name()),
     grain: OneOf('second', 'hour'),
     start: Whole(),
     counts: Type.Object(Object.fromEntries(fields.map((name) => [name, Whole()]))),

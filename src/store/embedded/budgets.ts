@@ -5,7 +5,8 @@
  */
 import * as bucketOf from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
-import type { BudgetName, Taken } from '../../store.ts';
+import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../../store.ts';
+import { budgetNames, standingOf, usedAtOf } from '../budgets.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 
@@ -64,6 +65,17 @@ export class Budgets {
     this.#dropFull(nowMs);
     if (this.#unwritten.size >= unwrittenMax) this.#ledger.wake();
     return answer;
+  }
+
+  /** The rows stay when their buckets are full again, so that they say when the key was used last. */
+  standing(workspaceId: string, { id, limits: ceilings }: { readonly id: string; readonly limits: KeyLimits }, nowMs: number): KeyStanding {
+    const buckets: { -readonly [B in BudgetName]?: Bucket } = {};
+    for (const name of budgetNames) {
+      const key = this.#row(workspaceId, id, name);
+      const bucket = this.#held.get(key)?.bucket ?? this.#ledger.get<Bucket>(key);
+      if (bucket !== undefined) buckets[name] = bucket;
+    }
+    return standingOf(buckets, usedAtOf(buckets), ceilings, nowMs);
   }
 
   /** Drops a key's budgets, or all of a workspace's. */

@@ -4,12 +4,14 @@
  */
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
+import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyRecord, Move, TurnPlace, Versioned } from '../../store.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
-import { importUnfinished, rowsOf, usageRow } from '../dump.ts';
-import type { Buckets, DumpPlace, DumpProgress, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import { usedAtOf, type Buckets } from '../budgets.ts';
+import { historyRow, importUnfinished, rowsOf, usageRow } from '../dump.ts';
+import type { DumpPlace, DumpProgress, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
+import { moveOfRow } from '../moves.ts';
 import { hourSeconds } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
@@ -54,15 +56,22 @@ export class EmbeddedSource implements DumpSource, Holdings {
     for await (const [, { record, version }] of this.#rows<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId), from)) yield { version, record };
   }
 
-  async buckets(workspaceId: string, keyId: string): Promise<Buckets> {
-    const found: Record<string, Bucket> = {};
-    for await (const [key, bucket] of this.#rows<Bucket>(keys.keyBudgets(workspaceId, keyId))) found[keys.lastPart(key)] = bucket;
-    return found;
+  async buckets(workspaceId: string, keyId: string): Promise<{ buckets: Buckets; usedAt: number | null }> {
+    const buckets: Record<string, Bucket> = {};
+    for await (const [key, bucket] of this.#rows<Bucket>(keys.keyBudgets(workspaceId, keyId))) buckets[keys.lastPart(key)] = bucket;
+    return { buckets, usedAt: usedAtOf(buckets) };
   }
 
-  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
+  async moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]> {
+    const moves: Move[] = [];
+    for await (const [, row] of this.#rows<Parameters<typeof moveOfRow>[0]>(keys.history(kind, workspaceId, id))) moves.push(moveOfRow(row));
+    return moves;
+  }
+
+  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
     for await (const [, { session, version, withdrawn }] of this.#rows<rows.SessionRow>(keys.sessions(workspaceId), from)) {
       yield { type: 'session', version, record: session, withdrawn: withdrawn && { turnId: withdrawn.turnId, ...answered(withdrawn) } };
+      yield* historyRow('session', workspaceId, session.id, await this.moves('session', workspaceId, session.id));
       yield* this.#messages(workspaceId, session.id);
     }
   }
@@ -93,11 +102,12 @@ export class EmbeddedSource implements DumpSource, Holdings {
 
   async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
     for await (const [key, counts] of this.#rows<number[]>(keys.usageOf('hour', workspaceId))) {
-      const [assistantId, hour] = key.split('/').slice(2) as [string, string];
-      yield usageRow(workspaceId, assistantId, 'hour', Number(hour), counts);
-      const [from, to] = [0, hourSeconds].map((seconds) => keys.usageAt('second', workspaceId, assistantId, Number(hour) + seconds)) as [string, string];
+      const [account, hour] = key.split('/').slice(2) as [string, string];
+      const of = [workspaceId, ...keys.accountParts(account)] as const;
+      yield usageRow(of, 'hour', Number(hour), counts);
+      const [from, to] = [0, hourSeconds].map((seconds) => keys.usageAt('second', workspaceId, account, Number(hour) + seconds)) as [string, string];
       for await (const [second, used] of this.#between<number[]>(from, to)) {
-        yield usageRow(workspaceId, assistantId, 'second', Number(keys.lastPart(second)), used);
+        yield usageRow(of, 'second', Number(keys.lastPart(second)), used);
       }
     }
   }

@@ -1,6 +1,6 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { createHash } from 'node:crypto';
-import type { BudgetName, CatalogKind, TurnPlace } from '../../store.ts';
+import type { BudgetName, CatalogKind, HistoryKind, TurnPlace, UsageQuery } from '../../store.ts';
 import type { Grain } from '../usage.ts';
 
 const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
@@ -32,6 +32,9 @@ export const assistantSessions = (workspaceId: string, assistantId: string): str
 export const activity = 'session-by-activity/';
 export const activeAt = (workspaceId: string, second: number): string => `${activity}${part(workspaceId)}/${padded(second, 12)}/`;
 
+/** The open trials of a workspace; each row has the Unix second at which the trial expires. */
+export const trials = (workspaceId: string): string => `trial/${part(workspaceId)}/`;
+
 export const messages = (workspaceId: string, sessionId: string): string => `message/${part(workspaceId)}/${part(sessionId)}/`;
 export const message = (workspaceId: string, sessionId: string, index: number): string =>
   messages(workspaceId, sessionId) + padded(index, 9);
@@ -45,9 +48,13 @@ export const sessionFlights = (workspaceId: string, sessionId: string): string =
 export const output = (place: TurnPlace): string => `${ofTurn('output', place)}/`;
 export const outputAt = (place: TurnPlace, position: number): string => output(place) + padded(position, 9);
 
+/** The steps of an actor, each under its number. */
+export const history = (kind: HistoryKind, workspaceId: string, id: string): string => `history-${kind}/${part(workspaceId)}/${part(id)}/`;
+export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: number): string => history(kind, workspaceId, id) + padded(seq, 12);
+
 /** All rows of a session except its own row and its index rows. */
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
-  ['message', 'turn', 'flight', 'output'].map((kind) => ofTurns(kind, workspaceId, sessionId));
+  ['message', 'turn', 'flight', 'output', 'history-session'].map((kind) => ofTurns(kind, workspaceId, sessionId));
 
 export const memories = (workspaceId: string): string => `memory/${part(workspaceId)}/`;
 export const memory = (workspaceId: string, scope: string, key: string): string =>
@@ -63,9 +70,23 @@ export const budget = (workspaceId: string, keyId: string, name: BudgetName): st
 export const limit = (workspaceId: string, name: string): string => `limit/${part(workspaceId)}/${part(name)}`;
 
 export const usageOf = (grain: Grain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
-/** The counts of one assistant in the second or hour that begins at `at`. */
-export const usageAt = (grain: Grain, workspaceId: string, assistantId: string, at: number): string =>
-  `${usageOf(grain, workspaceId)}${part(assistantId)}/${padded(at, 12)}`;
+/** What usage is counted by: an assistant, with the API key if there is one. The accounts of an assistant are its total. */
+export const account = (assistantId: string, keyId: string | null | undefined): string => (keyId ? `${part(assistantId)}${withKey}${part(keyId)}` : part(assistantId));
+const withKey = '+';
+/** The assistant and the key of an account. */
+export const accountParts = (name: string): [assistant: string, key: string | undefined] => name.split(withKey, 2) as [string, string | undefined];
+/** Whether a query wants this account. */
+export const isAsked = (name: string, { assistantIds, keyId }: UsageQuery): boolean => {
+  const [assistant, key] = accountParts(name);
+  return (keyId == null || key === part(keyId)) && (assistantIds === null || assistantIds.some((id) => part(id) === assistant));
+};
+/** Where the rows of these assistants' accounts are, behind a prefix; null for all. */
+export const accountSpans = (prefix: string, assistantIds: readonly string[] | null): [from: string, to: string][] =>
+  assistantIds === null ? [[prefix, endOf(prefix)]] : [...new Set(assistantIds.map(part))].map((id) => [`${prefix}${id}${withKey}`, endOf(`${prefix}${id}/`)]);
+/** Accounts in the order of their rows' keys. */
+export const byAccount = (one: string, other: string): number => (`${one}/` < `${other}/` ? -1 : 1);
+/** The counts of one account in the second or hour that begins at `at`. */
+export const usageAt = (grain: Grain, workspaceId: string, name: string, at: number): string => `${usageOf(grain, workspaceId)}${name}/${padded(at, 12)}`;
 
 export const removals = 'removal/';
 export const removal = (workspaceId: string): string => removals + part(workspaceId);
@@ -77,6 +98,6 @@ export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-
 /** All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is removed. */
 export const holdings = (workspaceId: string): string[] =>
   [
-    ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'message'],
-    ...['turn', 'flight', 'output', 'memory', 'limit', 'usage-second', 'usage-hour'],
+    ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
+    ...['turn', 'flight', 'output', 'memory', 'limit', 'usage-second', 'usage-hour', 'history-session', 'history-key', 'history-assistant'],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

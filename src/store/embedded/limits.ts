@@ -1,6 +1,6 @@
 /** Budgets of keys, and limits of any kind, several in one decision. A sweep removes rows that no longer change any answer. */
 import * as budget from '../../../machines/budget.ts';
-import type { AskedLimit, AskedPlace, AskedRate, BudgetName, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../../store.ts';
+import type { AskedLimit, AskedPlace, AskedRate, BudgetName, KeyLimits, KeyStanding, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import type { Budgets } from './budgets.ts';
 import * as keys from './keys.ts';
@@ -29,6 +29,10 @@ export class Limits implements LimitStore {
 
   takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
     return this.#budgets.take(workspaceId, keyId, budgets, nowMs);
+  }
+
+  async readBudgets(workspaceId: string, asked: readonly { readonly id: string; readonly limits: KeyLimits }[], nowMs: number): Promise<KeyStanding[]> {
+    return asked.map((key) => this.#budgets.standing(workspaceId, key, nowMs));
   }
 
   take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {

@@ -1,9 +1,12 @@
 /** An embedded store that loads an export: writes the engine's rows and their indexes as the verbs would have left them. */
+import { full } from '../../../machines/budget.ts';
 import type { TurnPlace } from '../../store.ts';
+import { budgetNames, usedAtOf, type Buckets } from '../budgets.ts';
 import { unpackRow } from '../codec.ts';
 import { holdsOtherData } from '../dump.ts';
 import type { DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, TurnRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
+import { moveRow } from '../moves.ts';
 import { fields } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
@@ -69,6 +72,9 @@ function put(draft: Draft, row: DumpRow): void {
     }
     case 'session':
       return putSession(draft, null, { session: row.record, version: row.version, withdrawn: row.withdrawn });
+    case 'history':
+      for (const move of row.moves) draft.put(keys.move(row.kind, row.workspaceId, row.id, move.seq), moveRow(move));
+      return undefined;
     case 'message':
       return putMessage(draft, row);
     case 'turn':
@@ -79,13 +85,16 @@ function put(draft: Draft, row: DumpRow): void {
       return draft.put(keys.memoryEnd(row.record.untilMs, key), key);
     }
     case 'usage':
-      return draft.put(keys.usageAt(row.grain, row.workspaceId, row.assistantId, row.start), fields.map((field) => row.counts[field]));
+      return draft.put(keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start), fields.map((field) => row.counts[field]));
   }
 }
 
-function putKey(draft: Draft, { record, budgets }: KeyRow): void {
+/** When a key was used last is said by its buckets: if none is left, by a full one. */
+function putKey(draft: Draft, { record, budgets: left, usedAt }: KeyRow): void {
+  const isSaid = usedAt === undefined || (usedAtOf(left) ?? 0) >= usedAt;
+  const budgets: Buckets = isSaid ? left : { ...left, requests: full(record.limits.requests, usedAt * 1000) };
   draft.put(keys.publicKey(record.publicId), { workspaceId: record.workspaceId, id: record.id });
-  for (const name of ['requests', 'speech', 'transcriptionTokens'] as const) {
+  for (const name of budgetNames) {
     if (budgets[name] !== undefined) draft.put(keys.budget(record.workspaceId, record.id, name), budgets[name]);
   }
 }

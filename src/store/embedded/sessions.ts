@@ -1,8 +1,11 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
+import { secondsOf } from '../../clock.ts';
 import { limits } from '../../limits.ts';
-import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
+import type { Basis, CreatedSession, CreateSession, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
+import { matches, spanOf } from '../sessions.ts';
+import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Memories } from './memories.ts';
@@ -17,12 +20,17 @@ export const unmoved = (row: SessionRow | undefined, { version, mark }: Basis): 
 
 /** Replaces the stored session. */
 export function putSession(draft: Draft, before: SessionRow | null, row: SessionRow): void {
-  const { id, workspaceId, assistantId, lastActivityAt } = row.session;
+  const { id, workspaceId, assistantId, lastActivityAt, channel, machine } = row.session;
   const active = keys.activeAt(workspaceId, lastActivityAt) + keys.part(id);
   if (before === null) draft.put(keys.assistantSessions(workspaceId, assistantId) + keys.part(id), id);
   if (before?.session.lastActivityAt !== lastActivityAt) {
     if (before !== null) draft.remove(keys.activeAt(workspaceId, before.session.lastActivityAt) + keys.part(id));
     draft.put(active, id);
+  }
+  if (channel === 'console') {
+    const trial = keys.trials(workspaceId) + keys.part(id);
+    if (machine.state === 'ended' || machine.state === 'expired') draft.remove(trial);
+    else draft.put(trial, row.session.expiresAt);
   }
   draft.keep(keys.session(workspaceId, id), row, isOdd(row.session));
 }
@@ -42,7 +50,7 @@ export class Sessions implements SessionStore {
     this.#transcript = new Transcript(ledger);
   }
 
-  create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }> {
+  create(step: CreateSession): Promise<CreatedSession> {
     const { session, greeting, remember } = step;
     return this.#ledger.step((draft) => {
       if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined) return { outcome: 'created', version: 1 };
@@ -51,11 +59,22 @@ export class Sessions implements SessionStore {
         if (remembered !== null) return { outcome: 'remembered', remembered };
         this.#memories.put(draft, session.workspaceId, remember);
       }
+      if (session.channel === 'console' && this.#openTrials(draft, session.workspaceId, step.nowMs) >= (step.trialsMax ?? Infinity)) return { outcome: 'full' };
       putSession(draft, null, { session, version: 1, withdrawn: null });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting);
-      this.#usage.countIn(draft, session.workspaceId, session.assistantId, session.createdAt, { sessions: 1 });
+      this.#usage.countIn(draft, session, session.createdAt, { sessions: 1 });
       return { outcome: 'created', version: 1 };
     });
+  }
+
+  /** Counts the trials that are open, and removes the rows of those that have expired. */
+  #openTrials(draft: Draft, workspaceId: string, nowMs: number): number {
+    const prefix = keys.trials(workspaceId);
+    const rows = this.#ledger.range<number>(prefix, keys.endOf(prefix));
+    const overdue = rows.filter(([, expiresAt]) => expiresAt <= secondsOf(nowMs));
+    for (const [key] of overdue) draft.remove(key);
+    return rows.length - overdue.length;
   }
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
@@ -63,13 +82,14 @@ export class Sessions implements SessionStore {
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
-  save(session: Session, basis: Basis, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
+  save(session: Session, basis: Basis, move?: Move, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
     return this.#ledger.step((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
       putSession(draft, before, { ...before, session, version });
       this.#limits.settleIn(draft, session.workspaceId, settled, nowMs);
+      putMove(draft, 'session', session.workspaceId, session.id, move);
       return version;
     });
   }
@@ -77,12 +97,14 @@ export class Sessions implements SessionStore {
   /** Reads sessions until the page is full; pauses for other requests while a filter leaves many sessions out. */
   async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {
     const items: Session[] = [];
-    let after = page.after;
+    const span = spanOf(filter, page.order, page.after === null ? null : keys.part(page.after));
+    let { after } = span;
     for (let more = true; more; ) {
       more = false;
       let looked = 0;
       for (const session of this.#from(workspaceId, filter.assistantIds, after, page.order)) {
-        after = session.id;
+        after = keys.part(session.id);
+        if (span.isPast(after)) return { items, next: null };
         if (matches(session, filter)) {
           if (items.length === page.limit) return { items, next: items.at(-1)!.id };
           items.push(session);
@@ -104,8 +126,7 @@ export class Sessions implements SessionStore {
     return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 
-  *#from(workspaceId: string, assistantIds: readonly string[] | null, after: string | null, order: PageRequest['order']): Generator<Session> {
-    const cursor = after === null ? null : keys.part(after);
+  *#from(workspaceId: string, assistantIds: readonly string[] | null, cursor: string | null, order: PageRequest['order']): Generator<Session> {
     if (assistantIds === null) {
       const [from, to] = span(keys.sessions(workspaceId), cursor, order);
       for (const [, row] of this.#ledger.scan<SessionRow>(from, to, order === 'desc')) yield row.session;
@@ -139,12 +160,4 @@ function* merged(indexes: Generator<[string, string]>[], order: PageRequest['ord
   } finally {
     for (const { index } of heads) index.return(undefined);
   }
-}
-
-function matches(session: Session, { status, activeSince, now }: SessionFilter): boolean {
-  if (session.lastActivityAt < activeSince) return false;
-  if (status === null) return true;
-  const { state } = session.machine;
-  const over = state === 'ended' || state === 'expired';
-  return status === (over ? state : session.expiresAt <= now ? 'expired' : 'open');
 }

@@ -63,6 +63,7 @@ export class Sweep {
       draft.remove(active);
       draft.remove(keys.assistantSessions(workspaceId, row.session.assistantId) + keys.part(sessionId));
       draft.remove(keys.session(workspaceId, sessionId));
+      if (row.session.channel === 'console') draft.remove(keys.trials(workspaceId) + keys.part(sessionId));
       for (const prefix of keys.belongings(workspaceId, sessionId)) {
         for (const [key] of this.#ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
       }

@@ -8,6 +8,7 @@ import type {
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
 import { slotNameOf, type Flight, type FlightRow, type Flights } from './flights.ts';
+import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Memories } from './memories.ts';
@@ -62,6 +63,7 @@ export class Turns implements TurnStore {
       const held = slot === null ? { slotUntilMs: 0, slotsMax: 0 } : { slotUntilMs: leaseUntilMs, slotsMax: slot.ceiling, slotName: slot.name };
       const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, ...held, memory, stop: null }, position: 0, tail: null };
       putSession(draft, before, { ...before, session, version: begun.version });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       draft.keep(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex), step.assistantMessage);
@@ -144,10 +146,11 @@ export class Turns implements TurnStore {
       const content = this.#takeOutput(draft, flight) + unstored(flight, step.tail);
       const version = step.version + 1;
       putSession(draft, before, { ...before, session, version });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message);
       draft.remove(keys.flight(place));
-      this.#usage.countIn(draft, session.workspaceId, session.assistantId, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
+      this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       this.#flights.delete(place);
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
       return finished(version);
@@ -169,6 +172,7 @@ export class Turns implements TurnStore {
 
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       if (row !== undefined) this.#undo(draft, row, step, place);
       if (row !== undefined && step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
       return finished(version);
@@ -193,7 +197,7 @@ export class Turns implements TurnStore {
   }
 
   #undo(draft: Draft, { turn, finished: end }: TurnRow, { session, remember }: WithdrawTurn, place: TurnPlace): void {
-    const { workspaceId, assistantId } = session;
+    const { workspaceId } = session;
     const flight = this.#flights.get(place);
     let memory = remember ? keys.memory(workspaceId, remember.scope, remember.key) : null;
     if (flight !== undefined) {
@@ -206,7 +210,7 @@ export class Turns implements TurnStore {
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));
     draft.remove(keys.turn(place));
     if (memory !== null) this.#memories.forget(draft, memory, turn.id);
-    if (end !== null) this.#usage.countIn(draft, workspaceId, assistantId, turn.endedAt ?? turn.createdAt, counted(turn, -1));
+    if (end !== null) this.#usage.countIn(draft, session, turn.endedAt ?? turn.createdAt, counted(turn, -1));
   }
 
   takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {

@@ -1,9 +1,9 @@
 /**
- * Usage, counted for each assistant and second, and again for each hour: a window's whole hours are read from the hours, the rest
+ * Usage, counted for each account (an assistant, with the API key if there is one) and second, and again for each hour: a window's whole hours are read from the hours, the rest
  * at its ends from the seconds.
  */
 import { limits } from '../../limits.ts';
-import type { CountUsage, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
+import type { CountUsage, Session, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { fields, floor, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
@@ -16,7 +16,7 @@ export class UsageBook implements UsageStore {
     this.#ledger = ledger;
   }
 
-  count({ id, workspaceId, assistantId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
+  count({ id, workspaceId, assistantId, keyId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
     return this.#ledger.step((draft) => {
       // As a place of this id: a repeat of the step finds it taken, and the sweep that takes away past places takes it away.
       const key = keys.limit(workspaceId, `counted/${id}`);
@@ -24,14 +24,21 @@ export class UsageBook implements UsageStore {
       const endMs = at * 1000 + limits.redisStepKeptMs;
       draft.put(key, { state: endMs, endMs });
       draft.put(keys.memoryEnd(endMs, key), key);
-      this.countIn(draft, workspaceId, assistantId, at, { speechCharacters, transcriptionSeconds });
+      this.#add(draft, workspaceId, keys.account(assistantId, keyId), at, { speechCharacters, transcriptionSeconds });
     });
   }
 
-  /** Counts within the step that causes the usage. At most once in a step, because a draft does not see its own writes. */
-  countIn(draft: Draft, workspaceId: string, assistantId: string, at: number, counts: Partial<UsageCounts>): void {
+  /**
+   * Counts what a session causes within the step that causes it; a trial of the console counts nothing. At most once in a step,
+   * because a draft does not see its own writes.
+   */
+  countIn(draft: Draft, { workspaceId, assistantId, keyId, channel }: Session, at: number, counts: Partial<UsageCounts>): void {
+    if (channel !== 'console') this.#add(draft, workspaceId, keys.account(assistantId, keyId), at, counts);
+  }
+
+  #add(draft: Draft, workspaceId: string, account: string, at: number, counts: Partial<UsageCounts>): void {
     for (const [grain, start] of [['second', at], ['hour', floor(at, hourSeconds)]] as const) {
-      const key = keys.usageAt(grain, workspaceId, assistantId, start);
+      const key = keys.usageAt(grain, workspaceId, account, start);
       const before = this.#ledger.get<number[]>(key);
       draft.keep(key, fields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
     }
@@ -40,16 +47,15 @@ export class UsageBook implements UsageStore {
   async read(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
     if (query.end <= query.start) return [];
     const sums = new Sums(query);
-    const assistants = query.assistantIds === null ? this.#assistants(workspaceId) : new Set(query.assistantIds);
-    for (const assistantId of assistants) {
-      for (const stretch of stretches(query.start, query.end)) await this.#sum(workspaceId, assistantId, stretch, sums);
+    for (const account of await this.#accounts(workspaceId, query)) {
+      for (const stretch of stretches(query.start, query.end)) await this.#sum(workspaceId, account, stretch, sums);
     }
     return sums.buckets;
   }
 
-  async #sum(workspaceId: string, assistantId: string, stretch: Stretch, sums: Sums): Promise<void> {
-    const to = keys.usageAt(stretch.grain, workspaceId, assistantId, stretch.to);
-    let from = keys.usageAt(stretch.grain, workspaceId, assistantId, stretch.from);
+  async #sum(workspaceId: string, account: string, stretch: Stretch, sums: Sums): Promise<void> {
+    const to = keys.usageAt(stretch.grain, workspaceId, account, stretch.to);
+    let from = keys.usageAt(stretch.grain, workspaceId, account, stretch.from);
     for (let more = stretch.from < stretch.to; more; ) {
       more = false;
       let looked = 0;
@@ -64,16 +70,20 @@ export class UsageBook implements UsageStore {
     }
   }
 
-  /** Every assistant with usage; finds each with one step over the index. */
-  #assistants(workspaceId: string): Set<string> {
+  /** The accounts with usage that a query wants; finds each with one step over the index. */
+  async #accounts(workspaceId: string, query: UsageQuery): Promise<string[]> {
     const prefix = keys.usageOf('hour', workspaceId);
-    const found = new Set<string>();
-    for (let from = prefix; ; ) {
-      const [row] = this.#ledger.scan(from, keys.endOf(prefix));
-      if (row === undefined) return found;
-      const assistant = row[0].slice(prefix.length, row[0].lastIndexOf('/'));
-      found.add(assistant);
-      from = keys.endOf(`${prefix}${assistant}/`);
+    const found: string[] = [];
+    for (const [first, to] of keys.accountSpans(prefix, query.assistantIds)) {
+      for (let [from, looked] = [first, 0]; ; looked++) {
+        const [row] = this.#ledger.scan(from, to);
+        if (row === undefined) break;
+        const account = row[0].slice(prefix.length, row[0].lastIndexOf('/'));
+        if (keys.isAsked(account, query)) found.push(account);
+        from = keys.endOf(`${prefix}${account}/`);
+        if (looked % limits.scanRowsMax === limits.scanRowsMax - 1) await this.#ledger.pause();
+      }
     }
+    return found;
   }
 }

@@ -1,5 +1,5 @@
 /** The part of a store that limits how much is used: the budgets of keys, and limits of any kind. */
-import type { BudgetName } from '../../records.ts';
+import type { BudgetName, KeyLimits } from '../../records.ts';
 
 /** A budget after one request was charged to it. */
 export interface Taken {
@@ -11,6 +11,16 @@ export interface Taken {
   readonly retryAfterSeconds: number;
   /** The Unix second at which the bucket is full again. */
   readonly resetAt: number;
+}
+
+/** A budget as it stands, with nothing charged to it. */
+export type StandingBudget = Pick<Taken, 'remaining' | 'resetAt'>;
+
+/** A key's budgets as they stand, and when the key was used last. */
+export interface KeyStanding {
+  /** The Unix second that the minute of the last request began at; null if there was none. */
+  readonly usedAt: number | null;
+  readonly budgets: Readonly<Record<BudgetName, StandingBudget>>;
 }
 
 /** A limit on how much may be used in a period. */
@@ -64,6 +74,8 @@ export interface LimitStore {
    * budget that was checked, in order. A lost answer: the request gets 503, and may have been charged.
    */
   takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] | Promise<Taken[]>;
+  /** How the budgets of these keys stand, in the order given. Charges nothing. */
+  readBudgets(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[], nowMs: number): Promise<KeyStanding[]>;
   /**
    * Takes all of these limits, or none if one of them refuses: then nothing is charged, and each limit answers whether it refuses
    * and for how long. The answers are in the order of the request. What is stored is deleted when its time is over, or with its

@@ -1,13 +1,22 @@
 /** The part of a store that keeps sessions and their messages. */
-import type { IdempotencyRecord, Message, Session, SettledLimit } from '../../records.ts';
+import type { IdempotencyRecord, Message, Move, Session, SettledLimit } from '../../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 export interface CreateSession {
   readonly session: Session;
   readonly greeting: Message | null;
   readonly remember: IdempotencyRecord | null;
+  /** For a session of the channel `console`: how many of these the workspace may have open at a time. */
+  readonly trialsMax?: number;
   readonly nowMs: number;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
+
+export type CreatedSession =
+  | { readonly outcome: 'created'; readonly version: number }
+  | { readonly outcome: 'remembered'; readonly remembered: IdempotencyRecord }
+  | { readonly outcome: 'full' }; // the workspace has `trialsMax` sessions of the channel `console` open
 
 /**
  * The version of the session that a decision was made on. Both parts must match, or another writer has moved the session: after a
@@ -25,25 +34,35 @@ export interface SessionFilter {
   readonly status: 'open' | 'ended' | 'expired' | null;
   /** Sessions whose last activity is before this time are past retention and are left out. */
   readonly activeSince: number;
+  /** Only sessions of these channels; any if absent. */
+  readonly channels?: readonly Session['channel'][] | null;
+  /** Only sessions that this API key made. */
+  readonly keyId?: string | null;
+  /** Only sessions created at this Unix second or later, and before that one. */
+  readonly createdFrom?: number | null;
+  readonly createdBefore?: number | null;
+  /** Only sessions whose id begins with this text, or one of whose visitor's values does, in any case. */
+  readonly beginning?: string | null;
   /** The time now, for the status: an open session whose `expiresAt` is reached counts as expired. */
   readonly now: number;
 }
 
 export interface SessionStore {
   /**
-   * Creates a session with its greeting and counts it, or finds the request remembered. A lost answer: a repeat under the same
+   * Creates a session with its greeting and counts it, or finds the request remembered. A session of the channel `console` is a
+   * trial: neither it nor its turns are counted. A lost answer: a repeat under the same
    * idempotency key returns that session; without a key the session stays unused until it expires (specification 7, "Retrying").
    */
-  create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }>;
+  create(step: CreateSession): Promise<CreatedSession>;
   read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
   /** Newest first by default; the cursor is a session's id. */
   list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;
   /**
-   * Replaces a session, with no output to store: resolves with the new version, or null if another writer moved the session. A
+   * Replaces a session, with no output to store, and adds the move to its history: resolves with the new version, or null if another writer moved the session. A
    * lost answer: the process polls the session until the move is stored or can no longer be applied, and stops the turn of a
    * session that is over. `settled`: limits that the move settles.
    */
-  save(session: Session, basis: Basis, settled?: readonly SettledLimit[], nowMs?: number): Promise<number | null>;
+  save(session: Session, basis: Basis, move?: Move, settled?: readonly SettledLimit[], nowMs?: number): Promise<number | null>;
   /** The transcript; a streaming message carries the output stored so far. The cursor is an index. */
   messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>>;
   /**

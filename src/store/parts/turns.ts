@@ -1,5 +1,5 @@
 /** The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and slots. */
-import type { IdempotencyRecord, Message, Session, SettledLimit, Turn } from '../../records.ts';
+import type { IdempotencyRecord, Message, Move, Session, SettledLimit, Turn } from '../../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Basis } from './sessions.ts';
 
@@ -46,6 +46,8 @@ export interface BeginTurn extends Basis {
   readonly leaseUntilMs: number;
   readonly remember: IdempotencyRecord | null;
   readonly nowMs: number;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
 
 export type BegunTurn =
@@ -83,6 +85,8 @@ export interface FinishTurn extends Basis {
   readonly settled?: readonly SettledLimit[];
   readonly fence: Fence;
   readonly nowMs: number;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
 
 export type Finished = { outcome: 'finished'; version: number } | { outcome: 'lost' } | { outcome: 'fenced' };
@@ -99,6 +103,8 @@ export interface WithdrawTurn extends Basis {
   readonly settled?: readonly SettledLimit[];
   /** Needed with `settled`. */
   readonly nowMs?: number;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
 
 /** A turn and its text behind a position, both read at the same moment. */

@@ -4,6 +4,8 @@ import type { UsageBucket, UsageCounts } from '../../records.ts';
 export interface UsageQuery {
   /** Only these assistants; null for all. */
   readonly assistantIds: readonly string[] | null;
+  /** Only what this API key used, and what was used in sessions that it made; absent for all. */
+  readonly keyId?: string | null;
   /** `start` is inclusive, `end` exclusive, both in Unix seconds. */
   readonly start: number;
   readonly end: number;
@@ -15,6 +17,8 @@ export interface CountUsage {
   readonly id: string;
   readonly workspaceId: string;
   readonly assistantId: string;
+  /** The API key that asked for it. */
+  readonly keyId?: string | null;
   /** The Unix second that it counts for. */
   readonly at: number;
   readonly speechCharacters: number;

@@ -2,7 +2,8 @@
 import { remaining, resetAt, retryAfterSeconds, type Bucket } from '../../../machines/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
-import type { BudgetName, Taken } from '../../store.ts';
+import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../../store.ts';
+import { budgetNames, standingOf, type Buckets } from '../budgets.ts';
 import { Debts } from './debts.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -47,6 +48,17 @@ export class RedisBudgets {
     return bucket === null ? this.#ask(workspaceId, keyId, budgets) : [takenOf(first, false, bucket)];
   }
 
+  /** The debts that this process has not written yet come first. */
+  async standing(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[]): Promise<KeyStanding[]> {
+    await this.#debts.flush();
+    const [time, ...found] = (await this.#link.run('read-budgets', this.#roots.workspace(workspaceId), { ids: keys.map(({ id }) => part(id)) })) as [Reply, ...Reply[][]];
+    const nowMs = Number(textOf(time));
+    return keys.map(({ limits }, index) => {
+      const [usedAt, ...buckets] = found[index]!;
+      return standingOf(bucketsOf(buckets), usedAt == null ? null : Number(textOf(usedAt)), limits, nowMs);
+    });
+  }
+
   /** Resolves when the requests refused without Redis are written to Redis, or the write has failed. */
   flush(): Promise<void> {
     return this.#debts.flush();
@@ -70,6 +82,16 @@ export class RedisBudgets {
     return this.#sender.send(id, (lane, number) => step(root, { id, lane, number }));
   }
 }
+
+/** The buckets that a hash has, from its fields in the order of `budgetNames`. */
+export const bucketsOf = (stored: readonly Reply[]): Buckets =>
+  Object.fromEntries(
+    budgetNames.flatMap((name, index) => {
+      if (stored[index] == null) return [];
+      const [level, at] = textOf(stored[index]).split(' ').map(Number) as [number, number];
+      return [[name, { level, at }]];
+    }),
+  );
 
 const takenOf = ({ budget, ceiling }: Asked, passed: boolean, bucket: Bucket): Taken => ({
   budget,

@@ -3,9 +3,9 @@
  * one script on one shard. Keys outside a workspace have roots of their own: the list of workspaces, the workspaces that a sweep
  * must visit, and one root for each key's public id and each assistant's slug.
  */
-import { memory, part } from '../embedded/keys.ts';
+import { account, accountParts, byAccount, isAsked, memory, part } from '../embedded/keys.ts';
 
-export { part };
+export { account, accountParts, byAccount, isAsked, part };
 
 /** The prefix of every key of an installation. */
 export const usualPrefix = 'parley:';
@@ -39,9 +39,19 @@ export class Roots {
     return `${this.prefix}{slug/${part(name)}}`;
   }
 
+  /** The root of the processes' load. */
+  get load(): string {
+    return `${this.prefix}{load}`;
+  }
+
   /** An import's progress. */
   get importing(): string {
     return `${this.prefix}{import}`;
+  }
+
+  /** What processes send each other beside notices. */
+  channel(name: 'watching' | 'feed'): string {
+    return `${this.prefix}${name}`;
   }
 
   get notices(): string {

@@ -1,6 +1,6 @@
 /** Budgets of keys, and limits of any kind, several in one script, so that they are exact across any number of processes. */
 import type { Ids } from '../../ids.ts';
-import type { AskedLimit, BudgetName, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../../store.ts';
+import type { AskedLimit, BudgetName, KeyLimits, KeyStanding, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../../store.ts';
 import type { RedisBudgets } from './budgets.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -22,6 +22,10 @@ export class RedisLimits implements LimitStore {
 
   takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], _nowMs: number): Taken[] | Promise<Taken[]> {
     return this.#budgets.take(workspaceId, keyId, budgets);
+  }
+
+  readBudgets(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[], _nowMs: number): Promise<KeyStanding[]> {
+    return this.#budgets.standing(workspaceId, keys);
   }
 
   async take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {

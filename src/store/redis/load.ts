@@ -4,9 +4,10 @@ import { codePoints } from '../../text.ts';
 import { packRow } from '../codec.ts';
 import { bucketFullMs, holdsOtherData } from '../dump.ts';
 import type { Answered, AssistantRow, DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, SessionRow, TurnRow } from '../dump.ts';
+import { packMove } from '../moves.ts';
 import { fields, floor, hourSeconds } from '../usage.ts';
 import { progressOf } from './importing.ts';
-import { memoryOf, part, Roots } from './keys.ts';
+import { account, memoryOf, part, Roots } from './keys.ts';
 import { Link } from './link.ts';
 import type { Durability } from './link.ts';
 import { messageRecord, sessionFields } from './records.ts';
@@ -84,6 +85,10 @@ export class RedisTarget implements DumpTarget {
         return this.#key(row);
       case 'session':
         return this.#session(row);
+      case 'history': {
+        const { workspaceId, kind, id, moves } = row;
+        return void (await this.#link.runDurable('load-history', this.#roots.workspace(workspaceId), { kind, id: part(id), moves: moves.map(packMove) }));
+      }
       case 'message':
         return this.#message(row);
       case 'turn':
@@ -94,8 +99,8 @@ export class RedisTarget implements DumpTarget {
         return void (await this.#link.runDurable('load-memory', this.#roots.workspace(row.workspaceId), given));
       }
       case 'usage': {
-        const { workspaceId, assistantId, grain, start, counts } = row;
-        const place = { assistant: part(assistantId), hour: floor(start, hourSeconds), second: grain === 'second' ? start : '' };
+        const { workspaceId, assistantId, keyId, grain, start, counts } = row;
+        const place = { account: account(assistantId, keyId), hour: floor(start, hourSeconds), second: grain === 'second' ? start : '' };
         await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), { ...place, counts: fields.map((field) => counts[field]).join(',') });
       }
     }
@@ -119,6 +124,7 @@ export class RedisTarget implements DumpTarget {
     const published = this.#roots.publicKey(publicId);
     await this.#record(root, 'key', row);
     await this.#link.sendDurable(published, 'SET', published, packRow({ workspaceId, id }));
+    if (row.usedAt !== undefined) await this.#link.sendDurable(root, 'HSET', `${root}:used`, part(id), row.usedAt);
     const buckets = Object.entries(row.budgets);
     if (buckets.length === 0) return;
     const key = `${root}:budget:${part(id)}`;
@@ -132,6 +138,7 @@ export class RedisTarget implements DumpTarget {
       version,
       ...sessionFields(record),
       assistant: part(record.assistantId),
+      trial: record.channel === 'console' ? 1 : '',
       withdrawn: withdrawn === null ? '' : `${withdrawn.turnId} ${textOf(withdrawn)}`,
     });
   }

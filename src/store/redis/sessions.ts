@@ -1,9 +1,11 @@
 /** Sessions and their messages. */
 import { limits } from '../../limits.ts';
 import type { Ids } from '../../ids.ts';
-import type { Basis, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
+import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
-import { part } from './keys.ts';
+import { matchesRecord, spanOf } from '../sessions.ts';
+import { moveField } from './history.ts';
+import { account, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { settledFields } from './limits.ts';
 import type { Link } from './link.ts';
@@ -28,18 +30,22 @@ export class RedisSessions implements SessionStore {
     this.#transcript = new RedisTranscript(link, roots);
   }
 
-  async create(step: CreateSession): Promise<{ outcome: 'created'; version: number } | { outcome: 'remembered'; remembered: IdempotencyRecord }> {
-    const { session, greeting, remember, nowMs } = step;
+  async create(step: CreateSession): Promise<CreatedSession> {
+    const { session, greeting, remember, trialsMax, nowMs } = step;
     await this.#registry.register(session.workspaceId);
     const [outcome, remembered] = (await this.#link.runDurable('create-session', this.#roots.workspace(session.workspaceId), {
       session: part(session.id),
       ...sessionFields(session),
       assistant: part(session.assistantId),
+      account: account(session.assistantId, session.keyId),
       created: session.createdAt,
       ...messageFields(greeting),
       ...memoryFields(session.workspaceId, remember, nowMs),
+      trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
+      ...moveField(step.move),
     })) as Reply[];
     if (textOf(outcome) === 'created') return { outcome: 'created', version: 1 };
+    if (textOf(outcome) === 'full') return { outcome: 'full' };
     return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(remembered as Buffer) };
   }
 
@@ -49,9 +55,9 @@ export class RedisSessions implements SessionStore {
     return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOf(version)) };
   }
 
-  async save(session: Session, basis: Basis, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
+  async save(session: Session, basis: Basis, move?: Move, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
-    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), settled: settledFields(settled, nowMs) };
+    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), ...moveField(move), settled: settledFields(settled, nowMs) };
     return (await this.#link.runDurable('save-session', root, given)) as number | null;
   }
 
@@ -60,23 +66,28 @@ export class RedisSessions implements SessionStore {
     if (indexes.length === 0) return { items: [], next: null };
     const items: Session[] = [];
     const wanted = page.limit + 1;
-    for (let after = page.after === null ? '' : part(page.after); items.length < wanted; ) {
+    const span = spanOf(filter, page.order, page.after === null ? null : part(page.after));
+    for (let after = span.after ?? ''; items.length < wanted; ) {
       const [bound, records] = (await this.#link.run('sessions', this.#roots.workspace(workspaceId), {
         order: page.order,
         after,
-        wanted: wanted - items.length,
+        wanted: found(filter, wanted - items.length),
         looks: limits.scanRowsMax,
         since: filter.activeSince,
         status: filter.status ?? '',
         time: filter.now,
         indexes,
       })) as [Reply, Reply[]];
-      for (const record of records) items.push(unpackRow<Session>(record as Buffer));
+      for (const record of records) {
+        const session = unpackRow<Session>(record as Buffer);
+        if (matchesRecord(session, filter)) items.push(session);
+      }
       if (bound === null) break;
       after = textOf(bound);
+      if (span.isPast(after)) break;
     }
     if (items.length < wanted) return { items, next: null };
-    items.pop();
+    items.length = page.limit;
     return { items, next: items.at(-1)!.id };
   }
 
@@ -88,3 +99,9 @@ export class RedisSessions implements SessionStore {
     return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 }
+
+/** How many sessions one step returns: more than are wanted where the record's own filter will leave most of them out. */
+const found = ({ channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter, wanted: number): number => {
+  const narrow = channels?.length === 1 || [keyId, createdFrom, createdBefore, beginning].some((each) => each != null);
+  return narrow ? Math.max(wanted, limits.listMax) : wanted;
+};

@@ -6,6 +6,7 @@
 import { unitsPerRequest } from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
 import { bucketFullMs } from '../dump.ts';
+import { movesKept } from '../moves.ts';
 import type { Argument } from './reply.ts';
 
 /** A session after the step: `sessionFields`. */
@@ -17,12 +18,12 @@ const message = ['message', 'content', 'points'] as const;
 /** The memory of a request: `memoryFields`. */
 const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
 /** What a turn adds to the usage: `countedFields`. */
-const counted = ['assistant', 'ended', 'failed', 'input', 'output'] as const;
+const counted = ['account', 'ended', 'failed', 'input', 'output'] as const;
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
-  'create-session': ['session', ...session, 'assistant', 'created', ...message, ...memory],
-  'save-session': ['session', ...basis, ...session, 'write', '...settled'],
+  'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'trials', 'move'],
+  'save-session': ['session', ...basis, ...session, 'write', 'move', '...settled'],
   sessions: ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   messages: ['session', 'order', 'after', 'count'],
   'recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
@@ -30,27 +31,28 @@ export const steps = {
   'output-after': ['session', 'turn', 'position', 'notice'],
   remembered: ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', '...asked'],
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'move', '...asked'],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'workspaceId', 'sessionId', 'turnId'],
-  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted, '...settled'],
-  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted, '...settled'],
+  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted, 'move', '...settled'],
+  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted, 'move', '...settled'],
   'claim-turn': ['session', 'turn'],
   'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token'],
   orphans: ['limit'],
   slots: [],
 
-  'create-record': ['kind', 'id', 'record', 'workspaceId', 'recordId'],
-  'replace-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'version', 'write'],
+  'create-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'move'],
+  'replace-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'version', 'write', 'move'],
   'remove-record': ['kind', 'id', 'workspaceId', 'recordId', 'write'],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],
   'take-budgets': ['id', 'lane', 'number', '...asked'],
+  'read-budgets': ['...ids'],
   'take-limits': ['write', '...asked'],
   'used-limits': ['...looked'],
-  'count-usage': ['write', 'assistant', 'countedAt', 'speech', 'seconds'],
+  'count-usage': ['write', 'account', 'countedAt', 'speech', 'seconds'],
   'hold-budget': ['id', 'lane', 'number', 'budget', 'level', 'since'],
 
   register: ['list', 'workspace'],
@@ -61,14 +63,16 @@ export const steps = {
   'sweep-memories': ['limit'],
   'remove-holdings': ['limit'],
   time: [],
+  'put-load': ['row', 'start', 'kept'],
 
   'dump-session': ['session', 'count'],
   'load-record': ['kind', 'id', 'record', 'version'],
-  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn'],
+  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory'],
   'load-memory': ['memory', 'record', 'result', 'ends'],
-  'load-usage': ['assistant', 'hour', 'second', 'counts'],
+  'load-history': ['kind', 'id', '...moves'],
+  'load-usage': ['account', 'hour', 'second', 'counts'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type StepName = keyof typeof steps;
@@ -101,6 +105,7 @@ const constants: Readonly<Record<string, number>> = {
   BUDGET_UNIT: unitsPerRequest,
   BUDGET_FULL_MS: bucketFullMs,
   STEP_KEPT_MS: limits.redisStepKeptMs,
+  MOVES_KEPT: movesKept,
 };
 
 /** The constants' names in every script. */

@@ -7,7 +7,8 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { memoryOf, part } from './keys.ts';
+import { moveField } from './history.ts';
+import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { Link } from './link.ts';
@@ -61,6 +62,7 @@ export class RedisTurns implements TurnStore {
         reply: messageRecord(step.assistantMessage),
         ...memoryFields(session.workspaceId, step.remember, nowMs),
         short: lease < limits.leaseMs ? session.workspaceId : '',
+        ...moveField(step.move),
         asked: askedFields(step.asked, nowMs),
       },
     )) as Reply[];
@@ -115,6 +117,7 @@ export class RedisTurns implements TurnStore {
         count: codePoints(tail.text),
         text: tail.text,
         ...countedFields(session, turn),
+        ...moveField(step.move),
         settled: settledFields(step.settled, step.nowMs),
       }),
     );
@@ -134,6 +137,7 @@ export class RedisTurns implements TurnStore {
       turnId: turn.id,
       given: remember ? memoryOf(session.workspaceId, remember.scope, remember.key) : '',
       ...countedFields(session, turn),
+      ...moveField(step.move),
       settled: settledFields(step.settled, step.nowMs!),
     })) as Reply[];
     return finished(outcome, moved);
@@ -188,9 +192,9 @@ export class RedisTurns implements TurnStore {
   }
 }
 
-/** What a turn adds to the usage, for which assistant and in which second, in the form that every script takes. */
+/** What a turn adds to the usage, for which account and in which second, in the form that every script takes; a trial adds nothing. */
 const countedFields = (session: Session, turn: Turn) => ({
-  assistant: part(session.assistantId),
+  account: session.channel === 'console' ? '' : account(session.assistantId, session.keyId),
   ended: turn.endedAt ?? '',
   failed: turn.status === 'failed' ? 1 : 0,
   input: turn.inputTokens,

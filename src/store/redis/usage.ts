@@ -1,9 +1,9 @@
-/** Usage for each assistant: a hash of hours, and for each hour a hash of its seconds. */
+/** Usage for each account, an assistant with the API key if there is one: a hash of hours, and for each hour a hash of its seconds. */
 import { limits } from '../../limits.ts';
 import type { CountUsage, UsageBucket, UsageQuery, UsageStore } from '../../store.ts';
 import { floor, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
-import { part } from './keys.ts';
+import { account, isAsked } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
 import { textOf } from './reply.ts';
@@ -18,8 +18,8 @@ export class RedisUsage implements UsageStore {
     this.#roots = roots;
   }
 
-  async count({ id, workspaceId, assistantId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
-    const given = { write: id, assistant: part(assistantId), countedAt: at, speech: speechCharacters, seconds: transcriptionSeconds };
+  async count({ id, workspaceId, assistantId, keyId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
+    const given = { write: id, account: account(assistantId, keyId), countedAt: at, speech: speechCharacters, seconds: transcriptionSeconds };
     await this.#link.runDurable('count-usage', this.#roots.workspace(workspaceId), given);
   }
 
@@ -27,11 +27,10 @@ export class RedisUsage implements UsageStore {
     if (query.end <= query.start) return [];
     const sums = new Sums(query);
     const root = this.#roots.workspace(workspaceId);
-    const assistants =
-      query.assistantIds === null ? ((await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[]).map(textOf) : query.assistantIds.map(part);
+    const accounts = ((await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[]).map(textOf);
     const parts = stretches(query.start, query.end);
-    for (const assistant of new Set(assistants)) {
-      await Promise.all(parts.map((stretch) => this.#sum(`${root}:usage:${assistant}`, stretch, sums)));
+    for (const each of accounts.filter((name) => isAsked(name, query))) {
+      await Promise.all(parts.map((stretch) => this.#sum(`${root}:usage:${each}`, stretch, sums)));
     }
     return sums.buckets;
   }

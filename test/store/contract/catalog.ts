@@ -1,6 +1,7 @@
 /** What the console keeps, and a workspace's removal. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
-import { SlugTaken, type Assistant } from '../../../src/store.ts';
+import { installation } from '../../../src/records.ts';
+import { SlugTaken, type Assistant, type SignIn, type SignInLink } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, credential, ids, key, message, page, remembered, snapshot, usageQuery, workspace } from '../fixtures.ts';
 
@@ -152,6 +153,28 @@ export const catalogCases: readonly Case[] = [
       deepEqual(await list({ limit: 2, after: order[1]! }), [[2, 3], 3]);
       deepEqual(await list({ limit: 2, order: 'desc', after: order[1]! }), [[0], null]);
       deepEqual(await list({ limit: 3, after: order[1]! }), [[2, 3, 4], null]);
+    },
+  },
+  {
+    name: 'sign-ins and their links are kept for the installation, and of many who remove a link at once one has removed it',
+    async run({ store: { catalog }, workspaceId }) {
+      const link: SignInLink = { id: `link-${ids.secret()}`, workspaceId: installation, operator: 'x', name: 'Ada', expiresAt: 1 };
+      const signIn: SignIn = {
+        id: ids.make('sin'), workspaceId: installation, digest: new Uint8Array([0, 255]), operator: 'x', person: { id: ids.make('prs'), name: 'Ada' },
+        address: '192.0.2.1', agent: null, signedInAt: 1, lastSeenAt: 1,
+      };
+      await catalog.create('sign_in_link', link);
+      await catalog.create('sign_in', signIn);
+      deepEqual(plain((await catalog.read('sign_in', installation, signIn.id))?.record), plain(signIn));
+      equal(await catalog.read('sign_in', workspaceId, signIn.id), null, 'seen from a workspace');
+      equal(await catalog.replace('sign_in', { ...signIn, lastSeenAt: 2 }, 1), 2);
+      const { items } = await catalog.list('sign_in', installation, page({ order: 'desc' }));
+      equal(items.find(({ id }) => id === signIn.id)?.lastSeenAt, 2);
+      const removed = await Promise.all([1, 2, 3].map(() => catalog.remove('sign_in_link', installation, link.id)));
+      deepEqual(removed.filter(Boolean), [true]);
+      equal(await catalog.read('sign_in_link', installation, link.id), null);
+      equal(await catalog.remove('sign_in', installation, signIn.id), true);
+      equal(await catalog.replace('sign_in', signIn, 2), null, 'what was removed stays so');
     },
   },
   {

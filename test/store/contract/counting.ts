@@ -1,7 +1,7 @@
 /** Budgets and usage. */
 import { deepEqual, equal } from 'node:assert/strict';
 import type { Case } from '../contract.ts';
-import { ids, usageQuery } from '../fixtures.ts';
+import { at, ids, usageQuery } from '../fixtures.ts';
 import type { Scene } from '../fixtures.ts';
 
 const requests = { budget: 'requests', ceiling: 2 } as const;
@@ -96,6 +96,40 @@ export const countingCases: readonly Case[] = [
       const [tokens] = await store.usage.read(workspaceId, usageQuery(start, start + day, days));
       deepEqual([tokens!.inputTokens, tokens!.outputTokens, tokens!.speechCharacters, tokens!.transcriptionSeconds], [9, 15, 0, 0]);
       deepEqual((await store.usage.read(ids.make('wks'), usageQuery(start, start + day, days)))[0]!.turns, 0);
+    },
+  },
+  {
+    name: 'usage is kept by key as well, and an assistant has that of all keys and of none',
+    async run(scene) {
+      const { store, workspaceId, assistantId, now } = scene;
+      const other = ids.make('asst');
+      const turnOf = async (keyId: string | null, of: string) => {
+        const turn = await scene.streaming({}, { assistantId: of, ...(keyId !== null && { keyId }) });
+        await store.turns.finish(turn.finishStep());
+        return turn;
+      };
+      await turnOf('key_1', assistantId);
+      await turnOf('key_1', other);
+      await turnOf('key_2', assistantId);
+      await turnOf(null, assistantId);
+      const withdrawn = await turnOf('key_2', assistantId);
+      await store.turns.withdraw(withdrawn.withdrawStep({ ...at(3), turn: withdrawn.finishStep().turn }));
+      const spoken = { workspaceId, assistantId, at: now, transcriptionSeconds: 0 };
+      await store.usage.count({ ...spoken, id: 'one', keyId: 'key_1', speechCharacters: 5 });
+      await store.usage.count({ ...spoken, id: 'two', keyId: null, speechCharacters: 3 });
+      const read = async (over: Parameters<typeof usageQuery>[2]) => {
+        const buckets = await store.usage.read(workspaceId, usageQuery(now - 3600, now + 60, over));
+        return (['sessions', 'turns', 'speechCharacters'] as const).map((name) => buckets.reduce((sum, bucket) => sum + bucket[name], 0));
+      };
+      deepEqual(await read({}), [5, 4, 8]);
+      deepEqual(await read({ keyId: null }), [5, 4, 8]);
+      deepEqual(await read({ assistantIds: [assistantId] }), [4, 3, 8]);
+      deepEqual(await read({ keyId: 'key_1' }), [2, 2, 5]);
+      deepEqual(await read({ keyId: 'key_2' }), [2, 1, 0]);
+      deepEqual(await read({ keyId: 'key_1', assistantIds: [assistantId] }), [1, 1, 5]);
+      deepEqual(await read({ keyId: 'key_1', assistantIds: [assistantId, other] }), [2, 2, 5]);
+      deepEqual(await read({ keyId: 'key_3' }), [0, 0, 0]);
+      deepEqual(await read({ keyId: 'key_1', assistantIds: [] }), [0, 0, 0]);
     },
   },
   {

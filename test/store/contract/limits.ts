@@ -15,6 +15,27 @@ const passer = (scene: Scene) => async (...asked: AskedLimit[]) => (await taker(
 
 export const limitCases: readonly Case[] = [
   {
+    name: 'budgets are read as they stand, and reading charges nothing',
+    async run({ store, workspaceId, nowMs }) {
+      const ceilings = { requests: 3, speech: 2, transcriptionTokens: 1 };
+      const keys = ['key_1', 'key_2', 'key_3'].map((id) => ({ id, limits: ceilings }));
+      const read = async () => store.limits.readBudgets(workspaceId, keys, nowMs);
+      deepEqual(await store.limits.readBudgets(workspaceId, [], nowMs), []);
+      for (let times = 0; times < 5; times++) await read();
+      const [first] = await store.limits.takeBudgets(workspaceId, 'key_1', [{ budget: 'requests', ceiling: 3 }], nowMs);
+      for (let times = 0; times < 4; times++) await store.limits.takeBudgets(workspaceId, 'key_2', [{ budget: 'requests', ceiling: 3 }, { budget: 'speech', ceiling: 2 }], nowMs);
+      const [one, two, three] = await read();
+      equal(first!.remaining, 2, 'nothing was charged before');
+      deepEqual([one!.budgets.requests, one!.budgets.speech.remaining], [{ remaining: 2, resetAt: first!.resetAt }, 2]);
+      deepEqual([two!.budgets.requests.remaining, two!.budgets.speech.remaining, two!.budgets.transcriptionTokens.remaining], [1, 0, 1], 'what refused is in debt');
+      ok(two!.budgets.speech.resetAt > two!.budgets.requests.resetAt);
+      equal(three!.usedAt, null);
+      deepEqual([three!.budgets.requests.remaining, three!.budgets.requests.resetAt - Math.ceil(nowMs / 1000) <= 60], [3, true]);
+      for (const { usedAt } of [one!, two!]) deepEqual([usedAt! % 60, Math.abs(usedAt! * 1000 - nowMs) < 600_000], [0, true], 'to the minute');
+      deepEqual((await read()).map(({ usedAt }) => usedAt), [one!.usedAt, two!.usedAt, null]);
+    },
+  },
+  {
     name: 'limits are taken all or none, and a refusal costs nothing',
     async run(scene) {
       const pass = passer(scene);
@@ -104,7 +125,7 @@ export const limitCases: readonly Case[] = [
       const settle = async (session: string, untilMs: number) => {
         const settled: SettledLimit[] = [{ kind: 'place', name: 'asst_1/visitors', holder: 'vis_1', seat: session, untilMs }];
         const saved = await scene.created();
-        ok(await store.sessions.save(saved, at(1), settled, nowMs));
+        ok(await store.sessions.save(saved, at(1), undefined, settled, nowMs));
       };
       await settle('ses_1', nowMs);
       deepEqual(await pass(seat('vis_2', 'ses_3')), [false], 'the other seat holds the place');
@@ -144,7 +165,7 @@ export const limitCases: readonly Case[] = [
       deepEqual(await taker(scene)([bucket(2)]), [{ passed: true, waitMs: 0 }]);
       const earlier: SettledLimit = { kind: 'counter', name: 'asst_1/minutes', periodMs: day, sinceMs: sinceMs - day, cost: -60 };
       const saved = await scene.created();
-      ok(await store.sessions.save(saved, at(1), [earlier], nowMs));
+      ok(await store.sessions.save(saved, at(1), undefined, [earlier], nowMs));
       equal(await used(), '65 0', 'a day that is over is left alone');
     },
   },

@@ -1,5 +1,6 @@
 /** Sessions: created, saved, listed; and requests remembered. */
 import { deepEqual, equal } from 'node:assert/strict';
+import { randomIds } from '../../../src/ids.ts';
 import type { Case } from '../contract.ts';
 import { at, ids, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
 
@@ -163,6 +164,88 @@ export const sessionCases: readonly Case[] = [
       deepEqual(await list({ assistantIds: others }, 3), [overdue.id, expired.id, ended.id]);
       deepEqual(await list({ assistantIds: others, status: 'expired' }), [overdue.id, expired.id]);
       deepEqual(await list({ assistantIds: [] }), []);
+    },
+  },
+  {
+    name: 'sessions are filtered by channel, by key, by creation, and by the beginning of an id or of a value',
+    async run(scene) {
+      const { store, workspaceId, now } = scene;
+      const day = 86_400;
+      const made = async (over: Parameters<typeof scene.created>[0], daysAgo = 0) => {
+        // An id begins with its time.
+        const id = randomIds({ now: () => scene.nowMs - daysAgo * day * 1000 }).make('ses');
+        return scene.created({ id, createdAt: now - daysAgo * day, ...over });
+      };
+      const old = await made({ keyId: 'key_1', visitor: { name: 'Ada Byron' } }, 9);
+      const link = await made({ channel: 'link', keyId: null, visitor: { name: 'Bob', age: 70, vip: true } }, 4);
+      const trial = await made({ channel: 'console', keyId: null, visitor: {} }, 4);
+      const young = await made({ keyId: 'key_2', visitor: { city: 'ADANA' } });
+      // As a version without keys in its sessions has left it.
+      const earlier = await made({}, 1);
+      const list = async (over: Parameters<typeof scene.filter>[0], order: 'asc' | 'desc' = 'asc', limit = 100) => {
+        const ids: string[] = [];
+        for (let after: string | null = null; ids.length < 9; ) {
+          const { items, next } = await store.sessions.list(workspaceId, scene.filter(over), page({ limit, order, after }));
+          ids.push(...items.map(({ id }) => id));
+          if (next === null) return ids.map((id) => [old, link, trial, earlier, young].findIndex((each) => each.id === id));
+          after = next;
+        }
+        throw new Error('The pages do not end.');
+      };
+      for (const [over, found] of [
+        [{}, [0, 1, 2, 3, 4]],
+        [{ channels: null, keyId: null, createdFrom: null, createdBefore: null, beginning: null }, [0, 1, 2, 3, 4]],
+        [{ channels: ['api', 'link', 'widget'] }, [0, 1, 3, 4]],
+        [{ channels: ['console'] }, [2]],
+        [{ keyId: 'key_1' }, [0]],
+        [{ keyId: 'key_3' }, []],
+        [{ createdFrom: now - 4 * day }, [1, 2, 3, 4]],
+        [{ createdFrom: now - 4 * day + 1 }, [3, 4]],
+        [{ createdBefore: now - 4 * day }, [0]],
+        [{ createdBefore: now - 4 * day + 1 }, [0, 1, 2]],
+        [{ createdFrom: now - 4 * day, createdBefore: now }, [1, 2, 3]],
+        [{ createdFrom: now, createdBefore: now }, []],
+        [{ createdFrom: 0, createdBefore: 999_999_999_999 }, [0, 1, 2, 3, 4]],
+        [{ beginning: 'ada' }, [0, 4]],
+        [{ beginning: 'da' }, []],
+        [{ beginning: 'tru' }, [1, 3]],
+        [{ beginning: '7' }, [1, 3]],
+        [{ beginning: link.id.slice(0, -1) }, [1]],
+        [{ beginning: '' }, [0, 1, 2, 3, 4]],
+        [{ beginning: 'ada', keyId: 'key_2', assistantIds: [scene.assistantId], status: 'open' }, [4]],
+      ] as const) {
+        const name = JSON.stringify(over);
+        deepEqual((await list(over)).toSorted((one, other) => one - other), found, name);
+        deepEqual(await list(over, 'desc'), (await list(over)).reverse(), name);
+        deepEqual(await list(over, 'desc', 1), await list(over, 'desc'), `${name}, a session a page`);
+        deepEqual(await list(over, 'asc', 1), await list(over), `${name}, a session a page`);
+      }
+    },
+  },
+  {
+    name: 'no more trials are open than may be, and they count in no usage',
+    async run(scene) {
+      const { store, workspaceId, now } = scene;
+      const open = (over: Parameters<typeof scene.session>[0] = {}, trialsMax = 2) =>
+        store.sessions.create(scene.createStep({ session: scene.session({ channel: 'console', ...over }), trialsMax })).then(({ outcome }) => outcome);
+      const first = scene.session({ channel: 'console' });
+      equal((await store.sessions.create(scene.createStep({ session: first, trialsMax: 2 }))).outcome, 'created');
+      const outcomes = await Promise.all([open(), open(), open()]);
+      deepEqual(outcomes.toSorted(), ['created', 'full', 'full'], 'at once');
+      equal((await store.sessions.create(scene.createStep({ session: first, trialsMax: 2 }))).outcome, 'created', 'a step that comes twice');
+      equal(await open({ workspaceId: ids.make('wks') }), 'created', "another workspace's");
+      equal((await store.sessions.create(scene.createStep())).outcome, 'created', 'other sessions know no such bound');
+      equal(await open(), 'full');
+      equal(await store.sessions.save({ ...first, machine: snapshot('ended') }, at(1)), 2);
+      equal(await open({ expiresAt: now - 60 }), 'created', 'one that has ended leaves its place');
+      equal(await open(), 'created', 'as one that has expired does');
+      equal(await open(), 'full');
+
+      const turn = await scene.streaming({}, { channel: 'console' });
+      await store.turns.finish(turn.finishStep());
+      deepEqual((await store.usage.read(workspaceId, usageQuery(now - 3600, now + 3600))).reduce((sum, { sessions, turns }) => sum + sessions + turns, 0), 1, 'the one session that is none');
+      equal(await store.turns.inFlight(workspaceId), 0);
+      equal((await store.sessions.list(workspaceId, scene.filter({ channels: ['console'] }), page())).items.length, 5);
     },
   },
   {

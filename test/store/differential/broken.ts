@@ -28,6 +28,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'limits that a turn takes beside one that refuses it': ['begin-turn', "if not all then return { 'limited', unpack(answers) } end", ''],
   'a turn that settles no limits': ['finish-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawn turn that gives nothing back': ['withdraw-turn', 'settle_limits(settled_at)\n', '\n'],
+  'a withdrawal that leaves no history': ['withdraw-turn', "put_move('session', session, move)", ''],
   'a history with the message that is being written': ['recent-messages', 'if points >= 0 then', 'if true then'],
 };
 

@@ -1,5 +1,5 @@
 /** What a random life of a store knows of what it has made: the guesses of its further steps are near the truth. */
-import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store.ts';
+import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Move, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store.ts';
 import { codePoints } from '../../../src/text.ts';
 import { assistant, credential, key, snapshot, workspace } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
@@ -21,7 +21,9 @@ export const picked = <T>(known: readonly T[], pick: number): T | undefined => (
 
 export const chosen = <T>(list: readonly T[], which: number): T => list[which % list.length]!;
 
-const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly CatalogKind[];
+/** What the installation has in no workspace is stored like a credential. */
+type DrawnKind = Exclude<CatalogKind, 'sign_in' | 'sign_in_link'>;
+const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly DrawnKind[];
 const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd' } as const;
 
 /** A key has one of two public ids; no two keys have the same. */
@@ -65,7 +67,7 @@ export class Known {
     return this.catalogId('workspace', which % 2);
   }
 
-  catalogId(kind: CatalogKind, which: number): string {
+  catalogId(kind: DrawnKind, which: number): string {
     const place = `${prefixes[kind]}_${which % 2}`;
     return `${place}_${this.#removed.get(place) ?? 0}`;
   }
@@ -75,11 +77,11 @@ export class Known {
     this.#removed.set(place, (this.#removed.get(place) ?? 0) + 1);
   }
 
-  kind(which: number): CatalogKind {
+  kind(which: number): DrawnKind {
     return chosen(kinds, which);
   }
 
-  record<K extends CatalogKind>(kind: K, workspaceId: string, { pick, which, text }: Pick<Drawn, 'pick' | 'which' | 'text'>): CatalogRecords[K] {
+  record<K extends DrawnKind>(kind: K, workspaceId: string, { pick, which, text }: Pick<Drawn, 'pick' | 'which' | 'text'>): CatalogRecords[K] {
     const id = kind === 'workspace' ? workspaceId : this.catalogId(kind, pick);
     const make = {
       workspace: () => workspace({ id, name: text, retentionDays: 1 + (which % 3) * 15 }),
@@ -88,6 +90,15 @@ export class Known {
       credential: () => credential(workspaceId, { id, provider: text }),
     };
     return make[kind]() as CatalogRecords[K];
+  }
+
+  /** What a host writes with a step. */
+  move(seq: number, { which, flag, text }: Pick<Drawn, 'which' | 'flag' | 'text'>): Move {
+    const cause = which > 3 ? { requestId: null, by: null } : { requestId: this.name(), by: { kind: 'key', id: 'key_0_0', name: text } as const };
+    return {
+      seq, atMs: this.nowMs, version: 1, event: { type: 'chat' }, from: seq === 1 ? null : 'open', to: 'open', outcomes: flag ? [{ type: 'unchanged' }] : [], cause,
+      snapshot: flag ? snapshot('open', { text }) : null,
+    };
   }
 
   /** A session as it stands, or, where it is gone, as it was made. */

@@ -1,7 +1,7 @@
 /** From what was drawn to a call on a store: one for each verb, with arguments that are the same for every store. */
 import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts';
 import type {
-  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SettledLimit, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
+  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, SettledLimit, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
 } from '../../../src/store.ts';
 import { api, message, snapshot } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
@@ -55,13 +55,13 @@ const moved = (known: Known, record: Session, over: Partial<Session>): Session =
 const createSession: Make = (known, drawn) => {
   const { which, pick, flag, lasts, text } = drawn;
   const session: Session = {
-    id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'widget'] as const, which),
+    id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'console'] as const, which),
     visitor: { name: text }, metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'), maxCallSeconds: 60, createdAt: known.now,
     expiresAt: known.now + chosen([60, 600], lasts), lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds, messageCount: flag ? 1 : 0,
-    machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }),
+    machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }), ...(which > 4 && { keyId: `key_${which % 2}` }),
   };
   const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
-  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, nowMs: known.nowMs };
+  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs, move: known.move(1, drawn) };
   return call('createSession', true, [step], ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)));
 };
 
@@ -96,7 +96,8 @@ const saveSession: Make = async (known, drawn) => {
   const { record, version } = await known.session(session);
   const machine = snapshot(chosen(['open', 'ended', 'expired'], drawn.which), { text: drawn.text });
   const lastActivityAt = drawn.flag ? known.now : record.lastActivityAt;
-  const given = [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark)] as const;
+  const move = drawn.pick > 1 ? undefined : known.move(version + 1, drawn);
+  const given = [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark), move] as const;
   return drawn.lasts < 3 ? call('saveSession', false, [...given]) : call('saveSession', true, [...given, settledOf(known, drawn), known.nowMs]);
 };
 
@@ -119,6 +120,7 @@ const beginTurn: Make = async (known, drawn) => {
     assistantMessage: message({ id: messageId, turnId, content: '', status: 'streaming', stopReason: null }),
     remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
     ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
+    move: known.move(version + 1, drawn),
   };
   const place = { workspaceId: session.workspaceId, sessionId: session.id, turnId };
   return call('beginTurn', true, [step], ({ outcome, fence }) => {
@@ -190,6 +192,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
     fence: fenceOf(turn, wrong === 1 ? drawn : exact),
     nowMs: known.nowMs,
     ...(drawn.lasts > 2 && { settled: settledOf(known, drawn) }),
+    move: known.move(version + 1, drawn),
   };
   return call('finishTurn', true, [step], over(turn));
 });
@@ -209,6 +212,7 @@ const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: 
     fence: fenceOf(owner, drawn.flag ? exact : drawn),
     remember: begun.remember,
     ...(drawn.which > 4 && { settled: settledOf(known, drawn), nowMs: known.nowMs }),
+    move: known.move(version + 1, drawn),
   };
 };
 
@@ -234,6 +238,7 @@ const sessions: Make = (known, drawn) => {
   const filter = {
     assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], ['asst_2_0', 'asst_2_0'], []], which),
     status: chosen([null, 'open', 'ended', 'expired'] as const, near), activeSince: chosen([0, known.now - 30 * daySeconds], lasts), now: known.now + chosen([0, 60], lasts),
+    ...chosen<Partial<SessionFilter>>([{}, { channels: ['link', 'widget'] }, { createdFrom: known.now - 20 * daySeconds }, { beginning: 'a' }, { createdBefore: known.now }, {}], lasts),
   };
   return call('sessions', false, [known.workspaceId(pick), filter, pageOf(drawn, picked(known.sessions, pick)?.id ?? 'a cursor: {*}')]);
 };
@@ -254,6 +259,11 @@ const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
   return call('takeBudgets', true, [workspaceId, keyId, [{ budget: 'requests', ceiling }, ...others.map((budget) => ({ budget, ceiling: 2 }))], known.nowMs]);
 };
 
+const readBudgets: Make = (known, { pick, which, near }) => {
+  const asked = [which, which + 1].map((each) => ({ id: known.catalogId('key', each % 8), limits: { requests: chosen([1, 2, 3, 60], near), speech: 2, transcriptionTokens: 2 } }));
+  return call('readBudgets', true, [known.workspaceId(pick), asked, known.nowMs]);
+};
+
 const takeLimits: Make = (known, drawn) => call('takeLimits', true, [{ workspaceId: known.workspaceId(drawn.pick), asked: askedOf(known, drawn), nowMs: known.nowMs }]);
 
 const usedLimits: Make = (known, { pick, which }) => {
@@ -261,15 +271,16 @@ const usedLimits: Make = (known, { pick, which }) => {
   return call('usedLimits', true, [known.workspaceId(pick), [{ kind: 'place', name: 'places' }, { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted }], known.nowMs]);
 };
 
+/** A repeat is known for a minute; sent later it would count again. */
 const countUsage: Make = (known, { pick, which, near, lasts, text }) =>
-  call('countUsage', false, [
-    { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
+  call('countUsage', true, [
+    { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), ...(which > 2 && { keyId: `key_${which % 2}` }), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
   ]);
 
 const usage: Make = (known, { pick, which, lasts, near }) => {
   const end = known.now + chosen([1, 0, 3_600, 17], near);
   const query: UsageQuery = {
-    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], []], which), start: end - chosen([3_600, 10, 2 * daySeconds, 0], lasts), end,
+    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], []], which), ...(which > 3 && { keyId: chosen([null, 'key_0', 'key_1'], lasts) }), start: end - chosen([3_600, 10, 2 * daySeconds, 0], lasts), end,
     bucketSeconds: chosen([3600, 86_400] as const, which),
   };
   return call('usage', false, [known.workspaceId(pick), query]);
@@ -288,7 +299,7 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
+  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),
@@ -300,5 +311,7 @@ export const storeSteps = {
   messages: ofSession((_, drawn, place) => call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))])),
   recentMessages: ofSession((_, { which, lasts, near }, place) => call('recentMessages', false, [...place, chosen([3, 2, 1, 0, 9], which), chosen([100, 5, 0], lasts), chosen([10, 1, 2], near)])),
   remembered: (known, { which, pick }) => call('remembered', true, [known.workspaceId(pick), `key_${which % 2} /sessions`, `again ${which % 2}`, known.nowMs]),
+  history: ofSession((known, { which, near }, [workspaceId, id]) =>
+    call('history', false, near > 1 ? [chosen(['key', 'assistant'] as const, which), workspaceId, known.catalogId(chosen(['key', 'assistant'] as const, which), which)] : ['session', workspaceId, id])),
   ping: () => call('ping', false, []),
 } as const satisfies Record<StoreStep, Make> & Partial<Record<DrawnVerb, Make>>;

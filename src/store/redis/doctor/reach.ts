@@ -6,7 +6,7 @@ import { clusterAddress, isCluster } from '../connection.ts';
 import { membersOf } from './cluster.ts';
 import type { Member } from './cluster.ts';
 import { Node } from './node.ts';
-import { troubleOf } from './trouble.ts';
+import { isSlow, troubleOf } from './trouble.ts';
 
 /** The servers that answer, connected, and the findings on the way. */
 export interface Reached {
@@ -32,12 +32,18 @@ export function reach(url: string, clock: Clock): Promise<Reached> {
 /** Redis's own name for a user that gives no name. */
 const nameOf = (given: string): string => (given === '' ? 'default' : decodeURIComponent(given));
 
+/** A machine that is busy for a moment is no fault: a server that is only slow is asked again. */
+const tries = 3;
+
 async function reachOne(address: string, way: Way, clock: Clock): Promise<Reached> {
-  try {
-    const node = await Node.open(way.url(address), { address, user: way.user }, clock);
-    return { checks: [check('reachable', ok(`${address} answers${way.named ? ' and takes the password' : ''}`))], nodes: [node] };
-  } catch (error) {
-    return { checks: [check('reachable', troubleOf(error, { address, ...way }))], nodes: [] };
+  for (let left = tries - 1; ; left--) {
+    try {
+      const node = await Node.open(way.url(address), { address, user: way.user }, clock);
+      return { checks: [check('reachable', ok(`${address} answers${way.named ? ' and takes the password' : ''}`))], nodes: [node] };
+    } catch (error) {
+      if (left > 0 && isSlow(error)) continue;
+      return { checks: [check('reachable', troubleOf(error, { address, ...way }))], nodes: [] };
+    }
   }
 }
 

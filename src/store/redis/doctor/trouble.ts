@@ -44,6 +44,9 @@ function byWord(message: string, { address, named }: Place): Finding | null {
   return null;
 }
 
+/** Whether the server did not refuse, but took too long. */
+export const isSlow = (error: unknown): boolean => error instanceof NoAnswer || error instanceof ConnectionTimeoutError;
+
 /** What is wrong with the connection to a server. */
 export function troubleOf(error: unknown, place: Place): Finding {
   const { address, secure } = place;

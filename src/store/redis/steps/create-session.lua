@@ -1,17 +1,25 @@
--- Creates a session with its greeting and counts it, or returns the remembered request.
+-- Creates a session with its greeting and counts it, or returns the remembered request. A trial has a number of trials that may be
+-- open at a time, and counts nothing.
 -- KEYS: the workspace's root.
--- ARGV: session, record, active, expires, state, assistant, created, message, content, points, memory, memory_record, result, lasts.
--- Answer: {'created'}, also for a repeat of this step; or {'remembered', record} of an earlier request.
+-- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
+--   trials, move.
+-- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
 if redis.call('EXISTS', at('session', session)) == 1 then return { 'created' } end
 if memory ~= '' then
   local earlier = remembered(memory)
   if earlier then return { 'remembered', earlier } end
-  remember(memory, memory_record, result, lasts)
 end
+if trials ~= '' then
+  redis.call('ZREMRANGEBYSCORE', at('trials'), '-inf', math.floor(now() / 1000))
+  if redis.call('ZCARD', at('trials')) >= tonumber(trials) then return { 'full' } end
+  redis.call('ZADD', at('trials'), expires, session)
+end
+if memory ~= '' then remember(memory, memory_record, result, lasts) end
 put_session(session, 1, record, active, expires, state)
+put_move('session', session, move)
 redis.call('HSET', at('session', session), 'assistant', assistant)
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)
 if message ~= '' then put_message(session, 0, points, '', message, content) end
-count_usage(assistant, created, 1, 0, 0, 0, 0, 0, 0)
+count_usage(trials == '' and account or '', created, 1, 0, 0, 0, 0, 0, 0)
 return { 'created' }

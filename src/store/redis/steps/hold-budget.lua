@@ -3,11 +3,12 @@
 -- ARGV: id, lane, number, budget, level, since.
 -- Answer: 1 if the debt was set, else 0.
 local key, time = at('budget', id), now()
-local stored = redis.call('HMGET', key, lane, budget)
+local stored = redis.call('HMGET', key, lane, budget, 'used')
 if passed_by(stored[1], number) then return 0 end
 local stood = tonumber((stored[2] or ''):match(' (%d+)$') or 0)
 since = math.min(tonumber(since), math.max(time, stood))
 if stood > since then return 0 end
 redis.call('HSET', key, budget, level .. ' ' .. int(since), lane, number .. ' ' .. int(time))
+note_use(key, id, since, stored[3])
 keep_budget(key, time)
 return 1

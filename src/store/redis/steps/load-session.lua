@@ -1,9 +1,10 @@
 -- Loads a session from an export, with its index entries.
 -- KEYS: the workspace's root.
--- ARGV: session, version, record, active, expires, state, assistant, withdrawn.
+-- ARGV: session, version, record, active, expires, state, assistant, withdrawn, trial.
 -- Answer: 1.
 put_session(session, version, record, active, expires, state)
 redis.call('HSET', at('session', session), 'assistant', assistant)
+if trial ~= '' and state ~= 'ended' and state ~= 'expired' then redis.call('ZADD', at('trials'), expires, session) end
 if withdrawn ~= '' then redis.call('HSET', at('session', session), 'withdrawn', withdrawn) end
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)

@@ -1,11 +1,11 @@
--- Loads an assistant's usage in an hour, or in a second of that hour.
+-- Loads an account's usage in an hour, or in a second of that hour.
 -- KEYS: the workspace's root.
--- ARGV: assistant, hour, second, counts.
+-- ARGV: account, hour, second, counts.
 -- Answer: 1.
-redis.call('SADD', at('usage'), assistant)
+redis.call('SADD', at('usage'), account)
 if second == '' then
-  redis.call('HSET', at('usage', assistant), hour, counts)
+  redis.call('HSET', at('usage', account), hour, counts)
 else
-  redis.call('HSET', at('usage', assistant, hour), second, counts)
+  redis.call('HSET', at('usage', account, hour), second, counts)
 end
 return 1

@@ -48,6 +48,15 @@ local function keep_budget(key, time)
   end
 end
 
+-- Notes the minute in which a key was used last, apart from its budgets, which are kept for two minutes only. Within a minute the
+-- first request alone writes it.
+local function note_use(key, id, time, noted)
+  local minute = math.floor(time / 60000) * 60
+  if noted and tonumber(noted) >= minute then return end
+  redis.call('HSET', key, 'used', minute)
+  redis.call('HSET', at('used'), id, minute)
+end
+
 -- Whether the fence is the flight's own. Both parts must match: after a failover Redis may give the same epoch again.
 local function held(flight, epoch, owner)
   local fence = redis.call('HMGET', flight, 'epoch', 'owner')
@@ -123,6 +132,14 @@ end
 local function put_session(session, version, record, active, expires, state)
   redis.call('HSET', at('session', session), 'version', version, 'record', record, 'active', active, 'expires', expires, 'state', state)
   redis.call('ZADD', at('activity'), active, session)
+  if state == 'ended' or state == 'expired' then redis.call('ZREM', at('trials'), session) end
+end
+
+-- Adds a step to an actor's history, if the sender keeps one; the oldest beyond what is kept are dropped.
+local function put_move(kind, id, move)
+  if move == '' then return end
+  local key = at('history', kind, id)
+  if redis.call('RPUSH', key, move) > MOVES_KEPT then redis.call('LTRIM', key, -MOVES_KEPT, -1) end
 end
 
 local function remember(memory, record, result, lasts)
@@ -149,13 +166,15 @@ local function add(key, field, counts)
   redis.call('HSET', key, field, table.concat(sums, ','))
 end
 
--- Counts usage by the second, and again by the hour. The seconds of an hour are in one hash.
-local function count_usage(assistant, second, ...)
+-- Counts usage by the second, and again by the hour. The seconds of an hour are in one hash. A trial, which counts nothing, has no
+-- account here.
+local function count_usage(account, second, ...)
+  if account == '' then return end
   second = tonumber(second)
   local hour = int(second - second % 3600)
-  redis.call('SADD', at('usage'), assistant)
-  add(at('usage', assistant), hour, { ... })
-  add(at('usage', assistant, hour), int(second), { ... })
+  redis.call('SADD', at('usage'), account)
+  add(at('usage', account), hour, { ... })
+  add(at('usage', account, hour), int(second), { ... })
 end
 
 local function remove_session(session)
@@ -165,7 +184,8 @@ local function remove_session(session)
   if assistant then redis.call('ZREM', at('sessions', assistant), session) end
   redis.call('ZREM', at('sessions'), session)
   redis.call('ZREM', at('activity'), session)
-  redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session))
+  redis.call('ZREM', at('trials'), session)
+  redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session), at('history', 'session', session))
 end
 
 -- The ends of the places that are taken, by holder: a holder has one place for all of its seats, whose names are holder/seat.

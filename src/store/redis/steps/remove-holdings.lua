@@ -3,25 +3,26 @@
 -- ARGV: limit.
 -- Answer: 1 when nothing is left, else 0.
 local left = tonumber(limit)
-for _, key in ipairs(redis.call('ZRANGE', at('key', 'ids'), 0, -1)) do redis.call('UNLINK', at('budget', key)) end
+for _, key in ipairs(redis.call('ZRANGE', at('key', 'ids'), 0, -1)) do redis.call('UNLINK', at('budget', key), at('history', 'key', key)) end
+for _, assistant in ipairs(redis.call('ZRANGE', at('assistant', 'ids'), 0, -1)) do redis.call('UNLINK', at('history', 'assistant', assistant)) end
 for _, kind in ipairs({ 'key', 'assistant', 'credential' }) do redis.call('UNLINK', at(kind), at(kind, 'ids')) end
-redis.call('UNLINK', at('memories'), at('memory-ends'))
+redis.call('UNLINK', at('used'), at('memories'), at('memory-ends'))
 
 local sessions = redis.call('ZRANGE', at('sessions'), 0, left - 1)
 for _, session in ipairs(sessions) do remove_session(session) end
 left = left - #sessions
 if left <= 0 then return 0 end
 
-for _, assistant in ipairs(redis.call('SMEMBERS', at('usage'))) do
-  local key = at('usage', assistant)
+for _, account in ipairs(redis.call('SMEMBERS', at('usage'))) do
+  local key = at('usage', account)
   local found = redis.call('HSCAN', key, 0, 'COUNT', left)[2]
   for each = 1, #found, 2 do
-    redis.call('UNLINK', at('usage', assistant, found[each]))
+    redis.call('UNLINK', at('usage', account, found[each]))
     redis.call('HDEL', key, found[each])
   end
   left = left - #found / 2
-  if redis.call('EXISTS', key) == 0 then redis.call('SREM', at('usage'), assistant) end
+  if redis.call('EXISTS', key) == 0 then redis.call('SREM', at('usage'), account) end
   if left <= 0 then return 0 end
 end
-redis.call('UNLINK', at('slots'), at('leases'), at('activity'))
+redis.call('UNLINK', at('slots'), at('leases'), at('activity'), at('trials'))
 return redis.call('EXISTS', at('usage')) == 0 and 1 or 0

@@ -8,7 +8,11 @@ local record = redis.call('HGET', at(kind), id)
 if not record then return false end
 redis.call('HDEL', at(kind), id, id .. '/version')
 redis.call('ZREM', at(kind, 'ids'), id)
-if kind == 'key' then redis.call('DEL', at('budget', id)) end
+redis.call('UNLINK', at('history', kind, id))
+if kind == 'key' then
+  redis.call('DEL', at('budget', id))
+  redis.call('HDEL', at('used'), id)
+end
 -- A workspace's record is apart from its contents: the removal's mark stays until those are removed too.
 if kind == 'workspace' then redis.call('SADD', at('removals'), record_id) end
 once(write, record)

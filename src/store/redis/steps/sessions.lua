@@ -1,7 +1,7 @@
 -- Reads sessions that pass a filter from one or several indexes, in one order: up to `wanted` of them, or as many as a bounded scan finds.
 -- KEYS: the workspace's root.
 -- ARGV: order, after, wanted, looks, since, status, time, ...indexes.
--- Answer: {bound, records}: where the next scan begins, false at the end, and the records found.
+-- Answer: {bound, records}: behind which the next scan begins, false at the end, and the records found.
 local ascending = order == 'asc'
 local share = math.max(8, math.ceil(looks / (#ARGV - indexes_at + 1)))
 local function comes_first(a, b)
@@ -37,7 +37,7 @@ for _, id in ipairs(ids) do
   local row = redis.call('HMGET', at('session', id), 'record', 'active', 'expires', 'state')
   if row[1] and fits(row) then
     records[#records + 1] = row[1]
-    if #records == tonumber(wanted) then return { false, records } end
+    if #records == tonumber(wanted) then return { id, records } end
   end
 end
 return { bound or false, records }

@@ -6,7 +6,9 @@
 local key, time = at('budget', id), now()
 local fields = { lane }
 for each = asked_at, #ARGV, 2 do fields[#fields + 1] = ARGV[each] end
+fields[#fields + 1] = 'used'
 local stored = redis.call('HMGET', key, unpack(fields))
+fields[#fields] = nil
 local answered, when, given = passed_by(stored[1], number)
 local answer = {}
 if answered then
@@ -48,5 +50,6 @@ for _, bucket in ipairs(looked) do
 end
 written[2] = table.concat(answers, ' ')
 redis.call('HSET', key, unpack(written))
+note_use(key, id, time, stored[#fields + 1])
 keep_budget(key, time)
 return answer

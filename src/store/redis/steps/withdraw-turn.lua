@@ -2,8 +2,8 @@
 -- the session all the same, so that a beginning under way is rejected. A claimed turn stays. For a finished turn the arguments name
 -- its memory and its counts.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, assistant, ended, failed, input, output,
---   ...settled.
+-- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, account, ended, failed, input, output,
+--   move, ...settled.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
 local fence = epoch .. ' ' .. owner
 local withdrawn = redis.call('HGET', at('session', session), 'withdrawn')
@@ -24,6 +24,7 @@ if not unmoved(session, version, mark) then return { begun and 'lost' or 'fenced
 if finished and ended == '' then return { 'lost' } end
 
 put_session(session, version + 1, record, active, expires, state)
+put_move('session', session, move)
 redis.call('HSET', at('session', session), 'withdrawn', turn .. ' ' .. fence .. ' ' .. (version + 1))
 if begun then
   local memory = given
@@ -31,7 +32,7 @@ if begun then
   redis.call('ZREMRANGEBYSCORE', at('messages', session), index - 1, index)
   redis.call('HDEL', turns, turn, turn .. '/index', turn .. '/begun', turn .. '/finished')
   if memory ~= '' and redis.call('HGET', at('memories'), memory .. '/result') == turn_id then forget(memory) end
-  if finished then count_usage(assistant, ended, 0, -1, -failed, -input, -output, 0, 0) end
+  if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0) end
   settle_limits(settled_at)
 end
 landed(session, turn)

@@ -1,0 +1,28 @@
+/** The common part of the stores' budgets: what their buckets say of a key. */
+import { full, refilled, remaining, resetAt, type Bucket } from '../../machines/budget.ts';
+import type { BudgetName, KeyLimits, KeyStanding, StandingBudget } from '../store.ts';
+
+export const budgetNames = ['requests', 'speech', 'transcriptionTokens'] as const satisfies readonly BudgetName[];
+
+/** A key's budgets that may not be full. */
+export type Buckets = Readonly<Partial<Record<BudgetName, Bucket>>>;
+
+const minuteSeconds = 60;
+
+/** The Unix second at which the minute of this time begins. */
+export const minuteOf = (atMs: number): number => Math.floor(atMs / 1000 / minuteSeconds) * minuteSeconds;
+
+/** When a key was used last, from its buckets: each request is charged to one of them at least. Null if there are none. */
+export function usedAtOf(buckets: Buckets): number | null {
+  const times = Object.values(buckets).map(({ at }) => at);
+  return times.length === 0 ? null : minuteOf(Math.max(...times));
+}
+
+/** A budget without a bucket is full. */
+export function standingOf(buckets: Buckets, usedAt: number | null, ceilings: KeyLimits, nowMs: number): KeyStanding {
+  const standing = (name: BudgetName): StandingBudget => {
+    const bucket = refilled(buckets[name] ?? full(ceilings[name], nowMs), ceilings[name], nowMs);
+    return { remaining: remaining(bucket), resetAt: resetAt(bucket, ceilings[name]) };
+  };
+  return { usedAt, budgets: { requests: standing('requests'), speech: standing('speech'), transcriptionTokens: standing('transcriptionTokens') } };
+}

@@ -1,0 +1,28 @@
+/** The load of all processes in the last hour, a row for each process and step. Nobody relies on a row: none is waited for. */
+import { limits } from '../../limits.ts';
+import type { LoadBoard, LoadRow } from '../../metrics/load.ts';
+import type { Roots } from './keys.ts';
+import type { Link } from './link.ts';
+import { textOf } from './reply.ts';
+import type { Reply } from './reply.ts';
+
+export class RedisLoadBoard implements LoadBoard {
+  readonly #link: Link;
+  readonly #roots: Roots;
+
+  constructor(link: Link, roots: Roots) {
+    this.#link = link;
+    this.#roots = roots;
+  }
+
+  async put(row: LoadRow): Promise<void> {
+    const kept = limits.loadSteps * limits.loadStepSeconds;
+    await this.#link.run('put-load', this.#roots.load, { row: JSON.stringify(row), start: row.start, kept });
+  }
+
+  async read(from: number): Promise<LoadRow[]> {
+    const key = `${this.#roots.load}:rows`;
+    const rows = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, '+inf')) as Reply[];
+    return rows.map((row) => JSON.parse(textOf(row)) as LoadRow);
+  }
+}

@@ -1,0 +1,8 @@
+-- Adds a step of a process's load to those of the last hour.
+-- KEYS: the root of the load.
+-- ARGV: row, start, kept.
+-- Answer: 1.
+redis.call('ZADD', at('rows'), start, row)
+redis.call('ZREMRANGEBYSCORE', at('rows'), '-inf', start - kept)
+redis.call('EXPIRE', at('rows'), kept)
+return 1

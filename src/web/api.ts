@@ -1,0 +1,100 @@
+/** Requests to the console's API. A failure is an `ApiFailure`, which says what happened and under which request id. */
+import { after, now } from './clock.ts';
+import { signedOut } from './person.ts';
+
+const base = '/console/api';
+
+export class ApiFailure extends Error {
+  /** 0 where no answer came. */
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | null;
+  /** Seconds after which the request may be sent again. */
+  readonly retryAfter: number | null;
+
+  constructor(status: number, code: string, message: string, requestId: string | null, retryAfter: number | null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.retryAfter = retryAfter;
+  }
+}
+
+export interface Ask {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The whole answer, for streams and exports; rejects with an `ApiFailure`. */
+export async function request(path: string, { method, body, signal, headers = {} }: Ask = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(base + path, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+      credentials: 'same-origin',
+      redirect: 'error',
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiFailure(0, 'no_answer', 'The server did not answer.', null, null);
+  }
+  if (response.ok) return response;
+  const failure = await failureOf(response);
+  if (failure.status === 401 && failure.code !== 'invalid_token') signedOut();
+  throw failure;
+}
+
+async function failureOf(response: Response): Promise<ApiFailure> {
+  const requestId = response.headers.get('x-request-id');
+  const retryAfter = Number(response.headers.get('retry-after')) || null;
+  const body: { error?: { code?: string; message?: string } } = await response.json().catch(() => ({}));
+  const code = body.error?.code ?? 'api_error';
+  return new ApiFailure(response.status, code, body.error?.message ?? `The server answered with ${response.status}.`, requestId, retryAfter);
+}
+
+/** The answer's JSON; undefined where it has no body. */
+export async function ask<Answer = void>(path: string, options: Ask = {}): Promise<Answer> {
+  const response = await request(path, options);
+  return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+/** What a person can do about a failure. */
+export function adviceOn({ status }: ApiFailure): string {
+  if (status === 0) return 'Check that the server runs and that the network is there. Nothing was lost.';
+  if (status === 429) return 'Nothing was changed.';
+  if (status === 503) return 'The server or its store is away for a moment. Try again.';
+  if (status >= 500) return 'The log of the server has the cause under this request id.';
+  if (status === 404) return 'It was deleted meanwhile, or belongs to another workspace.';
+  if (status === 409) return 'Its state has changed meanwhile. Reload to see the present one.';
+  return 'Correct what it names and try again.';
+}
+
+/** `?a=1&b=2` of what is neither null nor empty. */
+export function query(fields: Readonly<Record<string, string | number | null | undefined>>): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** Repeats a read until the server is there again: at once, then at growing distances. */
+export async function patiently<Answer>(read: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
+    try {
+      return await read();
+    } catch (error) {
+      const passing = error instanceof ApiFailure && (error.status === 0 || error.status === 503);
+      if (!passing || signal.aborted) throw error;
+      const until = now() + wait;
+      await new Promise<void>((resolve) => {
+        after(wait, resolve);
+        addEventListener('online', () => resolve(), { once: true });
+      });
+      if (now() < until) wait = 500;
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/** A copy of a machine in the page: it decides as the server's does, over a state and a context, and touches nothing. */
+import { createEmptyActor, type AnyActorScope, type AnyMachineSnapshot } from 'xstate';
+import { kinds, type ActorKind } from '../../../machines/all.ts';
+import type { Emitted } from '../types.ts';
+
+export interface Standing {
+  readonly state: string;
+  readonly context: unknown;
+}
+
+export interface Decision extends Standing {
+  readonly outcomes: readonly Emitted[];
+}
+
+export interface AnyEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+let emitted: Emitted[] = [];
+const self = createEmptyActor();
+const scope: AnyActorScope = {
+  self,
+  id: self.id,
+  sessionId: self.sessionId,
+  system: self.system,
+  logger: () => {},
+  stopChild: () => {},
+  defer: (call) => call(),
+  emit: (outcome) => void emitted.push(outcome as Emitted),
+  actionExecutor: (action) => action.exec?.(action.info, action.params),
+};
+
+/** What the machine does with the event. Throws on a state that it does not have. */
+export function decide(kind: ActorKind, { state, context }: Standing, event: AnyEvent): Decision {
+  const { machine } = kinds[kind];
+  const outcomes: Emitted[] = (emitted = []);
+  const before = { ...(machine.resolveState({ value: state, context: {} }) as AnyMachineSnapshot), context };
+  const next = machine.transition(before as AnyMachineSnapshot, event, scope) as AnyMachineSnapshot;
+  return { state: String(next.value), context: next.context, outcomes };
+}
+
+/** Every event that the machine knows. */
+export const eventsOf = (kind: ActorKind): string[] => [...new Set(kinds[kind].machine.events as readonly string[])].filter((type) => !type.startsWith('xstate.'));

@@ -1,0 +1,18 @@
+/** The page's clock: the one place that asks the browser for the time. */
+import { signal } from '@preact/signals';
+
+export const now = (): number => Date.now();
+export const seconds = (): number => Math.floor(Date.now() / 1000);
+export const after = (milliseconds: number, call: () => void): (() => void) => {
+  const timer = setTimeout(call, milliseconds);
+  return () => clearTimeout(timer);
+};
+
+/** Unix seconds, for texts such as "3 minutes ago"; stands still while the page is not shown. */
+export const tick = signal(seconds());
+setInterval(() => {
+  if (document.visibilityState === 'visible') tick.value = seconds();
+}, 1000);
+
+/** A day of the calendar, as a field of dates has it, in local time; null if there is none. */
+export const dateOf = (unixSeconds: number | null): string => (unixSeconds === null ? '' : new Date(unixSeconds * 1000 - new Date(unixSeconds * 1000).getTimezoneOffset() * 60_000).toISOString().slice(0, 16));

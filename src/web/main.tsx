@@ -1,0 +1,35 @@
+/** The console's page: who is here, then what the address names. */
+import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { ApiFailure, ask, patiently } from './api.ts';
+import { person } from './person.ts';
+import { Page } from './pages.tsx';
+import { Shell } from './parts/shell.tsx';
+import { followLinks, segments } from './route.ts';
+import { SignIn, tokenInAddress } from './pages/sign-in.tsx';
+import type { Person } from './types.ts';
+
+async function recognise(): Promise<void> {
+  try {
+    person.value = await patiently(() => ask<Person>('/me'), new AbortController().signal);
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error;
+    person.value = null;
+  }
+}
+
+function Console() {
+  // Nobody is asked for who has just come to sign in.
+  const signing = tokenInAddress.value !== null || segments.value[0] === 'sign-in';
+  useEffect(() => void (!signing && person.peek() === undefined && recognise()), [signing]);
+  if (signing || person.value === null) return <SignIn />;
+  if (person.value === undefined) return null;
+  return (
+    <Shell>
+      <Page />
+    </Shell>
+  );
+}
+
+followLinks();
+render(<Console />, document.getElementById('page')!);

@@ -1,0 +1,89 @@
+/** What the form of an assistant holds, and what the API takes and gives for it. Unsaved changes outlive a reload of the page. */
+import type { Assistant } from '../types.ts';
+
+export interface VisitorField {
+  readonly name: string;
+  readonly label: string;
+  readonly type: 'text' | 'email' | 'number' | 'boolean';
+  readonly required: boolean;
+}
+
+export interface Draft {
+  readonly name: string;
+  readonly description: string;
+  readonly greeting: string;
+  readonly maxCallSeconds: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: string;
+  readonly systemPrompt: string;
+  readonly temperature: string;
+  readonly outputTokens: string;
+  readonly voiceOn: boolean;
+  readonly voiceProvider: string;
+  readonly voice: string;
+  readonly voiceCredential: string;
+  readonly fields: readonly VisitorField[];
+  readonly linkOn: boolean;
+  readonly widgetOn: boolean;
+  readonly slug: string;
+  /** One on each line. */
+  readonly origins: string;
+  readonly linkLimits: Readonly<Record<string, string>>;
+}
+
+/** The limits of the link with their defaults (contract 9). */
+export const linkLimits = [
+  ['minutes_per_day', 'Minutes a day', 600],
+  ['concurrent_visitors', 'Visitors at a time', 25],
+  ['messages_per_visitor_per_day', 'Messages of a visitor a day', 100],
+  ['messages_per_address_per_hour', 'Messages of an address an hour', 120],
+] as const;
+
+export const emptyDraft: Draft = {
+  ...{ name: '', description: '', greeting: '', maxCallSeconds: '3600' },
+  ...{ provider: 'scripted', model: 'scripted', credential: '', systemPrompt: '', temperature: '', outputTokens: '' },
+  ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
+  ...{ fields: [], linkOn: false, widgetOn: false, slug: '', origins: '', linkLimits: {} },
+};
+
+const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
+
+export function draftOf({ name, description, greeting, channels, visitor_fields: fields, max_call_seconds: seconds, model, voice, link }: Assistant): Draft {
+  return {
+    ...{ name, description: text(description), greeting: text(greeting), maxCallSeconds: text(seconds) },
+    ...{ provider: model.provider, model: model.name, credential: text(model.credential_id), systemPrompt: text(model.system_prompt), temperature: text(model.temperature), outputTokens: text(model.output_tokens_max) },
+    ...{ voiceOn: channels.voice, voiceProvider: voice?.provider ?? 'embedded', voice: text(voice?.voice), voiceCredential: text(voice?.credential_id) },
+    ...{ fields, linkOn: channels.link, widgetOn: channels.widget, slug: text(link?.slug), origins: link?.origins.join('\n') ?? '' },
+    linkLimits: Object.fromEntries(Object.entries(link?.limits ?? {}).map(([limit, value]) => [limit, value === null ? 'none' : text(value)])),
+  };
+}
+
+const orNull = (value: string): string | null => (value.trim() === '' ? null : value);
+const numberOrNull = (value: string): number | null => (value.trim() === '' ? null : Number(value));
+const limitOf = (value: string): number | null => (value === 'none' ? null : Number(value));
+
+export function bodyOf(draft: Draft): object {
+  const limits = Object.entries(draft.linkLimits).filter(([, value]) => value.trim() !== '').map(([name, value]) => [name, limitOf(value.trim())]);
+  const origins = draft.origins.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const hasLink = draft.slug.trim() !== '' || origins.length > 0 || limits.length > 0 || draft.linkOn || draft.widgetOn;
+  const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
+  return {
+    ...{ name: draft.name, description: orNull(draft.description), greeting: orNull(draft.greeting), max_call_seconds: Number(draft.maxCallSeconds) },
+    channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },
+    visitor_fields: draft.fields.map(({ label, ...field }) => ({ ...field, label: label.trim() === '' ? field.name : label })),
+    model: { provider: draft.provider, name: draft.model, credential_id: orNull(draft.credential), system_prompt: orNull(draft.systemPrompt), temperature: numberOrNull(draft.temperature), output_tokens_max: numberOrNull(draft.outputTokens) },
+    voice: hasVoice ? { provider: draft.voiceProvider, voice: orNull(draft.voice), credential_id: orNull(draft.voiceCredential) } : null,
+    link: hasLink ? { slug: orNull(draft.slug.trim()), origins, limits: Object.fromEntries(limits) } : null,
+  };
+}
+
+const keyOf = (place: string): string => `parley assistant ${place}`;
+
+export const keep = (place: string, draft: Draft): void => sessionStorage.setItem(keyOf(place), JSON.stringify(draft));
+export const forget = (place: string): void => sessionStorage.removeItem(keyOf(place));
+
+export function kept(place: string): Draft | null {
+  const found = sessionStorage.getItem(keyOf(place));
+  return found === null ? null : { ...emptyDraft, ...(JSON.parse(found) as Draft) };
+}

@@ -1,0 +1,78 @@
+/** A dialog: the browser's own, which keeps the focus, closes on Escape and gives the focus back. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiFailure } from '../api.ts';
+import { caught, Failure } from './failure.tsx';
+
+interface Options {
+  readonly name: string;
+  readonly children: ComponentChildren;
+  readonly close: () => void;
+  /** It closes by its own buttons alone: what it shows is shown once. */
+  readonly held?: boolean;
+}
+
+export function Dialog({ name, children, close, held = false }: Options) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current!.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-label={name} onClose={close} onCancel={(event) => held && event.preventDefault()}>
+      <h2>{name}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+interface Question {
+  readonly name: string;
+  readonly children: ComponentChildren;
+  /** What the button that does it says: the thing's verb. */
+  readonly act: string;
+  readonly run: () => Promise<void>;
+  readonly close: () => void;
+  /** To be typed before it is done. */
+  readonly typed?: string;
+}
+
+/** Asks before what cannot be undone. */
+export function Ask({ name, children, act, run, close, typed }: Question) {
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [text, setText] = useState('');
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setFailure(null);
+    try {
+      await run();
+      close();
+    } catch (error) {
+      setFailure(caught(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <Dialog name={name} close={close}>
+      <form onSubmit={(event) => void submit(event)}>
+        {children}
+        {typed !== undefined && (
+          <label class="field">
+            <span>Type “{typed}” to confirm</span>
+            <input value={text} onInput={(event) => setText(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+          </label>
+        )}
+        <Failure failure={failure} />
+        <p class="acts end">
+          <button type="button" class="quiet" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="danger" disabled={busy || (typed !== undefined && text !== typed)}>
+            {busy ? `${act} …` : act}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

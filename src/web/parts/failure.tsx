@@ -1,0 +1,33 @@
+/** A request that failed: what happened, what to do, and the request id to copy. */
+import { adviceOn, ApiFailure } from '../api.ts';
+import { CopyButton } from './copy.tsx';
+
+export function Failure({ failure, again }: { failure: ApiFailure | null; again?: (() => void) | undefined }) {
+  if (failure === null) return null;
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <strong>{failure.message}</strong> {adviceOn(failure)}
+      </p>
+      <p class="acts">
+        {again && (
+          <button type="button" onClick={again}>
+            Try again
+          </button>
+        )}
+        {failure.requestId && (
+          <span class="id">
+            <code>{failure.requestId}</code>
+            <CopyButton text={failure.requestId} label="Copy the request id" />
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** The failure of what a handler did; anything else is a defect and is thrown on. */
+export function caught(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error;
+  throw error;
+}

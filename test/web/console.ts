@@ -1,0 +1,94 @@
+/** The console in a browser: a server with something in it, pages that are signed in, and what must never happen on any of them. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { browserPath } from '../browser.ts';
+import type { Owner } from '../folders.ts';
+import { openHouse, type House, type Stream } from '../api/house.ts';
+import { openStandIn, type StandIn } from './stand-in.ts';
+
+export interface Console {
+  readonly house: House;
+  readonly standIn: StandIn;
+  readonly browser: Browser;
+  /** A page of its own context. What a page must never do is gathered in `complaints`. */
+  open(options?: { width?: number; colorScheme?: 'light' | 'dark' }): Promise<{ page: Page; complaints: string[]; context: BrowserContext }>;
+  /** The address of a page of the console. */
+  url(...path: readonly string[]): string;
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Tests of a page wait on what it shows, on a busy machine too. */
+const patience = 45_000;
+
+export async function openConsole(t: Owner): Promise<Console> {
+  const house = await openHouse(t);
+  const standIn = await openStandIn(t, house);
+  const browser = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
+  t.teardown(() => browser.close());
+  return {
+    house,
+    standIn,
+    browser,
+    url: (...path) => [`${standIn.url}/console`, ...path].join('/'),
+    async open({ width = 1440, colorScheme = 'light' } = {}) {
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' });
+      context.setDefaultTimeout(patience);
+      const complaints: string[] = [];
+      await context.exposeFunction('complain', (what: string) => void complaints.push(what));
+      await context.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile, lineNumber }) => complain([violatedDirective, blockedURI, sourceFile, lineNumber].join(' ')));`);
+      // As a script of the browser's own: it runs under the page's policy without being allowed by it.
+      await context.addInitScript(axe);
+      const page = await context.newPage();
+      page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
+      page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
+      page.on('request', (request) => !/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== standIn.url && complaints.push(`asks ${request.url()}`));
+      return { page, complaints, context };
+    },
+  };
+}
+
+/** Resolves when the page shows what it has to show. */
+export const settled = (page: Page): Promise<void> => page.locator('body:has(h1):not(:has(.wait))').waitFor({ state: 'attached' });
+
+const everything = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** The findings that keep somebody from using the page; of another colour scheme of a page that was looked at, those on its colours. */
+export async function findings(page: Page, what: 'all' | 'colours' = 'all'): Promise<string[]> {
+  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify({ runOnly: what === 'all' ? everything : ['color-contrast'], resultTypes: ['violations'] })})`)) as {
+    violations: { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }[];
+  };
+  return found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`));
+}
+
+export interface Furnished {
+  readonly session: { readonly id: string };
+  readonly ended: { readonly id: string };
+  readonly assistant: { readonly id: string };
+  readonly key: { readonly id: string };
+  /** The turn that runs as long as the test. */
+  readonly turn: Stream;
+}
+
+/** A workspace as it looks after a morning: assistants, keys, a credential, talks that are over, and one that runs. */
+export async function furnish(house: House): Promise<Furnished> {
+  const assistant = await house.assistant({ name: 'support', greeting: 'Hello! What can I do for you?', model: { provider: 'synthetic', name: 'hang_at=40,delay_ms=5,tokens=200' } });
+  const quick = await house.assistant({ name: 'opening hours', visitor_fields: [{ name: 'email', type: 'email', required: false }] });
+  await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'returns' } });
+  await house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1', api_key: 'a-key-of-the-provider' } });
+  const key = await house.newKey({ name: 'web shop', limits: { requests: 60 } });
+  await house.newKey({ name: 'night batch', assistant_ids: [quick.id], expires_at: 2_000_000_000 });
+  const talks = [];
+  for (const name of ['ada@example.com', 'grace@example.com']) {
+    const talk = await house.session(quick.id, { visitor: { email: name } });
+    for (const message of ['Hello', 'What is 6 times 7?']) await (await house.stream(`/sessions/${talk.id}/chat`, { body: { message } })).rest();
+    talks.push(talk);
+  }
+  await house.ask(`/sessions/${talks[0].id}/end`, { method: 'POST' });
+  const session = await house.session(assistant.id);
+  const turn = await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Tell me all about it. <img src=x onerror=complain(1)>' } });
+  await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'and?' } });
+  await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'and?' } });
+  return { session, ended: talks[0], assistant: quick, key, turn };
+}
