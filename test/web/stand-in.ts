@@ -1,6 +1,6 @@
 /**
- * Stands between a browser and a server: adds the operator's credential, as a person's sign-in would, and answers in the contract's
- * shapes what the server answers with `route_not_found`. What the server has it answers itself.
+ * Stands between a browser and a server: adds the operator's credential, as a person's sign-in would, answers in a way of its own
+ * what a test wants answered so, and cuts what a test wants cut. Of a server without histories it keeps them.
  */
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,6 @@ import type { Owner } from '../folders.ts';
 interface Upstream {
   readonly url: string;
   readonly operatorToken: string;
-  readonly key: string;
 }
 
 export interface StandIn {
@@ -55,45 +54,10 @@ class Histories {
   }
 }
 
-const seconds = (): number => Math.floor(Date.now() / 1000);
-
-/** An hour that looks like one: the same each time. */
-function load(): Json {
-  const start = seconds() - (seconds() % 5) - 3600;
-  const wave = (index: number, length: number): number => 1 + Math.sin((index / length) * Math.PI * 2);
-  const data = Array.from({ length: 720 }, (_, index) => ({
-    start: start + index * 5,
-    requests: Math.round(40 * wave(index, 240) + (index % 7)),
-    refused: index % 90 < 4 ? 3 : 0,
-    turns_in_flight: Math.round(4 * wave(index, 300)),
-    events: Math.round(160 * wave(index, 200)),
-    first_output_p50_ms: 30 + Math.round(12 * wave(index, 160)),
-    first_output_p99_ms: 90 + Math.round(60 * wave(index, 90)),
-    loop_lag_ms: 1 + wave(index, 60),
-    memory_bytes: 120_000_000 + index * 20_000,
-    store_ms: 0.4 + wave(index, 110) / 4,
-  }));
-  return { object: 'load', step_seconds: 5, data };
-}
-
-/** Paths of a conversation that the console has by the contract, on the API under a key. */
-const onApi = (path: string): string | null => /^\/workspaces\/[^/]+(\/sessions\/[^/]+\/(?:chat|end|turns\/[^/]+\/(?:abort|events)))$/.exec(path)?.[1] ?? null;
-
-/** What the contract has and the server has not. */
-function missing(method: string, url: URL, histories: Histories): { status: number; body: Json } | null {
-  const path = url.pathname.replace('/console/api', '');
-  const at = seconds();
-  const found = (body: Json, status = 200) => ({ status, body });
-  if (path === '/me') return found({ object: 'person', id: 'operator', name: 'operator', signed_in_at: at - 600, expires_at: at + 40_000 });
-  if (path === '/sign-out') return found(null, 204);
-  if (path === '/sign-in-links' && method === 'POST') return found({ object: 'sign_in_link', url: `${url.origin}/console#sign-in=example`, name: 'Ada', expires_at: at + 600 }, 201);
-  if (path === '/sign-ins') {
-    const item = { object: 'sign_in', id: `sin_${'0'.repeat(26)}`, name: 'operator', signed_in_at: at - 600, last_seen_at: at - 4, expires_at: at + 40_000, address: '127.0.0.1', agent: 'Chromium', current: true };
-    return found({ object: 'list', data: [item, { ...item, id: `sin_${'1'.repeat(26)}`, name: 'Ada', address: '192.0.2.7', agent: 'Firefox', current: false }], has_more: false, next_cursor: null });
-  }
-  if (path === '/load') return found(load());
-  const history = /^\/workspaces\/[^/]+\/(?:sessions|keys|assistants)\/([^/]+)\/history$/.exec(path);
-  return history === null ? null : found(histories.list(history[1]!, url.searchParams));
+/** The history of an actor, where the server has none. */
+function historyIn(url: URL, histories: Histories): Json {
+  const found = /^\/console\/api\/workspaces\/[^/]+\/(?:sessions|keys|assistants)\/([^/]+)\/history$/.exec(url.pathname);
+  return found === null ? null : histories.list(found[1]!, url.searchParams);
 }
 
 interface OwnAnswer {
@@ -133,25 +97,9 @@ class Forwarder {
     if (answer.statusCode !== 404 || !isApi) return passOn(answer, response);
     const body = await bodyOf(answer);
     const url = new URL(incoming.url!, `http://${incoming.headers.host}`);
-    const isMissing = body.includes('route_not_found');
-    const stood = isMissing ? missing(incoming.method!, url, this.#histories) : null;
-    if (stood !== null) return end(response, stood.status, stood.body);
-    if (isMissing && (await this.#asConversation(incoming, url, response, sent))) return;
+    const history = body.includes('route_not_found') ? historyIn(url, this.#histories) : null;
+    if (history !== null) return end(response, 200, history);
     response.writeHead(404, answer.headers).end(body);
-  }
-
-  /** Trials are sessions of the API here, and their turns its turns. */
-  async #asConversation(incoming: IncomingMessage, url: URL, response: ServerResponse, sent: Buffer): Promise<boolean> {
-    const path = url.pathname.replace('/console/api', '');
-    const tried = /\/assistants\/([^/]+)\/trials$/.exec(path)?.[1];
-    const target = tried === undefined ? onApi(path) : '/sessions';
-    if (target === null) return false;
-    const body = tried === undefined ? sent : Buffer.from(JSON.stringify({ assistant_id: tried }));
-    const typed = body.length > 0 ? { 'content-type': 'application/json', 'content-length': body.length } : {};
-    const outgoing = request(this.#upstream.url + target + url.search, { method: incoming.method, headers: { authorization: `Bearer ${this.#upstream.key}`, ...typed } });
-    outgoing.end(body);
-    passOn(await answerOf(outgoing), response);
-    return true;
   }
 }
 
