@@ -30,9 +30,12 @@ export interface Debt {
   readonly until: number;
 }
 
+/** The levels of budgets, by name, as the rate headers tell them. */
+export type Levels = Readonly<Record<string, { readonly limit: number; readonly remaining: number; readonly reset: number }>>;
+
 export type KeyEvent =
-  /** A request arrives; `debt` is the verdict on its budgets, null if all passed. */
-  | { type: 'request'; at: number; debt: Debt | null }
+  /** A request arrives; `debt` is the verdict on its budgets, null if all passed. `budgets`: their levels after it, for those who watch. */
+  | { type: 'request'; at: number; debt: Debt | null; budgets?: Levels }
   | { type: 'revoke'; at: number }
   | { type: 'configure'; at: number; expiresAt: number | null }
   /** A deadline may be due. */

@@ -3,6 +3,8 @@ import { freshAssistant } from './console/assistants.ts';
 import { newKey } from './console/keys.ts';
 import { signInUrl } from './console/sign-in.ts';
 import { draftSnapshot } from './host/assistants.ts';
+import { nobody } from './host/cause.ts';
+import { createdMove } from './host/history.ts';
 import { secondsOf } from './clock.ts';
 import { limits } from './limits.ts';
 import type { Services } from './services.ts';
@@ -66,6 +68,7 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
   const workspaceId = workspace.id;
   const assistantId = ids.make('asst');
   const stamps = { createdAt: at, updatedAt: at };
+  const machine = { ...draftSnapshot(true), state: 'published' };
   // Requested in one tick, so that an embedded store keeps all of it or nothing: after an interrupted start the next one begins anew.
   const [, , { text }] = await Promise.all([
     store.catalog.create('workspace', workspace),
@@ -78,8 +81,8 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
       ...stamps,
       // The embedded voice needs neither network nor credential, as the assistant itself.
       channels: { ...freshAssistant.channels, voice: true },
-      machine: { ...draftSnapshot(true), state: 'published' },
-    }),
+      machine,
+    }, createdMove(machine, clock.now(), nobody)),
     newKey(workspaceId, { name: 'first' }, at, services),
   ]);
   const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;

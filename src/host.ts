@@ -7,6 +7,7 @@ import type { Clock, Timer } from './clock.ts';
 import { UnreadableSnapshot } from './host/actor.ts';
 import { Assistants } from './host/assistants.ts';
 import { Credentials } from './host/credentials.ts';
+import { Feed, type Awake } from './host/feed.ts';
 import { RemoteTurns } from './host/remote-turns.ts';
 import { Inspector, type ActorIdentity } from './host/inspector.ts';
 import { Keys } from './host/keys.ts';
@@ -30,10 +31,13 @@ const markCharacters = 12;
 interface LiveActor extends Resident {
   readonly identity: ActorIdentity;
   readonly machine: { readonly state: string; readonly context: unknown };
+  /** The number of its newest step. */
+  readonly version: number;
 }
 
 export class Host {
-  readonly inspector = new Inspector();
+  readonly inspector: Inspector;
+  readonly feed: Feed;
   readonly workspaces: Workspaces;
   readonly assistants: Assistants;
   readonly keys: Keys;
@@ -60,7 +64,7 @@ export class Host {
   readonly #unreadable = new Set<string>();
 
   constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number) {
-    const { inspector } = this;
+    const inspector = (this.inspector = new Inspector(() => clock.now()));
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
@@ -78,12 +82,15 @@ export class Host {
     const withdrawals = this.#withdrawals;
     this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, takeovers: new Takeovers(), turnMsMax, owner, mark });
     this.turns = new Turns(this.sessions, this.workspaces);
+    const { exchange } = store;
+    this.feed = new Feed({ inspector, clock, exchange, self: owner, awake: () => this.awake(), isAwake: ({ kind, id }) => this.#actors[kind as ActorKind].population.find(id) !== undefined });
     this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, socket: this.sockets };
   }
 
   /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
   async start(): Promise<void> {
     if (this.#store.leaseMs !== null) this.#listen();
+    this.feed.start();
     this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
     await this.#sweepAll();
   }
@@ -152,6 +159,7 @@ export class Host {
     this.#closed = true;
     for (const timer of [this.#sweep, this.#orphanage, this.#listening]) timer?.cancel();
     this.#unwatch?.().catch(() => {});
+    this.feed.close();
     this.#withdrawals.close();
     for (const { population } of Object.values(this.#actors)) population.clear();
   }
@@ -175,10 +183,11 @@ export class Host {
     return Object.fromEntries(Object.entries(this.#actors).map(([kind, { population }]) => [kind, population.size])) as Record<ActorKind, number>;
   }
 
-  /** Every live actor, as the charts show it. */
-  awake(): { actor: ActorIdentity; state: string; context: unknown }[] {
+  /** Every live actor of this process, as the charts show it. */
+  awake(): Awake[] {
+    for (const actors of [this.workspaces, this.keys]) actors.levelAll();
     return Object.values(this.#actors).flatMap(({ population }) =>
-      [...population.residents()].map(({ identity, machine }) => ({ actor: identity, state: machine.state, context: machine.context })),
+      [...population.residents()].map(({ identity, machine, version }) => ({ actor: identity, state: machine.state, context: machine.context, seq: version })),
     );
   }
 

@@ -145,6 +145,14 @@ export const limits = {
   signInLinkSeconds: 600, // contract 9
   signInTokenCharactersMax: 4096,
   agentCharactersMax: 300,
+  inspectRulesMax: 100, // of one watcher, by which it has changed what it sees
+  feedAskMs: 2_000, // how often a process with watchers says so to the others
+  feedWantedMs: 5_000, // how long that counts
+  feedPictureMs: 250, // of other processes' time to say which actors are awake
+  feedActorsMax: 500, // in one message between processes
+  historyKept: 1000, // steps of an actor that its history shows
+  historyCheckpointSteps: 200, // a fold of the history takes no more steps than these to any step
+  refusalsKept: 64, // of a live actor, equal ones in a row counted as one
   socketMessageBytesMax: 1024 * 1024, // contract 12
 
   // The command line

@@ -11,6 +11,40 @@ export interface Snapshot {
   readonly context: unknown;
 }
 
+/** Who caused something: an API key, a visitor of the link, a person signed in to the console, or the holder of the operator token. */
+export interface By {
+  readonly kind: 'key' | 'visitor' | 'person' | 'operator';
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The request that caused a step of an actor, and its caller. Both are null for a deadline and for the restart of a process. */
+export interface Cause {
+  readonly requestId: string | null;
+  readonly by: By | null;
+}
+
+/** The kinds of actors whose history is stored. */
+export type HistoryKind = 'session' | 'key' | 'assistant';
+
+/** What moved an actor in one committed step. */
+export interface Move {
+  /** The number of the step, from 1: the version of the actor's record after it. */
+  readonly seq: number;
+  readonly atMs: number;
+  /** The version of the machine. */
+  readonly version: number;
+  /** The event with its fields; `create` for the step that made the actor. */
+  readonly event: { readonly type: string };
+  /** The stored state before the step; null for the step that made the actor. */
+  readonly from: string | null;
+  readonly to: string;
+  readonly outcomes: readonly { readonly type: string }[];
+  readonly cause: Cause;
+  /** The stored snapshot after the step, with every `historyCheckpointSteps`th step and the first one: a fold begins there. */
+  readonly snapshot: Snapshot | null;
+}
+
 export interface Workspace {
   readonly id: string;
   readonly name: string;

@@ -5,6 +5,7 @@
 import { limits } from './limits.ts';
 import { consoleAssistants } from './reference/console-assistants.ts';
 import { conversations, credentials, keys, workspaces } from './reference/console.ts';
+import { histories } from './reference/history.ts';
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
 import { desk, load } from './reference/desk.ts';
@@ -20,7 +21,7 @@ export type { Area, Entry } from './reference/entry.ts';
 export { introduction } from './reference/introduction.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, service, signingIn, workspaces, consoleAssistants, keys, credentials, conversations, desk, load, machines];
+export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, service, signingIn, workspaces, consoleAssistants, keys, credentials, conversations, desk, histories, load, machines];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;

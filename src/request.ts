@@ -3,7 +3,7 @@ import type { ErrorName } from './errors.ts';
 import type { Answerable, Outlet, RequestHead, ResponseHeaders, Upgrade } from './edge.ts';
 import type { KeyActor } from './host/keys.ts';
 import type { Services } from './services.ts';
-import type { BudgetName, Session, SignIn } from './store.ts';
+import type { BudgetName, By, Cause, Session, SignIn } from './store.ts';
 import type { TokenClaims } from './transcription-tokens.ts';
 import type { Shape } from './wire.ts';
 import type { TSchema } from 'typebox';
@@ -16,11 +16,17 @@ export interface Party {
   readonly workspaceId: string;
   /** The party's id; an `Idempotency-Key` is scoped to it. */
   readonly id: string;
+  /** What it is called in histories, with its id. */
+  readonly kind: By['kind'];
+  readonly name: string;
   /** The channel that its sessions are opened on. */
   readonly channel: Session['channel'];
   /** The assistants that the party may use; null for all of the workspace. */
   readonly assistantIds: readonly string[] | null;
 }
+
+/** What a request of the party causes. */
+export const causeOf = ({ kind, id, name }: Party, requestId: string): Cause => ({ requestId, by: { kind, id, name } });
 
 /** A caller who may hold conversations. */
 export interface PartyCaller {
@@ -31,13 +37,6 @@ export interface PartyCaller {
 export interface KeyCaller extends PartyCaller {
   readonly kind: 'key';
   readonly actor: KeyActor;
-}
-
-/** Who caused something, as an actor's history names them (contract 9). */
-export interface By {
-  readonly kind: 'person' | 'operator';
-  readonly id: string;
-  readonly name: string;
 }
 
 /** Who uses the console: the bearer of the operator token, or a person who is signed in. */

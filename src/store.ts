@@ -12,6 +12,7 @@
  */
 import type { CatalogKind } from './records.ts';
 import type { Catalog } from './store/parts/catalog.ts';
+import type { HistoryStore } from './store/parts/history.ts';
 import type { LimitStore } from './store/parts/limits.ts';
 import type { RequestStore } from './store/parts/requests.ts';
 import type { SessionStore } from './store/parts/sessions.ts';
@@ -20,6 +21,7 @@ import type { UsageStore } from './store/parts/usage.ts';
 
 export type * from './records.ts';
 export type * from './store/parts/catalog.ts';
+export type * from './store/parts/history.ts';
 export type * from './store/parts/limits.ts';
 export type * from './store/parts/pages.ts';
 export type * from './store/parts/requests.ts';
@@ -37,17 +39,30 @@ export type Notice =
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
   | { readonly type: 'missed' };
 
+/**
+ * How processes on a shared store send each other what is not stored: to every process that listens, the sender too, at most once.
+ * A lost answer: it may have been sent or not, and nothing relies on it.
+ */
+export interface Exchange {
+  publish(channel: 'watching' | 'feed', text: string): Promise<void>;
+  /** Calls the listener until the returned function is called. */
+  listen(channel: 'watching' | 'feed', listener: (text: string) => void): Promise<() => Promise<void>>;
+}
+
 export interface Store {
   /** `memory`, `lmdb`, `redis`. */
   readonly name: string;
   /** Milliseconds that a lease on a turn lasts where several processes share the store; null where one process owns it. */
   readonly leaseMs: number | null;
+  /** Absent where one process owns the store. */
+  readonly exchange?: Exchange | undefined;
   readonly catalog: Catalog;
   readonly sessions: SessionStore;
   readonly turns: TurnStore;
   readonly limits: LimitStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;
+  readonly history: HistoryStore;
   /** Opens the store; rejects with one clear sentence if it cannot. Turns of processes that are certainly dead lose their leases here. */
   open(nowMs: number): Promise<void>;
   /** Resolves when every acknowledged write is safe and the store is closed. */

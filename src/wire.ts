@@ -11,6 +11,7 @@ export * from './wire/conversation.ts';
 export * from './wire/console.ts';
 export * from './wire/desk.ts';
 export * from './wire/sign-in.ts';
+export * from './wire/history.ts';
 
 /** A field whose bound has an error code of its own, by path. */
 export type TooLong = Readonly<Record<string, { name: ErrorName; limit: number }>>;

@@ -24,7 +24,7 @@ export async function moving<T>(options: Flags, line: () => string, move: (confi
   }
 }
 
-const plurals: Readonly<Record<string, string>> = { memory: 'remembered requests', usage: 'usage rows' };
+const plurals: Readonly<Record<string, string>> = { history: 'histories', memory: 'remembered requests', usage: 'usage rows' };
 
 /** `3 rows: 1 workspace, 2 keys` */
 export function countsText(rows: number, counts: Readonly<Record<string, number>>): string {

@@ -2,6 +2,7 @@
 import { choiceOf } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
 import { draftSnapshot, type AssistantVerb } from '../host/assistants.ts';
+import { createdMove } from '../host/history.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
@@ -10,7 +11,7 @@ import { SlugTaken } from '../store.ts';
 import { consoleAssistantView } from '../views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
-import { listRecords, noContent, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, listRecords, noContent, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const unknown = () => new Failure('assistant_not_found');
 
@@ -37,7 +38,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   const configured = merged({ ...freshAssistant, ...blank, machine: draftSnapshot(false) }, body, at);
   await checkModel(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
-  await withSlug(services.store.catalog.create('assistant', assistant));
+  await withSlug(services.store.catalog.create('assistant', assistant, createdMove(assistant.machine, services.clock.now(), causeOf(request))));
   return {
     status: 201,
     headers: { location: `/console/api/workspaces/${workspaceId}/assistants/${assistant.id}` },
@@ -57,7 +58,7 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   const before = present(await services.host.assistants.of(workspaceId, params.id!), unknown());
   await checkModel(merged(before.record, body, 0), request);
   const at = nowSeconds(request);
-  const actor = await withSlug(services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at)));
+  const actor = await withSlug(services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at), causeOf(request)));
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
 }
 
@@ -72,7 +73,7 @@ export const moveAssistant =
   (verb: AssistantVerb) =>
   async (request: ConsoleRequest): Promise<Reply> => {
     const { id: workspaceId } = await reachWorkspace(request);
-    const actor = await withSlug(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request)));
+    const actor = await withSlug(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request), causeOf(request)));
     return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
   };
 

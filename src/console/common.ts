@@ -3,7 +3,7 @@ import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { OperatorCaller, Reply, Request } from '../request.ts';
-import type { CatalogKind, CatalogRecords, Workspace } from '../store.ts';
+import type { CatalogKind, CatalogRecords, Cause, Workspace } from '../store.ts';
 
 export type ConsoleRequest<Query = unknown, Body = unknown> = Request<OperatorCaller, Query, Body>;
 
@@ -11,6 +11,9 @@ export type ConsoleRequest<Query = unknown, Body = unknown> = Request<OperatorCa
 export const nowhere = (): Failure => new Failure('route_not_found');
 
 export const nowSeconds = ({ services }: ConsoleRequest): number => secondsOf(services.clock.now());
+
+/** What the request causes. */
+export const causeOf = ({ requestId, caller }: Pick<ConsoleRequest, 'requestId' | 'caller'>): Cause => ({ requestId, by: caller.by });
 
 /** The workspace of the path. */
 export async function reachWorkspace({ params, services }: Pick<ConsoleRequest, 'params' | 'services'>): Promise<Workspace> {

@@ -1,37 +1,43 @@
 /**
- * `/console/api/inspect`: live actors on a WebSocket. First `{type:"actors", actors:[…]}` with everyone who is awake,
- * then `activated`, `event` and `passivated` as they happen. `?workspace=`, `?kind=` and `?id=` narrow it down.
+ * `/console/api/inspect`: live actors on a WebSocket (contract 9). First `{type:"actors", actors:[…]}` with everyone who is
+ * awake, then `activated`, `event` and `passivated` as they happen; an event is shown once it can no longer be undone. `?workspace=`,
+ * `?kind=` and `?id=` narrow it down, `watch` and `unwatch` change that, and `sync` gives `actors` again. `?format=stately` says
+ * the same in the messages of Stately's inspection protocol.
  */
 import type { Socket, Upgrade } from '../edge.ts';
+import { followed, type Awake } from '../host/feed.ts';
 import type { ActorIdentity, Inspected } from '../host/inspector.ts';
 import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
 import type { OperatorCaller, Request } from '../request.ts';
+import type { FeedFormat } from './feed-format.ts';
 import { whileSignedIn } from './sign-in.ts';
+import { StatelyFormat } from './stately.ts';
+import { Watched, watchMessage, type WatchQuery } from './watching.ts';
 
-/** What narrows the actors down; without it all are watched. */
-export interface WatchQuery {
-  readonly workspace?: string;
-  readonly kind?: string;
-  readonly id?: string;
-}
-
-type Wanted = (actor: ActorIdentity) => boolean;
-
-export function watchActors({ caller, query, requestId, services }: Request<OperatorCaller, WatchQuery>, upgrade: Upgrade): void {
-  const wanted = filterOf(query);
+export function watchActors({ caller, query, requestId, services }: Request<OperatorCaller, WatchQuery & { readonly format?: string }>, upgrade: Upgrade): void {
+  const { host, clock } = services;
+  const { format: name, ...narrowed } = query;
+  const watched = new Watched(narrowed);
+  const format = name === 'stately' ? new StatelyFormat() : plainFormat;
   let unwatch = () => {};
+  let tell: Teller = () => {};
+  const picture = (actors: readonly Awake[]): void => tell(format.actors(actors.filter(({ actor }) => watched.shows(actor)), clock.now()));
   upgrade.accept(
     whileSignedIn(caller, services, {
       opened(socket) {
-        const actors = services.host.awake().filter(({ actor }) => wanted(actor));
-        const tell = teller(socket);
-        tell({ type: 'actors', at: services.clock.now(), actors: actors.map(({ actor, ...rest }) => ({ ...identityView(actor), ...rest })) });
-        unwatch = services.host.inspector.watch((inspected) => {
-          if (wanted(inspected.actor)) tell(view(inspected, services.clock.now()));
-        });
+        tell = teller(socket, format);
+        const inspected = (each: Inspected): void => {
+          if (watched.shows(each.actor)) tell(format.inspected(each));
+        };
+        unwatch = followed(host.feed, { actors: picture, inspected });
       },
-      message() {
-        // Watching is one way; what a watcher sends has no meaning.
+      message(data) {
+        const message = watchMessage(data);
+        if (message === null) return;
+        if (message.type === 'sync') return void promptly(host.feed.picture(), picture);
+        const { type, ...wanted } = message;
+        watched.change(type === 'watch', wanted);
       },
       closed: () => unwatch(),
     }),
@@ -39,30 +45,31 @@ export function watchActors({ caller, query, requestId, services }: Request<Oper
   );
 }
 
-/** Sends what the watcher can take. Events that it is too slow for are not buffered: they are counted, and the count is sent. */
-function teller(socket: Socket): (message: object) => void {
+type Teller = (messages: readonly object[]) => void;
+
+/** Sends what the watcher can take. Messages that it is too slow for are not buffered: they are counted, and the count is sent. */
+function teller(socket: Socket, format: FeedFormat): Teller {
   let dropped = 0;
-  return (message) => {
+  return (messages) => {
     if (socket.bufferedBytes > limits.inspectBytesMax) {
-      dropped++;
+      dropped += messages.length;
       return;
     }
-    if (dropped > 0) socket.send(JSON.stringify({ type: 'dropped', count: dropped }));
+    if (dropped > 0) for (const message of format.dropped(dropped)) socket.send(JSON.stringify(message));
     dropped = 0;
-    socket.send(JSON.stringify(message));
+    for (const message of messages) socket.send(JSON.stringify(message));
   };
 }
 
-const filterOf =
-  ({ workspace, kind, id }: WatchQuery): Wanted =>
-  (actor) =>
-    (workspace ?? actor.workspaceId) === actor.workspaceId && (kind ?? actor.kind) === actor.kind && (id ?? actor.id) === actor.id;
-
 const identityView = ({ kind, id, workspaceId }: ActorIdentity) => ({ kind, id, workspace_id: workspaceId });
 
-function view(inspected: Inspected, at: number): object {
-  const { type, actor } = inspected;
-  if (type !== 'event') return { type, at, actor: identityView(actor), state: inspected.state };
-  const { event, from, to, context, outcomes } = inspected;
-  return { type, at, actor: identityView(actor), event, from, to, context, outcomes };
-}
+const plainFormat: FeedFormat = {
+  actors: (actors, at) => [{ type: 'actors', at, actors: actors.map(({ actor, state, context }) => ({ ...identityView(actor), state, context })) }],
+  inspected(inspected) {
+    const { type, actor, at } = inspected;
+    if (type !== 'event') return [{ type, at, actor: identityView(actor), state: inspected.state }];
+    const { seq, event, from, to, context, outcomes, refused, requestId, by } = inspected;
+    return [{ type, seq, at, actor: identityView(actor), event, from, to, context, outcomes, refused, request_id: requestId, by }];
+  },
+  dropped: (count) => [{ type: 'dropped', count }],
+};

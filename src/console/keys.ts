@@ -1,14 +1,16 @@
 /** `/console/api/workspaces/{w}/keys`. */
+import { nobody } from '../host/cause.ts';
+import { createdMove } from '../host/history.ts';
 import { activeSnapshot, keyIdOf } from '../host/keys.ts';
 import { makeKey } from '../keys.ts';
 import { limits } from '../limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../services.ts';
-import type { Key, KeyLimits, Page, PageRequest } from '../store.ts';
+import type { Cause, Key, KeyLimits, Page, PageRequest } from '../store.ts';
 import { keyView } from '../views.ts';
 import type { KeyBody } from '../wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
-import { nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const defaultLimits: KeyLimits = {
   requests: limits.requestsPerMinute,
@@ -40,9 +42,9 @@ async function viewOf(key: Key, services: Services): Promise<View> {
 }
 
 /** Creates a key in a workspace; its text is only returned, and stored nowhere. */
-export function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services): Promise<NewKey> {
+export function newKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services, cause: Cause = nobody): Promise<NewKey> {
   const { name, assistant_ids: assistantIds = null, expires_at: expiresAt = null } = body;
-  return storedKey({ workspaceId, name, assistantIds, expiresAt, limits: mergedLimits(defaultLimits, body.limits) }, at, services);
+  return storedKey({ workspaceId, name, assistantIds, expiresAt, limits: mergedLimits(defaultLimits, body.limits) }, at, services, cause);
 }
 
 /** A key as it was stored, and its text. */
@@ -53,7 +55,7 @@ export interface NewKey {
 
 type KeySettings = Pick<Key, 'workspaceId' | 'name' | 'assistantIds' | 'expiresAt' | 'limits'>;
 
-export async function storedKey(settings: KeySettings, at: number, services: Services): Promise<NewKey> {
+export async function storedKey(settings: KeySettings, at: number, services: Services, cause: Cause): Promise<NewKey> {
   const { publicId, text, digest } = makeKey(services.ids);
   const key: Key = {
     ...settings,
@@ -64,7 +66,7 @@ export async function storedKey(settings: KeySettings, at: number, services: Ser
     revokedAt: null,
     machine: activeSnapshot(settings.expiresAt),
   };
-  await services.store.catalog.create('key', key);
+  await services.store.catalog.create('key', key, createdMove(key.machine, services.clock.now(), cause));
   // Other processes are notified; this one may remember the key as unknown.
   services.host.keys.doubt(key.id);
   return { key, text };
@@ -73,7 +75,7 @@ export async function storedKey(settings: KeySettings, at: number, services: Ser
 export async function createKey(request: ConsoleRequest<unknown, KeyBody & { name: string }>): Promise<Reply> {
   const { body, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  return createdReply(await newKey(workspaceId, body, nowSeconds(request), services), services);
+  return createdReply(await newKey(workspaceId, body, nowSeconds(request), services, causeOf(request)), services);
 }
 
 /** The one answer that holds a key's text. */
@@ -97,14 +99,14 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
     name: body.name ?? key.name,
     assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
     limits: mergedLimits(key.limits, body.limits),
-  }));
+  }), causeOf(request));
   return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 
 export async function revokeKey(request: ConsoleRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const actor = await services.host.keys.revoke(workspaceId, params.id!);
+  const actor = await services.host.keys.revoke(workspaceId, params.id!, causeOf(request));
   return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 

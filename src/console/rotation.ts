@@ -4,7 +4,7 @@ import { keyStatus } from '../host/keys.ts';
 import type { Reply } from '../request.ts';
 import type { Key } from '../store.ts';
 import type { RotateKeyBody } from '../wire.ts';
-import { nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { createdReply, storedKey } from './keys.ts';
 
 /**
@@ -19,12 +19,12 @@ export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>)
   const at = nowSeconds(request);
   mustBeActive(old, request);
   const { name, assistantIds, limits } = old;
-  const made = await storedKey({ workspaceId, name, assistantIds, limits, expiresAt: ownDate(old) }, at, services);
+  const made = await storedKey({ workspaceId, name, assistantIds, limits, expiresAt: ownDate(old) }, at, services, causeOf(request));
   try {
     const actor = await services.host.keys.configure(workspaceId, old.id, (key) => {
       mustBeActive(key, request);
       return endingAt(key, at + (body.overlap_seconds ?? 0));
-    });
+    }, causeOf(request));
     present(actor);
   } catch (error) {
     await services.host.keys.remove(workspaceId, made.key.id).catch(() => {});

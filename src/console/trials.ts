@@ -15,13 +15,13 @@ import { reachWorkspace, type ConsoleRequest } from './common.ts';
 /** The request as one of a party's, which may use every assistant of the workspace and whose own sessions are trials. */
 async function ofParty<Query, Body>(request: ConsoleRequest<Query, Body>): Promise<Request<PartyCaller, Query, Body>> {
   const { id: workspaceId } = await reachWorkspace(request);
-  return { ...request, caller: { party: { workspaceId, id: 'operator', channel: 'console', assistantIds: null } } };
+  return { ...request, caller: { party: { workspaceId, ...request.caller.by, channel: 'console', assistantIds: null } } };
 }
 
 export async function createTrial(request: ConsoleRequest): Promise<Reply> {
-  const { caller, params, services } = await ofParty(request);
+  const { caller, params, requestId, services } = await ofParty(request);
   const { party } = caller;
-  const session = await openTrial(party, params.id!, services);
+  const session = await openTrial(party, params.id!, requestId, services);
   const location = `/console/api/workspaces/${party.workspaceId}/sessions/${session.id}`;
   return { status: 201, headers: { location }, json: sessionView(session, services.clock.now()) };
 }

@@ -10,7 +10,7 @@ import type { Reply } from '../request.ts';
 import type { Session, Workspace } from '../store.ts';
 import { sessionView, workspaceView } from '../views.ts';
 import type { ConsoleSessionsQuery } from '../wire.ts';
-import { listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { transcriptMarkdown, usageCsv } from './exports.ts';
 
 interface WorkspaceBody {
@@ -53,7 +53,7 @@ export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceB
     retentionDays: body.retention_days ?? record.retentionDays,
     turnsInFlightMax: body.turns_in_flight_max ?? record.turnsInFlightMax,
     updatedAt: nowSeconds(request),
-  }));
+  }), causeOf(request));
   return { status: 200, json: workspaceView(present(actor).record) };
 }
 

@@ -1,7 +1,7 @@
 /** Opens and ends sessions for a caller. */
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Party } from '../request.ts';
+import { causeOf, type Party } from '../request.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import type { Session, VisitorField } from '../store.ts';
 import type { CreateSessionBody } from '../wire.ts';
@@ -18,6 +18,7 @@ export async function openSession(
   party: Party,
   asked: CreateSessionBody,
   remember: Idempotency | null,
+  requestId: string,
   services: Services,
 ): Promise<{ session: Session; replayed: boolean }> {
   const { host } = services;
@@ -31,31 +32,33 @@ export async function openSession(
   const { visitorFields, maxCallSeconds, greeting } = assistant.record;
   const visitor = visitorOf(asked.visitor ?? {}, visitorFields);
 
-  const refusal = host.assistants.refusal(assistant);
+  const cause = causeOf(party, requestId);
+  const refusal = host.assistants.refusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
-  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId: keyOf(party), visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember });
+  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId: keyOf(party), visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember, cause });
 }
 
 /**
  * Opens a trial of the assistant, a draft as well: a session of the channel `console` without visitor fields. Throws what refuses
  * it, and `rate_limited` while the workspace has `trialsOpenMax` of them open.
  */
-export async function openTrial(party: Party, assistantId: string, services: Services): Promise<Session> {
+export async function openTrial(party: Party, assistantId: string, requestId: string, services: Services): Promise<Session> {
   const { host } = services;
   const assistant = await knownAssistant(party, assistantId, services);
-  const refusal = host.assistants.trialRefusal(assistant);
+  const cause = causeOf(party, requestId);
+  const refusal = host.assistants.trialRefusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
   const { maxCallSeconds, greeting } = assistant.record;
-  const asked = { workspaceId, assistantId, channel, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null, trialsMax: limits.trialsOpenMax };
+  const asked = { workspaceId, assistantId, channel, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null, trialsMax: limits.trialsOpenMax, cause };
   return (await host.sessions.create(asked)).session;
 }
 
 /** Ends the session and aborts its turn in flight; a session that is over stays as it is. */
-export async function endSession(party: Party, id: string, services: Services): Promise<Session> {
+export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
   const actor = await reachActor(party, id, services);
-  await services.host.sessions.end(actor);
+  await services.host.sessions.end(actor, causeOf(party, requestId));
   return actor.record;
 }
 

@@ -3,9 +3,9 @@ import { Failure } from '../errors.ts';
 import type { SessionActor } from '../host/sessions.ts';
 import type { StartedTurn, WantedTurn } from '../host/turns.ts';
 import { limits } from '../limits.ts';
-import type { Party } from '../request.ts';
+import { causeOf, type Party } from '../request.ts';
 import { refusedByDrain, type Services } from '../services.ts';
-import type { Turn } from '../store.ts';
+import type { Cause, Turn } from '../store.ts';
 import { terminalOf, TurnLog } from '../turn.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -27,7 +27,7 @@ export interface SentMessage {
   readonly sessionId: string;
   readonly text: string;
   readonly remember: Idempotency | null;
-  /** For the log. */
+  /** For the log and the history. */
   readonly requestId: string;
 }
 
@@ -56,8 +56,9 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   }
 
   const startedAt = clock.monotonic();
-  const refusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant) : host.assistants.refusal(assistant);
-  const wanted = wantedTurn(party, sent, refusal, services);
+  const cause = causeOf(party, sent.requestId);
+  const refusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
+  const wanted = wantedTurn(party, sent, cause, refusal, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(actor, wanted);
     if (started.kind === 'started') {
@@ -70,7 +71,8 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   throw new Failure('service_unavailable');
 }
 
-const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, assistantRefusal: string | null, { log, metrics }: Services): WantedTurn => ({
+const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, cause: Cause, assistantRefusal: string | null, { log, metrics }: Services): WantedTurn => ({
+  cause,
   message: text,
   assistantRefusal,
   takesSlot: channel === 'api',
@@ -125,7 +127,7 @@ export async function reachTurn(party: Party, sessionId: string, turnId: string,
 }
 
 /** Aborts a turn of the session and returns the turn after that; a finished turn stays as it is. Throws 404 `turn_not_found`. */
-export async function abortTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<Turn> {
+export async function abortTurn(party: Party, sessionId: string, turnId: string, requestId: string, services: Services): Promise<Turn> {
   const { store, host } = services;
   const actor = await reachActor(party, sessionId, services);
   const read = async (): Promise<Turn> => {
@@ -134,7 +136,7 @@ export async function abortTurn(party: Party, sessionId: string, turnId: string,
     return turn;
   };
   await read();
-  await host.sessions.abort(actor, turnId);
+  await host.sessions.abort(actor, turnId, causeOf(party, requestId));
   return read();
 }
 

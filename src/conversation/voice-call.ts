@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Services } from '../services.ts';
-import type { VoiceSettings } from '../store.ts';
+import type { Cause, VoiceSettings } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
 import { VoiceProcessFailed } from '../voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../voice.ts';
@@ -23,8 +23,8 @@ export function voiceOf({ record }: AssistantActor, { voice }: Services): Assist
 }
 
 /** Throws the 409 of an assistant that does not speak, or not now. */
-export function checkSpeaks(assistant: AssistantActor, { host }: Services): void {
-  const refusal = host.assistants.voiceRefusal(assistant);
+export function checkSpeaks(assistant: AssistantActor, cause: Cause, { host }: Services): void {
+  const refusal = host.assistants.voiceRefusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
 }
 

@@ -10,8 +10,8 @@ import type { CreateSessionBody } from '../wire.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function createSession(request: Request<PartyCaller, unknown, CreateSessionBody>): Promise<Reply> {
-  const { caller, body, services } = request;
-  const { session, replayed } = await conversation.openSession(caller.party, body, idempotencyOf(request, caller.party, '/sessions'), services);
+  const { caller, body, requestId, services } = request;
+  const { session, replayed } = await conversation.openSession(caller.party, body, idempotencyOf(request, caller.party, '/sessions'), requestId, services);
   return created(session, services.clock.now(), replayed);
 }
 
@@ -52,6 +52,6 @@ export async function getSession({ caller, params, services }: Request<PartyCall
   return { status: 200, json: sessionView(await reachSession(caller.party, params.id!, services), services.clock.now()) };
 }
 
-export async function endSession({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: sessionView(await conversation.endSession(caller.party, params.id!, services), services.clock.now()) };
+export async function endSession({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+  return { status: 200, json: sessionView(await conversation.endSession(caller.party, params.id!, requestId, services), services.clock.now()) };
 }

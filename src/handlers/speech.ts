@@ -3,7 +3,7 @@ import { beginSpeech, type BegunSpeech } from '../conversation/speech.ts';
 import { keyOf, mayUse, reachAssistant } from '../conversation/reach.ts';
 import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import { causeOf, type PartyCaller, type Reply, type Request } from '../request.ts';
 import { voiceView } from '../views.ts';
 import type { SpeechFormat } from '../voice/audio/formats.ts';
 import type { SpeechBody } from '../wire.ts';
@@ -17,7 +17,7 @@ export async function speech({ caller, body, services, requestId, head }: Reques
   const assistant = await reachAssistant(caller.party, body.assistant_id, services);
   const chosen = voiceOf(assistant, services);
   if (body.voice !== undefined && !(chosen.provider?.takesVoice(body.voice) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
-  checkSpeaks(assistant, services);
+  checkSpeaks(assistant, causeOf(caller.party, requestId), services);
   const ready = await readyVoice(assistant, chosen, services);
   const wish = { keyId: keyOf(caller.party), text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
   const askedAt = services.clock.monotonic();

@@ -8,18 +8,18 @@ import type { Upgrade } from '../edge.ts';
 import { Failure } from '../errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import { limits } from '../limits.ts';
-import type { Party, PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
+import { causeOf, type Party, type PartyCaller, type Reply, type Request, type TokenCaller } from '../request.ts';
 import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
 import { sessionView } from '../views.ts';
 import type { Encoding } from '../voice/audio/formats.ts';
 import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../wire.ts';
 
-export async function createTranscriptionToken({ caller, body, head, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> {
+export async function createTranscriptionToken({ caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> {
   const { party } = caller;
   const { assistant_id: assistantId, session_id: sessionId = null } = body;
   const assistant = await knownAssistant(party, assistantId, services);
-  await checkUse(party, assistant, sessionId, services);
+  await checkUse(party, assistant, sessionId, requestId, services);
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // By the time that the socket opens, what listens has been loaded.
   services.voice.warm(provider);
@@ -31,13 +31,13 @@ export async function createTranscriptionToken({ caller, body, head, services }:
 }
 
 /** The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12) and open, then the assistant's state. Returns the session. */
-async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, services: Services): Promise<Session | null> {
+async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, requestId: string, services: Services): Promise<Session | null> {
   const { id } = assistant.record;
   const session = sessionId === null ? null : await retainedSession(party.workspaceId, sessionId, services);
   if (session !== null) checkVisible(session, party);
   for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
   if (session !== null) checkSession(session, id, services);
-  checkSpeaks(assistant, services);
+  checkSpeaks(assistant, causeOf(party, requestId), services);
   return session;
 }
 
@@ -61,7 +61,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   const assistant = await reachAssistant(party, claims.assistantId, services);
   const chosen = voiceOf(assistant, services);
   checkLanguage(query.language, chosen);
-  const session = await checkUse(party, assistant, claims.sessionId, services);
+  const session = await checkUse(party, assistant, claims.sessionId, requestId, services);
   if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
   const ready = await readyVoice(assistant, chosen, services);
 

@@ -5,8 +5,8 @@ import type { PartyCaller, Reply, Request } from '../request.ts';
 import { turnView } from '../views.ts';
 import { streamReply } from './stream.ts';
 
-export async function abortTurn({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: turnView(await conversation.abortTurn(caller.party, params.id!, params.turn_id!, services)) };
+export async function abortTurn({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+  return { status: 200, json: turnView(await conversation.abortTurn(caller.party, params.id!, params.turn_id!, requestId, services)) };
 }
 
 export async function turnEvents(request: Request<PartyCaller, { after?: number }>): Promise<Reply> {

@@ -6,12 +6,20 @@
 import { createEmptyActor, type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine } from 'xstate';
 import { migrated, type MachineKind, type MachineState } from '../../machines/version.ts';
 import type { ErrorName } from '../errors.ts';
-import type { Snapshot } from '../store.ts';
-import { Inspector, type ActorIdentity } from './inspector.ts';
+import type { Cause, Snapshot } from '../store.ts';
+import { nobody } from './cause.ts';
+import { Inspector, type ActorIdentity, type Decision } from './inspector.ts';
 
-export interface Stateful<Event, Outcome> {
-  /** Sends the event to the machine; returns the outcomes that it emitted, in order. Throws a fault of the machine, and then the state is unchanged. */
-  send(event: Event): Outcome[];
+export interface Stateful<Event extends { type: string }, Outcome extends { type: string }> {
+  /**
+   * Sends the machine an event that needs no commit, and shows it to the watchers: `seq` is the number of the step before it.
+   * Returns the outcomes that the machine emitted, in order. Throws a fault of the machine, and then the state is unchanged.
+   */
+  send(event: Event, seq?: number, cause?: Cause): Outcome[];
+  /** Sends the machine an event without showing it to anybody: `tell` shows it once it is committed, `restore` undoes it. */
+  decide(event: Event): Decision<Event, Outcome>;
+  /** Shows the watchers a decision that can no longer be undone. */
+  tell(decision: Decision, seq: number, cause: Cause): void;
   /** The machine's current state. */
   readonly state: string;
   readonly context: unknown;
@@ -24,9 +32,9 @@ export interface Stateful<Event, Outcome> {
 }
 
 /** A copy of a machine. Its events change the copy only; the machine itself changes when the same events are sent to it. */
-export interface Draft<Event, Outcome> extends Pick<Stateful<Event, Outcome>, 'send' | 'state' | 'context' | 'snapshot'> {
-  /** The events that the copy consumed, in order. */
-  readonly events: readonly Event[];
+export interface Draft<Event extends { type: string }, Outcome extends { type: string }> extends Pick<Stateful<Event, Outcome>, 'send' | 'state' | 'context' | 'snapshot'> {
+  /** What the copy made of each of its events, in order. */
+  readonly decisions: readonly Decision<Event, Outcome>[];
 }
 
 /**
@@ -80,13 +88,28 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
     this.#inspector = inspector;
   }
 
-  send(event: Event): Outcome[] {
-    const before = this.state;
+  send(event: Event, seq = 0, cause = nobody): Outcome[] {
+    if (this.#inspector.watched) {
+      const decision = this.decide(event);
+      this.tell(decision, seq, cause);
+      return decision.outcomes;
+    }
     const { state, context, outcomes } = this.#steps.step(this, event);
     this.state = state;
     this.context = context;
-    if (this.#inspector.watched) this.#inspector.event(this.#identity, event, before, state, context, outcomes);
     return outcomes as Outcome[];
+  }
+
+  decide(event: Event): Decision<Event, Outcome> {
+    const from = this.state;
+    const { state, context, outcomes } = this.#steps.step(this, event);
+    this.state = state;
+    this.context = context;
+    return { event, from, to: state, context, outcomes: outcomes as Outcome[] };
+  }
+
+  tell(decision: Decision, seq: number, cause: Cause): void {
+    this.#inspector.event(this.#identity, decision, seq, cause);
   }
 
   snapshot(): Snapshot {
@@ -107,11 +130,12 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
 const unwatched = new Inspector();
 
 class Copy<Event extends { type: string }, Outcome extends { type: string }> extends Standing<Event, Outcome> implements Draft<Event, Outcome> {
-  readonly events: Event[] = [];
+  readonly decisions: Decision<Event, Outcome>[] = [];
 
   override send(event: Event): Outcome[] {
-    this.events.push(event);
-    return super.send(event);
+    const decision = this.decide(event);
+    this.decisions.push(decision);
+    return decision.outcomes;
   }
 }
 

@@ -7,22 +7,18 @@ import {
 } from '../../machines/assistant.ts';
 import type { Clock } from '../clock.ts';
 import type { ErrorName } from '../errors.ts';
-import type { Assistant, Store } from '../store.ts';
+import type { Assistant, Cause, Store } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
+import { nobody } from './cause.ts';
 import type { Inspector } from './inspector.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
 export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
 
-/** The answer of an assistant's machine to `converse` in a state. */
-interface Conversing {
-  readonly state: string;
-  readonly refusal: ErrorName | null;
-}
-
 export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome> {
-  readonly #conversing = new WeakMap<object, Conversing>();
+  /** By machine: the state in which it converses. */
+  readonly #conversing = new WeakMap<object, string>();
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -36,41 +32,41 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     });
   }
 
-  /** Why the assistant does not converse; null if it does. `converse` does not move the machine, so the answer is cached for each state. */
-  refusal({ machine }: AssistantActor): ErrorName | null {
+  /** Why the assistant does not converse; null if it does. `converse` does not move the machine, so an answer that refuses nothing is cached for each state. */
+  refusal(assistant: AssistantActor, cause: Cause = nobody): ErrorName | null {
+    const { machine } = assistant;
     const { state } = machine;
-    const known = this.#conversing.get(machine);
-    if (known?.state === state && !this.options.inspector.watched) return known.refusal;
-    const refusal = refusalOf(machine.send({ type: 'converse' }));
-    this.#conversing.set(machine, { state, refusal });
+    if (this.#conversing.get(machine) === state && !this.options.inspector.watched) return null;
+    const refusal = refusalOf(assistant.send({ type: 'converse' }, this.options.clock.now(), cause));
+    if (refusal === null) this.#conversing.set(machine, state);
     return refusal;
   }
 
   /** Why the assistant answers no trial of the console; null if it does. A draft does. */
-  trialRefusal({ machine }: AssistantActor): ErrorName | null {
-    return refusalOf(machine.send({ type: 'rehearse' }));
+  trialRefusal(assistant: AssistantActor, cause: Cause): ErrorName | null {
+    return refusalOf(assistant.send({ type: 'rehearse' }, this.options.clock.now(), cause));
   }
 
   /** Why the assistant neither speaks nor listens; null if it does. */
-  voiceRefusal({ machine }: AssistantActor): ErrorName | null {
-    return refusalOf(machine.send({ type: 'speak' }));
+  voiceRefusal(assistant: AssistantActor, cause: Cause = nobody): ErrorName | null {
+    return refusalOf(assistant.send({ type: 'speak' }, this.options.clock.now(), cause));
   }
 
   /** Applies one of the console's verbs. */
-  move(workspaceId: string, id: string, verb: AssistantVerb, at: number): Promise<AssistantActor | null> {
+  move(workspaceId: string, id: string, verb: AssistantVerb, at: number, cause: Cause = nobody): Promise<AssistantActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const moved = actor.machine.send({ type: verb }).some(({ type }) => type === 'moved');
       return moved ? { ...actor.record, updatedAt: at, machine: actor.machine.snapshot() } : actor.record;
-    });
+    }, cause);
   }
 
   /** Replaces the configuration; the machine is notified whether the assistant has a voice. */
-  configure(workspaceId: string, id: string, change: (record: Assistant) => Assistant): Promise<AssistantActor | null> {
+  configure(workspaceId: string, id: string, change: (record: Assistant) => Assistant, cause: Cause = nobody): Promise<AssistantActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const record = change(actor.record);
       actor.machine.send({ type: 'configure', voice: record.channels.voice });
       return { ...record, machine: actor.machine.snapshot() };
-    });
+    }, cause);
   }
 }
 

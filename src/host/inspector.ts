@@ -1,4 +1,5 @@
-/** What watchers of the live charts receive: events as actors consume them, and which actors are live (contract 9, `/inspect`). */
+/** What watchers of the live charts receive: events once they are committed, and which actors are live (contract 9, `/inspect`). */
+import type { By, Cause } from '../store.ts';
 
 export interface ActorIdentity {
   readonly kind: string;
@@ -6,27 +7,52 @@ export interface ActorIdentity {
   readonly workspaceId: string;
 }
 
-export interface InspectedEvent {
-  readonly type: 'event';
-  readonly actor: ActorIdentity;
-  readonly event: { readonly type: string };
+/** One event that a machine took: what it made of it. */
+export interface Decision<Event extends { readonly type: string } = { readonly type: string }, Outcome extends { readonly type: string } = { readonly type: string }> {
+  readonly event: Event;
   readonly from: string;
   readonly to: string;
+  /** The context after it. */
   readonly context: unknown;
-  readonly outcomes: readonly { readonly type: string }[];
+  readonly outcomes: Outcome[];
+}
+
+export interface InspectedEvent extends Decision {
+  readonly type: 'event';
+  readonly actor: ActorIdentity;
+  /**
+   * Committed steps of the actor so far, from 1: the version of its record. An event that commits nothing has the number of the
+   * step before it. A socket, of which nothing is stored, counts the events that it did not refuse.
+   */
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly refused: boolean;
+  readonly requestId: string | null;
+  readonly by: By | null;
 }
 
 export interface InspectedLife {
   readonly type: 'activated' | 'passivated';
   readonly actor: ActorIdentity;
   readonly state: string;
+  readonly context: unknown;
+  readonly at: number;
 }
 
 export type Inspected = InspectedEvent | InspectedLife;
 
+/** Whether the machine refused the event. */
+export const isRefused = (outcomes: readonly { readonly type: string }[]): boolean => outcomes.some(({ type }) => type === 'refused');
+
 /** Costs one comparison for each event while there is no watcher. */
 export class Inspector {
   #watchers = new Set<(inspected: Inspected) => void>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => 0) {
+    this.#now = now;
+  }
 
   get watched(): boolean {
     return this.#watchers.size > 0;
@@ -38,19 +64,15 @@ export class Inspector {
     return () => this.#watchers.delete(watcher);
   }
 
-  event(
-    actor: ActorIdentity,
-    event: { type: string },
-    from: string,
-    to: string,
-    context: unknown,
-    outcomes: readonly { type: string }[],
-  ): void {
-    this.#tell({ type: 'event', actor, event, from, to, context, outcomes });
+  /** Called once an event can no longer be undone: after its commit, or at once if it commits nothing. */
+  event(actor: ActorIdentity, { event, from, to, context, outcomes }: Decision, seq: number, { requestId, by }: Cause): void {
+    if (!this.watched) return;
+    const { at = this.#now() } = event as { at?: number };
+    this.#tell({ type: 'event', actor, event, from, to, context, outcomes, seq, at, refused: isRefused(outcomes), requestId, by });
   }
 
-  life(type: 'activated' | 'passivated', actor: ActorIdentity, state: string): void {
-    if (this.watched) this.#tell({ type, actor, state });
+  life(type: 'activated' | 'passivated', actor: ActorIdentity, { state, context }: { readonly state: string; readonly context: unknown }): void {
+    if (this.watched) this.#tell({ type, actor, state, context, at: this.#now() });
   }
 
   #tell(inspected: Inspected): void {

@@ -1,11 +1,12 @@
 /** Key actors: whether a request may pass, and what it costs. */
-import { keyKind, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
+import { keyKind, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome, type Levels } from '../../machines/key.ts';
 import { secondsOf, type Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { isWhole, matches, publicIdOf } from '../keys.ts';
 import { promptly } from '../promptly.ts';
-import type { BudgetName, Key, Store, Taken } from '../store.ts';
+import type { BudgetName, Cause, Key, Store, Taken } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
+import { nobody } from './cause.ts';
 import type { Inspector } from './inspector.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 import { UnknownKeys } from './unknown-keys.ts';
@@ -43,52 +44,58 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   }
 
   /** The key with this text; throws the 401 that says why the text is not a valid key. Charges no budget. */
-  authenticate(text: string): KeyActor | Promise<KeyActor> {
+  authenticate(text: string, requestId: string | null = null): KeyActor | Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const live = publicId === null ? undefined : this.population.peek(keyIdOf(publicId));
     const known = live !== undefined && matches(text, live.record.digest);
-    return known && this.#isFresh(live) ? this.#admitted(live) : this.#recognized(text);
+    return known && this.#isFresh(live) ? this.#admitted(live, requestId) : this.#recognized(text, requestId);
   }
 
   /** Does the same for a key that is not live or may have changed. */
-  async #recognized(text: string): Promise<KeyActor> {
+  async #recognized(text: string, requestId: string | null): Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
     if (actor === null || !matches(text, actor.record.digest)) throw new Failure('invalid_api_key');
-    return this.#admitted(actor);
+    return this.#admitted(actor, requestId);
   }
 
   #isFresh(actor: KeyActor): boolean {
     return !this.options.shared || this.fresh(actor) === true;
   }
 
-  #admitted(actor: KeyActor): KeyActor {
+  #admitted(actor: KeyActor, requestId: string | null): KeyActor {
     const at = this.options.clock.now();
     const { state } = actor.machine;
     // The machine gets an event only where it would refuse or change state: a request within the key's budgets changes nothing in it.
     if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {
-      const refusal = refusalOf(actor.machine.send({ type: 'request', at, debt: null }));
+      const refusal = refusalOf(actor.send({ type: 'request', at, debt: null }, at, causeOf(actor, requestId)));
       if (refusal !== null) throw new Failure(refusal);
     }
     return actor;
   }
 
   /** Charges one request to the budgets, in order until one refuses; the last item is the verdict. */
-  take(actor: KeyActor, budgets: readonly BudgetName[]): Taken[] | Promise<Taken[]> {
+  take(actor: KeyActor, budgets: readonly BudgetName[], requestId: string | null = null): Taken[] | Promise<Taken[]> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
     const asked = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
-    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) => this.#taken(actor, taken, at));
+    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) => this.#taken(actor, taken, at, requestId));
   }
 
-  #taken(actor: KeyActor, taken: Taken[], at: number): Taken[] {
+  #taken(actor: KeyActor, taken: Taken[], at: number, requestId: string | null): Taken[] {
     const last = taken.at(-1);
     const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
-    const limited = actor.machine.state === 'limited';
-    if (debt !== null && limited && !this.options.inspector.watched && !isOverdue(actor, at)) this.#owe(actor, debt);
-    else if (debt !== null || limited) {
+    const { state } = actor.machine;
+    const limited = state === 'limited';
+    const { watched } = this.options.inspector;
+    if (debt !== null && limited && !watched && !isOverdue(actor, at)) {
+      this.#owe(actor, debt);
+      actor.refused({ event: { type: 'request' }, from: state, to: state, outcomes: overBudget }, at, causeOf(actor, requestId));
+    } else if (debt !== null || limited) {
       this.#level(actor, at);
-      actor.machine.send({ type: 'request', at, debt });
+      actor.send({ type: 'request', at, debt, ...(watched && { budgets: levelsOf(actor.record, taken) }) }, at, causeOf(actor, requestId));
+    } else if (watched && state === 'active' && !isOverdue(actor, at)) {
+      actor.send({ type: 'request', at, debt, budgets: levelsOf(actor.record, taken) }, at, causeOf(actor, requestId));
     }
     return taken;
   }
@@ -103,29 +110,39 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     this.#level(actor, this.options.clock.now());
   }
 
+  /** A debt may be paid off, or the key's date reached, without a request that would tell the machine. */
+  override levelAll(): void {
+    super.levelAll();
+    const at = this.options.clock.now();
+    for (const { machine, version } of this.population.residents()) {
+      const decision = machine.decide({ type: 'tick', at });
+      if (decision.from !== decision.to) machine.tell(decision, version, nobody);
+    }
+  }
+
   /** Sends the machine the debt that was not sent to it yet. */
   #level({ machine }: KeyActor, at: number): void {
     const debt = this.#owed.get(machine);
     if (debt === undefined) return;
     this.#owed.delete(machine);
-    machine.send({ type: 'request', at, debt });
+    machine.decide({ type: 'request', at, debt });
   }
 
-  async revoke(workspaceId: string, id: string): Promise<KeyActor | null> {
+  async revoke(workspaceId: string, id: string, cause: Cause = nobody): Promise<KeyActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const at = this.options.clock.now();
       actor.machine.send({ type: 'revoke', at });
       const { revokedAt } = actor.machine.context as KeyContext;
       return { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) };
-    });
+    }, cause);
   }
 
-  async configure(workspaceId: string, id: string, change: (record: Key) => Key): Promise<KeyActor | null> {
+  async configure(workspaceId: string, id: string, change: (record: Key) => Key, cause: Cause = nobody): Promise<KeyActor | null> {
     return this.change(workspaceId, id, (actor) => {
       const record = change(actor.record);
       actor.machine.send({ type: 'configure', at: this.options.clock.now(), expiresAt: record.expiresAt });
       return { ...record, machine: settled(actor.machine.snapshot()) };
-    });
+    }, cause);
   }
 
   async #byPublicId(publicId: string, text: string): Promise<KeyActor | null> {
@@ -151,6 +168,14 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return this.adopt(found, found.record.workspaceId);
   }
 }
+
+const overBudget = [{ type: 'refused', code: 'rate_limited' }] as const;
+
+/** The key's own request. */
+const causeOf = ({ record: { id, name } }: KeyActor, requestId: string | null): Cause => ({ requestId, by: { kind: 'key', id, name } });
+
+const levelsOf = ({ limits }: Key, taken: readonly Taken[]): Levels =>
+  Object.fromEntries(taken.map(({ budget, remaining, resetAt }) => [budget === 'transcriptionTokens' ? 'transcription_tokens' : budget, { limit: limits[budget], remaining, reset: resetAt }]));
 
 function isOverdue({ machine }: KeyActor, at: number): boolean {
   const { expiresAt } = machine.context as KeyContext;

@@ -6,6 +6,8 @@ import { estimateInputTokens, estimateTokens } from '../model.ts';
 import { StoreUnavailable, type Finished, type FinishTurn, type Message, type TakenOver, type Session, type Turn, type Versioned } from '../store.ts';
 import { codePoints } from '../text.ts';
 import { openActor } from './actor.ts';
+import { nobody } from './cause.ts';
+import { moveOf } from './history.ts';
 import type { SessionsOptions } from './options.ts';
 
 /** How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its session. */
@@ -15,6 +17,9 @@ const endings = {
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   died: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
 } as const;
+
+/** In the order in which they count: an ended session does not expire. */
+const overStates = ['ended', 'expired'] as const;
 
 /**
  * Seals the session's turn if its lease has run out; resolves with the session after that. A living turn of another process is
@@ -90,15 +95,17 @@ async function seal(
   const { stop, ...fence } = seized;
   const nowMs = clock.now();
   const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot }, { kind: 'session', id: sessionId, workspaceId }, inspector);
-  // If the session's deadline passed while no process ran it, the session expires first, and that ends its turn.
-  machine.send({ type: 'tick', at: nowMs });
-  const ending = endings[stop ?? (machine.state as keyof typeof endings)] ?? endings.died;
-  machine.send({ type: 'finished', at: nowMs, turnId: turn.id });
+  const decision = machine.decide({ type: 'finished', at: nowMs, turnId: turn.id });
+  // If the session's deadline passed while no process ran it, the session expires, and that ends its turn.
+  const ending = endings[stop ?? (overStates.find((state) => state === decision.from || state === decision.to) ?? 'died')];
   const session = { ...found.record, mark: mark(), machine: machine.snapshot() };
-  const basis = { version: found.version, mark: found.record.mark };
+  const move = moveOf(decision, found.version + 1, nowMs, nobody, session.machine);
+  const basis = { version: found.version, mark: found.record.mark, move };
   if (ending === endings.died && output === '') {
     const record = { ...session, messageCount: turn.messageIndex - 1 };
-    return { record, finished: await store.turns.withdraw({ session: record, ...basis, turn, fence }) };
+    const finished = await store.turns.withdraw({ session: record, ...basis, turn, fence });
+    if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
+    return { record, finished };
   }
   const message: Message = {
     id: turn.messageId,
@@ -119,5 +126,7 @@ async function seal(
     fence,
     nowMs,
   };
-  return { record: session, finished: await store.turns.finish(step) };
+  const finished = await store.turns.finish(step);
+  if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
+  return { record: session, finished };
 }

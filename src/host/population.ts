@@ -39,6 +39,11 @@ export class Population<R extends Resident> {
     return this.#live.values();
   }
 
+  /** The live actor with this id, if there is one; counts as no use. */
+  find(id: string): R | undefined {
+    return this.#live.get(id);
+  }
+
   /** The live actor with this id, if there is one; counts as a use. */
   peek(id: string): R | undefined {
     const resident = this.#live.get(id);

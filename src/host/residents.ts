@@ -6,13 +6,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Cause, type Move, type Snapshot, type Versioned } from '../store.ts';
 import type { Draft, Stateful } from './actor.ts';
-import type { ActorIdentity, Inspector } from './inspector.ts';
+import { nobody } from './cause.ts';
+import { moveOf } from './history.ts';
+import { isRefused, type ActorIdentity, type Decision, type Inspector } from './inspector.ts';
 import { Mailbox } from './mailbox.ts';
 import { Population, type Resident } from './population.ts';
+import { Refusals, type Refused } from './refusals.ts';
 
-export class CatalogActor<K extends CatalogKind, Event, Outcome> implements Resident {
+/** What has a type: an event, an outcome. */
+type Typed = { type: string };
+
+export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> implements Resident {
   usedAt = 0;
   /** When the store was read last, in monotonic milliseconds. */
   checkedAt = -Infinity;
@@ -23,6 +29,8 @@ export class CatalogActor<K extends CatalogKind, Event, Outcome> implements Resi
   machine: Stateful<Event, Outcome>;
   readonly mailbox = new Mailbox();
   readonly identity: ActorIdentity;
+  /** Null if there were none. */
+  refusals: Refusals | null = null;
   readonly #inspector: Inspector;
 
   constructor(found: Versioned<CatalogRecords[K]>, machine: Stateful<Event, Outcome>, identity: ActorIdentity, inspector: Inspector) {
@@ -31,19 +39,39 @@ export class CatalogActor<K extends CatalogKind, Event, Outcome> implements Resi
     this.machine = machine;
     this.identity = identity;
     this.#inspector = inspector;
-    inspector.life('activated', identity, machine.state);
+    inspector.life('activated', identity, machine);
   }
 
   get busy(): boolean {
     return this.mailbox.busy;
   }
 
+  /** Sends the machine an event that commits nothing, of this time. Returns its outcomes. */
+  send(event: Event, atMs: number, cause: Cause = nobody): Outcome[] {
+    const { state: from } = this.machine;
+    const outcomes = this.machine.send(event, this.version, cause);
+    if (isRefused(outcomes)) this.refused({ event, from, to: this.machine.state, outcomes }, atMs, cause);
+    return outcomes;
+  }
+
+  refused(decision: Refused, atMs: number, cause: Cause): void {
+    (this.refusals ??= new Refusals()).note(this.version, atMs, decision, cause);
+  }
+
+  /** Takes over what is stored, after another process has changed it. `machine` is opened from the record. */
+  adopt(found: Versioned<CatalogRecords[K]>, machine: Stateful<Event, Outcome>): void {
+    this.machine = machine;
+    this.record = found.record;
+    this.version = found.version;
+    this.#inspector.life('activated', this.identity, machine);
+  }
+
   passivated(): void {
-    this.#inspector.life('passivated', this.identity, this.machine.state);
+    this.#inspector.life('passivated', this.identity, this.machine);
   }
 }
 
-export interface CatalogActorsOptions<K extends CatalogKind, Event, Outcome> {
+export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
   readonly kind: K;
   readonly catalog: Catalog;
   readonly clock: Clock;
@@ -55,14 +83,14 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event, Outcome> {
 }
 
 /** The basis of a change: the record, and a copy of the machine. */
-export interface Undecided<K extends CatalogKind, Event, Outcome> {
+export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
   readonly record: CatalogRecords[K];
   readonly machine: Draft<Event, Outcome>;
 }
 
-type MaybeActor<K extends CatalogKind, Event, Outcome> = CatalogActor<K, Event, Outcome> | null | Promise<CatalogActor<K, Event, Outcome> | null>;
+type MaybeActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> = CatalogActor<K, Event, Outcome> | null | Promise<CatalogActor<K, Event, Outcome> | null>;
 
-export class CatalogActors<K extends CatalogKind, Event, Outcome> {
+export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
   protected readonly options: CatalogActorsOptions<K, Event, Outcome>;
   readonly population: Population<CatalogActor<K, Event, Outcome>>;
 
@@ -108,9 +136,7 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
       if (found === null) this.population.discard(id);
       // After a failover that lost some changes the store may give the same version again, so the record is compared as well.
       else if (found.version !== actor.version || !isDeepStrictEqual(found.record, actor.record)) {
-        actor.machine = await this.options.open(found.record, actor.identity);
-        actor.record = found.record;
-        actor.version = found.version;
+        actor.adopt(found, await this.options.open(found.record, actor.identity));
       }
       actor.checkedAt = askedAt;
       return found !== null;
@@ -134,11 +160,12 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     workspaceId: string,
     id: string,
     decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K],
+    cause: Cause = nobody,
   ): Promise<CatalogActor<K, Event, Outcome> | null> {
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const actor = await this.of(workspaceId, id);
       if (actor === null) return null;
-      const changed = await actor.mailbox.post(() => this.#commit(actor, decide));
+      const changed = await actor.mailbox.post(() => this.#commit(actor, decide, cause));
       if (changed) return actor;
     }
     throw new StoreUnavailable(`a ${this.options.kind} would not hold still`);
@@ -151,17 +178,18 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
   }
 
   /** False if another writer changed the record: the actor then holds what is stored, and the caller must decide again. */
-  async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K]): Promise<boolean> {
+  async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K], cause: Cause): Promise<boolean> {
     const { kind, catalog } = this.options;
     const machine = actor.machine.draft();
     const record = decide({ record: actor.record, machine });
-    const version = await catalog.replace(kind, record, actor.version);
+    const at = this.options.clock.now();
+    const version = await catalog.replace(kind, record, actor.version, movedTo(record, actor, machine.decisions.at(-1), at, cause));
     if (version !== null) {
       actor.record = record;
       actor.version = version;
       // Requests may have moved the machine meanwhile, by a slot taken or a debt made: the decision's events apply to its state now.
       this.level(actor);
-      for (const event of machine.events) actor.machine.send(event);
+      for (const { event } of machine.decisions) actor.send(event, at, cause);
       return true;
     }
     const found = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
@@ -170,14 +198,17 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
       return false;
     }
     // `open` comes first: it throws if this version cannot read the snapshot, and then the record is not adopted.
-    actor.machine = await this.options.open(found.record, actor.identity);
-    actor.record = found.record;
-    actor.version = found.version;
+    actor.adopt(found, await this.options.open(found.record, actor.identity));
     return false;
   }
 
-  /** Sends the machine the events that were withheld because they did not change its state so far. */
+  /** Sends the machine the events that were withheld because they did not change its state so far. No watcher sees them. */
   protected level(_actor: CatalogActor<K, Event, Outcome>): void {}
+
+  /** Brings every live machine up to date, as watchers must see it. */
+  levelAll(): void {
+    for (const actor of this.population.residents()) this.level(actor);
+  }
 
   async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
     const askedAt = this.options.clock.monotonic();
@@ -189,3 +220,11 @@ export class CatalogActors<K extends CatalogKind, Event, Outcome> {
     return actor;
   }
 }
+
+/** What the history gets with a change. Its states are those that are stored: a key's debt, which is not, leaves no trace in it. */
+function movedTo(record: object, before: { readonly record: object; readonly version: number }, decision: Decision | undefined, atMs: number, cause: Cause): Move | undefined {
+  if (decision === undefined || !hasMachine(record) || !hasMachine(before.record)) return undefined;
+  return moveOf({ ...decision, from: before.record.machine.state, to: record.machine.state }, before.version + 1, atMs, cause, record.machine);
+}
+
+const hasMachine = (record: object): record is { readonly machine: Snapshot } => 'machine' in record;

@@ -5,13 +5,15 @@ import { limits, retryMs } from '../limits.ts';
 import type { TurnFault } from '../metrics.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure, type ModelUsage } from '../model.ts';
 import { StoreUnavailable } from '../store.ts';
-import type { Appended, Basis, Fence, Finished, Message, IdempotencyRecord, Session, Turn, TurnPlace, Versioned } from '../store.ts';
+import type { Appended, Basis, Cause, Fence, Finished, Message, IdempotencyRecord, Move, Session, Turn, TurnPlace, Versioned } from '../store.ts';
 import { terminalOf } from '../turn.ts';
 import type { Fate, TurnEffects, TurnOutcome } from '../turn/outcome.ts';
 import type { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
 import { UnreadableSnapshot } from './actor.ts';
+import { nobody } from './cause.ts';
 import type { Histories } from './histories.ts';
+import { moveOf } from './history.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
 
@@ -22,6 +24,8 @@ export interface WantedTurn {
   /** Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own (contract 12). */
   readonly takesSlot: boolean;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
+  /** The chat. */
+  readonly cause?: Cause;
   /** For the log and the metrics. */
   providerFailed(reason: ModelFailure): void;
   ourFault(turnId: string, reason: TurnFault, cause: unknown): void;
@@ -105,7 +109,7 @@ export class RunningTurn implements TurnEffects {
     const { stopReason, errorCode } = turn;
     const status = turn.status === 'completed' ? 'completed' : 'partial';
     const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status, stopReason, errorCode };
-    const finished = await this.#close((session, move) => store.turns.finish({ session, ...move, turn, message, tail: tail ?? noTail, fence, nowMs }));
+    const finished = await this.#close((session, basis, move) => store.turns.finish({ session, ...basis, move, turn, message, tail: tail ?? noTail, fence, nowMs }), this.#causeOf(outcome));
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
@@ -122,7 +126,7 @@ export class RunningTurn implements TurnEffects {
     try {
       // If another process has ended the turn, the session may have gone on, and must not be put back to what it was before the turn.
       const isActive = (): boolean => actor.context.activeTurnId === turn.id;
-      const withdrawn = await this.#close((session, basis) => store.turns.withdraw({ session, ...basis, turn, fence }), changes, isActive);
+      const withdrawn = await this.#close((session, basis, move) => store.turns.withdraw({ session, ...basis, move, turn, fence }), this.#wanted.cause ?? nobody, changes, isActive);
       if (withdrawn === 'fenced') this.#withdrawLater();
       return true;
     } catch (error) {
@@ -137,7 +141,7 @@ export class RunningTurn implements TurnEffects {
   #withdrawLater(): void {
     const { before, basis, turn, fence } = this.begun;
     const failed = (cause: unknown): void => this.ourFault('error', cause);
-    this.#parts.sessions.options.withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence, remember: this.#wanted.remember, failed });
+    this.#parts.sessions.options.withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence, remember: this.#wanted.remember, cause: this.#wanted.cause, failed });
   }
 
   async fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'> {
@@ -166,9 +170,16 @@ export class RunningTurn implements TurnEffects {
     this.#wanted.ourFault(this.begun.turn.id, reason, cause);
   }
 
+  /** A turn that ends by itself has the cause that it began with; one that was aborted, that of the abort. A deadline and a drain have none. */
+  #causeOf({ status, errorCode }: TurnOutcome): Cause {
+    if (status === 'aborted') return this.begun.actor.abortedBy;
+    return status === 'completed' || errorCode === 'assistant_unavailable' ? (this.#wanted.cause ?? nobody) : nobody;
+  }
+
   /** Sends the machine the end of its turn and stores it in one step; resolves with the session after that. `fenced` also if `isAsDue` is no longer true. */
   #close(
-    step: (session: Session, basis: Basis) => Promise<Finished>,
+    step: (session: Session, basis: Basis, move: Move) => Promise<Finished>,
+    cause: Cause,
     changes: Partial<Session> = {},
     isAsDue: () => boolean = () => true,
   ): Promise<Versioned<Session> | 'fenced'> {
@@ -179,11 +190,11 @@ export class RunningTurn implements TurnEffects {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         if (!isAsDue()) return 'fenced';
         const at = clock.now();
-        actor.machine.send({ type: 'finished', at, turnId: turn.id });
+        const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
         const session: Session = { ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: mark(), machine: actor.machine.snapshot() };
         let fenced = false;
         const held = sessions.commit(actor, session, async () => {
-          const answer = await step(session, actor.basis);
+          const answer = await step(session, actor.basis, moveOf(decision, actor.version + 1, at, cause, session.machine));
           fenced = answer.outcome === 'fenced';
           return answer.outcome === 'finished' ? answer.version : null;
         });
@@ -194,7 +205,10 @@ export class RunningTurn implements TurnEffects {
           if (fenced) return false;
           throw error;
         });
-        if (finished) return { record: actor.record, version: actor.version };
+        if (finished) {
+          actor.told(decision, cause);
+          return { record: actor.record, version: actor.version };
+        }
         if (fenced) return 'fenced';
       }
       throw new StoreUnavailable('a session would not hold still');

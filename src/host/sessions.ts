@@ -4,14 +4,17 @@ import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Basis, type Message, type IdempotencyRecord, type Session, type StopRequest, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Basis, type Cause, type Message, type IdempotencyRecord, type Session, type StopRequest, type Versioned } from '../store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { current, openActor, type Stateful } from './actor.ts';
-import type { ActorIdentity, Inspector } from './inspector.ts';
+import { nobody } from './cause.ts';
+import { createdMove, moveOf } from './history.ts';
+import { isRefused, type ActorIdentity, type Decision, type Inspector } from './inspector.ts';
 import { Mailbox } from './mailbox.ts';
 import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from './orphans.ts';
 import { Population, type Resident } from './population.ts';
+import { Refusals } from './refusals.ts';
 
 export interface NewSession {
   readonly workspaceId: string;
@@ -26,7 +29,11 @@ export interface NewSession {
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
   /** Of a trial: how many may be open at a time. */
   readonly trialsMax?: number;
+  readonly cause?: Cause;
 }
+
+/** What a session's machine made of an event. */
+export type SessionDecision = Decision<SessionEvent, SessionOutcome>;
 
 /** A request's `Idempotency-Key`, to be looked up among those remembered. */
 type Asked = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
@@ -46,6 +53,10 @@ export class SessionActor implements Resident {
   unsettledAt: number | null = null;
   /** Fires when a session with a turn in flight and an unanswered move must be read again. */
   look: Timer | null = null;
+  /** What had the turn in flight aborted, if it was a request to this process. */
+  abortedBy: Cause = nobody;
+  /** Null if there were none. */
+  refusals: Refusals | null = null;
   readonly #inspector: Inspector;
 
   constructor(found: Versioned<Session>, inspector: Inspector) {
@@ -54,7 +65,7 @@ export class SessionActor implements Resident {
     this.identity = { kind: 'session', id: found.record.id, workspaceId: found.record.workspaceId };
     this.#inspector = inspector;
     this.machine = openActor(sessionKind, { snapshot: found.record.machine }, this.identity, inspector);
-    inspector.life('activated', this.identity, this.machine.state);
+    inspector.life('activated', this.identity, this.machine);
   }
 
   get busy(): boolean {
@@ -84,10 +95,27 @@ export class SessionActor implements Resident {
     return this.unsettledAt === this.version;
   }
 
+  /** A decision can no longer be undone: it is committed, or there was nothing to commit. */
+  told(decision: SessionDecision, cause: Cause): void {
+    const { event, from, to, outcomes } = decision;
+    this.machine.tell(decision, this.version, cause);
+    // A refusal that moves the session, as one by its deadline does, is committed.
+    if (from === to && isRefused(outcomes)) (this.refusals ??= new Refusals()).note(this.version, event.at, decision, cause);
+  }
+
+  /** Takes over what is stored. Throws `UnreadableSnapshot` and then changes nothing. */
+  adopt(found: Versioned<Session>): void {
+    const { state } = this.machine;
+    this.machine.restore(found.record.machine);
+    this.record = found.record;
+    this.version = found.version;
+    if (this.machine.state !== state) this.#inspector.life('activated', this.identity, this.machine);
+  }
+
   passivated(): void {
     this.deadline?.cancel();
     this.look?.cancel();
-    this.#inspector.life('passivated', this.identity, this.machine.state);
+    this.#inspector.life('passivated', this.identity, this.machine);
   }
 }
 
@@ -106,7 +134,7 @@ export class Sessions {
     const nowMs = clock.now();
     const createdAt = secondsOf(nowMs);
     const expiresAt = createdAt + wanted.maxCallSeconds;
-    const { greeting, remember, trialsMax, ...fields } = wanted;
+    const { greeting, remember, trialsMax, cause = nobody, ...fields } = wanted;
     const id = ids.make('ses');
     const session: Session = {
       id,
@@ -124,6 +152,7 @@ export class Sessions {
       remember: remember && { ...remember, resultId: id, untilMs: nowMs + limits.idempotencyMsMax },
       ...(trialsMax !== undefined && { trialsMax }),
       nowMs,
+      move: createdMove(session.machine, nowMs, cause),
     });
     if (created.outcome === 'created') return { session, replayed: false };
     if (created.outcome === 'full') throw new Failure('rate_limited', { seconds: 1 });
@@ -204,17 +233,17 @@ export class Sessions {
   }
 
   /** Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal. */
-  async end(actor: SessionActor): Promise<void> {
-    await this.tell(actor, (at) => ({ type: 'end', at }));
+  async end(actor: SessionActor, cause: Cause = nobody): Promise<void> {
+    await this.tell(actor, (at) => ({ type: 'end', at }), cause);
     await this.#stopped(actor, actor.context.activeTurnId);
     await actor.runner?.settled;
     await this.options.store.confirm(actor.record.workspaceId);
   }
 
   /** Aborts the turn if it is in flight. Resolves once it is sealed, by this process or another. */
-  async abort(actor: SessionActor, turnId: string): Promise<void> {
+  async abort(actor: SessionActor, turnId: string, cause: Cause = nobody): Promise<void> {
     const { runner } = actor;
-    await this.tell(actor, (at) => ({ type: 'abort', at, turnId }));
+    await this.tell(actor, (at) => ({ type: 'abort', at, turnId }), cause);
     if (actor.context.activeTurnId === turnId) await this.#stopped(actor, turnId);
     const sealed = runner?.turnId === turnId ? await runner.settled : actor.context.activeTurnId !== turnId;
     if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
@@ -236,24 +265,26 @@ export class Sessions {
   }
 
   /** Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the outcomes. */
-  tell(actor: SessionActor, event: (at: number) => SessionEvent): Promise<SessionOutcome[]> {
+  tell(actor: SessionActor, event: (at: number) => SessionEvent, cause: Cause = nobody): Promise<SessionOutcome[]> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const at = this.options.clock.now();
-        const outcomes = actor.machine.send(event(at));
-        if (!(await this.settle(actor, outcomes, at))) continue;
-        return outcomes;
+        const decision = actor.machine.decide(event(at));
+        if (!(await this.settle(actor, decision, at, cause))) continue;
+        actor.told(decision, cause);
+        return decision.outcomes;
       }
       throw new StoreUnavailable('a session would not hold still');
     });
   }
 
   /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the caller must decide again. */
-  settle(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): boolean | Promise<boolean> {
-    return outcomes.some(({ type }) => cutting.has(type)) ? this.#cut(actor, outcomes, at) : true;
+  settle(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause): boolean | Promise<boolean> {
+    return decision.outcomes.some(({ type }) => cutting.has(type)) ? this.#cut(actor, decision, at, cause) : true;
   }
 
-  async #cut(actor: SessionActor, outcomes: readonly SessionOutcome[], at: number): Promise<boolean> {
+  async #cut(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause): Promise<boolean> {
+    const { outcomes } = decision;
     const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
     if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop);
     const over = outcomes.find((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired');
@@ -261,11 +292,14 @@ export class Sessions {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const session = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis));
+      const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
+      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis, move));
       if (!(await committed.catch((error) => this.#unanswered(actor, error)))) return false;
     }
     for (const outcome of outcomes) {
-      if (outcome.type === 'turn.stop' && actor.runner?.turnId === outcome.turnId) void actor.runner.stop(outcome.reason);
+      if (outcome.type !== 'turn.stop' || actor.runner?.turnId !== outcome.turnId) continue;
+      actor.abortedBy = cause;
+      void actor.runner.stop(outcome.reason);
     }
     return true;
   }
@@ -354,10 +388,7 @@ function sameBody(earlier: IdempotencyRecord, { bodyDigest }: Asked): Idempotenc
 const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'session.ended', 'session.expired']);
 
 function adopt(actor: SessionActor, found: Versioned<Session>): void {
-  // `restore` comes first: it throws if this version cannot read the snapshot, and then the record is not adopted.
-  actor.machine.restore(found.record.machine);
-  actor.record = found.record;
-  actor.version = found.version;
+  actor.adopt(found);
   // The session may be over and its turn still running: the end was stored, but the store's answer was lost.
   const reason = stopsWith[actor.machine.state];
   if (reason !== undefined) void actor.runner?.stop(reason);

@@ -4,7 +4,8 @@ import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { openActor, type Stateful } from './actor.ts';
-import type { ActorIdentity, Inspector } from './inspector.ts';
+import { nobody } from './cause.ts';
+import { isRefused, type ActorIdentity, type Inspector } from './inspector.ts';
 import { Population, type Resident } from './population.ts';
 
 /** What an open socket belongs to. */
@@ -25,6 +26,8 @@ export class SocketActor implements Resident {
   usedAt = 0;
   readonly #inspector: Inspector;
   readonly #over: () => void;
+  /** Nothing of a socket is stored: its steps are the events that it did not refuse. */
+  version = 0;
   /** Called with what the machine decides beyond the answer to an event: that the socket closes. */
   onClosed: (closed: Extract<SocketOutcome, { type: 'socket.closed' }>) => void = () => {};
 
@@ -33,7 +36,7 @@ export class SocketActor implements Resident {
     this.machine = openActor<SocketEvent, SocketOutcome>(socketKind, { input: { tokenUntil: tokenUntilMs, expiresAt } }, this.identity, inspector);
     this.#inspector = inspector;
     this.#over = over;
-    inspector.life('activated', this.identity, this.machine.state);
+    inspector.life('activated', this.identity, this.machine);
   }
 
   get closed(): boolean {
@@ -41,7 +44,10 @@ export class SocketActor implements Resident {
   }
 
   send(event: SocketEvent): SocketOutcome[] {
-    const outcomes = this.machine.send(event);
+    const decision = this.machine.decide(event);
+    const { outcomes } = decision;
+    if (!isRefused(outcomes)) this.version++;
+    this.machine.tell(decision, this.version, nobody);
     const closed = outcomes.find((outcome) => outcome.type === 'socket.closed');
     if (closed !== undefined) {
       this.onClosed(closed as Extract<SocketOutcome, { type: 'socket.closed' }>);
@@ -51,7 +57,7 @@ export class SocketActor implements Resident {
   }
 
   passivated(): void {
-    this.#inspector.life('passivated', this.identity, this.machine.state);
+    this.#inspector.life('passivated', this.identity, this.machine);
   }
 }
 

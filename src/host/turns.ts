@@ -6,11 +6,13 @@ import { StoreUnavailable, type BegunTurn as Begun, type Message, type Idempoten
 import { Pace } from '../turn/pace.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
+import { moveOf } from './history.ts';
 import { leaseUntil } from './lease.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from './actor.ts';
+import { nobody } from './cause.ts';
 import { messageOf, RunningTurn, type BegunTurn, type TurnsParts, type WantedTurn } from './running.ts';
-import type { SessionActor, Sessions } from './sessions.ts';
+import type { SessionActor, SessionDecision, Sessions } from './sessions.ts';
 import type { Withdrawal } from './withdrawals.ts';
 import type { WorkspaceActor, Workspaces } from './workspaces.ts';
 
@@ -117,12 +119,14 @@ export class Turns {
     const at = clock.now();
     const begunAt = clock.monotonic();
     const turnId = ids.make('turn');
-    const outcomes = actor.machine.send({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
-    if (!(await this.#sessions.settle(actor, outcomes, at))) return null;
-    const refusal = refusalOf(outcomes);
+    const { cause = nobody } = wanted;
+    const decision = actor.machine.decide({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
+    if (!(await this.#sessions.settle(actor, decision, at, cause))) return null;
+    const refusal = refusalOf(decision.outcomes);
     if (refusal !== null) {
       // The turn in progress may be the remembered one, withdrawn between the two reads.
       if (wanted.remember !== null && refusal === 'turn_in_progress' && (await this.#movedElsewhere(actor))) return null;
+      actor.told(decision, cause);
       throw new Failure(refusal);
     }
 
@@ -133,7 +137,7 @@ export class Turns {
       history = await this.#histories.of(before, actor.version);
       workspace = await this.#workspaces.of(before.workspaceId);
       if (workspace === null) throw new Failure('session_not_found');
-      if (wanted.takesSlot && !(await this.#workspaces.acquired(workspace))) throw workspaceFull();
+      if (wanted.takesSlot && !(await this.#workspaces.acquired(workspace, cause))) throw workspaceFull();
     } catch (error) {
       actor.machine.restore(before.machine);
       if (isFull(error) && (await this.#movedElsewhere(actor))) return null;
@@ -152,7 +156,7 @@ export class Turns {
       createdAt: secondsOf(at),
       endedAt: null,
     };
-    const begun = await this.#commitBegin(actor, turn, wanted, at, workspace.record.turnsInFlightMax);
+    const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax);
     if (begun === null) {
       this.#released(before, wanted);
       return null;
@@ -171,8 +175,10 @@ export class Turns {
     return actor.version !== version || actor.record.mark !== mark;
   }
 
-  async #commitBegin(actor: SessionActor, draft: Turn, wanted: WantedTurn, at: number, turnsInFlightMax: number) {
+  async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {
     const { store, ids, owner } = this.#options;
+    const { at } = decision.event;
+    const { cause = nobody } = wanted;
     const before = actor.record;
     const { basis } = actor;
     const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message);
@@ -194,6 +200,7 @@ export class Turns {
           leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
           remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
           nowMs: at,
+          move: moveOf(decision, basis.version + 1, at, cause, session.machine),
         });
         return answer.outcome === 'begun' ? answer.version : null;
       });
@@ -207,11 +214,12 @@ export class Turns {
       await this.#workspaces.sync(before.workspaceId);
       throw workspaceFull();
     }
+    if (held) actor.told(decision, cause);
     return held && answer?.outcome === 'begun' ? { turn, basis, fence: answer.fence, said: userMessage } : null;
   }
 
-  #withdraw(begun: Pick<Withdrawal, 'workspaceId' | 'turn' | 'basis' | 'fence'>, { remember, ourFault }: WantedTurn): void {
-    this.#options.withdrawals.add({ ...begun, remember, failed: (cause) => ourFault(begun.turn.id, 'error', cause) });
+  #withdraw(begun: Pick<Withdrawal, 'workspaceId' | 'turn' | 'basis' | 'fence'>, { remember, cause, ourFault }: WantedTurn): void {
+    this.#options.withdrawals.add({ ...begun, remember, cause, failed: (cause) => ourFault(begun.turn.id, 'error', cause) });
   }
 
   /** Whether the turn's chat was answered 503 and the turn is not withdrawn yet. */
@@ -231,6 +239,7 @@ export class Turns {
     });
     this.#running.add(turn.runner);
     actor.runner = turn.runner;
+    actor.abortedBy = nobody;
     this.#watchDeadline(actor);
     return turn;
   }

@@ -3,11 +3,13 @@
  * step may have been applied or may still be (contract 12). Each is withdrawn as soon as the store answers, unless another process
  * has sealed it by then: readers may have seen its text.
  */
-import { sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { limits, retryMs } from '../limits.ts';
-import { StoreUnavailable, type Basis, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type Versioned } from '../store.ts';
+import { StoreUnavailable, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type Versioned } from '../store.ts';
 import { openActor, UnreadableSnapshot } from './actor.ts';
+import { nobody } from './cause.ts';
+import { moveOf } from './history.ts';
 import type { Inspector } from './inspector.ts';
 
 /** A turn to withdraw. */
@@ -19,6 +21,8 @@ export interface Withdrawal {
   /** The fence that the turn began with. */
   readonly fence: Fence;
   readonly remember: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
+  /** The chat. */
+  readonly cause?: Cause | undefined;
   /** Called when the withdrawal is given up because of a fault in the program, which a retry does not mend. */
   failed(cause: unknown): void;
 }
@@ -136,17 +140,20 @@ export class Withdrawals {
    */
   async #withdrawn(pending: Pending): Promise<boolean> {
     const { store } = this.#options;
-    const { workspaceId, turn: draft, basis, remember } = pending.withdrawal;
+    const { workspaceId, turn: draft, basis, remember, cause = nobody } = pending.withdrawal;
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const found = await store.sessions.read(workspaceId, draft.sessionId);
       if (found === null) return true;
       const turn = await store.turns.read(workspaceId, draft.sessionId, draft.id);
       // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
-      const session = turn === null ? { ...found.record, mark: this.#options.mark() } : this.#without(found, turn);
-      const step = { session, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember };
+      const { session, machine, decision } = this.#without(found, turn ?? draft, turn !== null);
+      const step = { session, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, decision.event.at, cause, session.machine) };
       const answer: Finished = await store.turns.withdraw(step);
-      if (answer.outcome === 'finished') return true;
+      if (answer.outcome === 'finished') {
+        machine.tell(decision, answer.version, cause);
+        return true;
+      }
       if (answer.outcome === 'lost' || turn === null) continue;
       if (turn.status !== 'streaming') return true;
       if (!(await this.#seized(pending, turn))) return false;
@@ -166,13 +173,17 @@ export class Withdrawals {
     return true;
   }
 
-  /** The session without the turn. The turn's messages are the last ones, unless another turn has begun since. */
-  #without({ record }: Versioned<Session>, turn: Turn): Session {
+  /**
+   * The session without the turn. The turn's messages are the last ones, unless another turn has begun since. For a turn that has
+   * not begun the machine stays where it is.
+   */
+  #without({ record }: Versioned<Session>, turn: Turn, begun: boolean) {
     const { clock, inspector, mark } = this.#options;
     const identity = { kind: 'session', id: record.id, workspaceId: record.workspaceId } as const;
     const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot: record.machine }, identity, inspector);
-    if ((machine.context as SessionContext).activeTurnId === turn.id) machine.send({ type: 'finished', at: clock.now(), turnId: turn.id });
-    const last = record.messageCount === turn.messageIndex + 1;
-    return { ...record, messageCount: last ? turn.messageIndex - 1 : record.messageCount, mark: mark(), machine: machine.snapshot() };
+    const decision = machine.decide({ type: 'finished', at: clock.now(), turnId: turn.id });
+    const last = begun && record.messageCount === turn.messageIndex + 1;
+    const session: Session = { ...record, messageCount: last ? turn.messageIndex - 1 : record.messageCount, mark: mark(), machine: machine.snapshot() };
+    return { session, machine, decision };
   }
 }

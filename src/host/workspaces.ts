@@ -1,8 +1,9 @@
 /** Workspace actors: the slots for turns in flight, as this process sees them. */
 import { workspaceKind, type WorkspaceContext, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
 import type { Clock } from '../clock.ts';
-import type { Store, Workspace } from '../store.ts';
+import type { Cause, Store, Workspace } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
+import { nobody } from './cause.ts';
 import type { Inspector } from './inspector.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 
@@ -24,7 +25,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       open: async (record, identity) => {
         const input = { inFlight: await store.turns.inFlight(record.id), max: record.turnsInFlightMax };
         const machine = openActor<WorkspaceEvent, WorkspaceOutcome>(workspaceKind, { input }, identity, inspector);
-        machine.send({ type: 'sync', inFlight: input.inFlight });
+        machine.decide({ type: 'sync', inFlight: input.inFlight });
         return machine;
       },
     });
@@ -36,17 +37,17 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   }
 
   /** Replaces the settings, and sends the machine the new ceiling. */
-  configure(id: string, change: (record: Workspace) => Workspace): Promise<WorkspaceActor | null> {
+  configure(id: string, change: (record: Workspace) => Workspace, cause: Cause = nobody): Promise<WorkspaceActor | null> {
     return this.change(id, id, ({ record, machine }) => {
       const changed = change(record);
       machine.send({ type: 'configure', max: changed.turnsInFlightMax });
       return changed;
-    });
+    }, cause);
   }
 
   /** Takes a slot. Before it refuses, it reads the store: another process may have freed a slot. */
-  acquired(workspace: WorkspaceActor): boolean | Promise<boolean> {
-    return this.#acquire(workspace) || this.sync(workspace.record.id).then(() => this.#acquire(workspace));
+  acquired(workspace: WorkspaceActor, cause: Cause = nobody): boolean | Promise<boolean> {
+    return this.#acquire(workspace, cause, false) || this.sync(workspace.record.id).then(() => this.#acquire(workspace, cause, true));
   }
 
   /** Frees a slot, when a turn is over or never began. An actor that is not live has no count to correct. */
@@ -57,7 +58,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     const taken = this.#takenOf(machine);
     if (!this.#quiet(workspace)) {
       this.#level(machine, taken);
-      machine.send({ type: 'release' });
+      workspace.send({ type: 'release' }, this.options.clock.now());
     }
     this.#taken.set(machine, Math.max(0, taken - 1));
   }
@@ -65,19 +66,23 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   /** Takes over the store's count, after the store refused what this process expected to be possible. */
   async sync(id: string): Promise<void> {
     const inFlight = await this.#store.turns.inFlight(id);
-    const machine = this.population.peek(id)?.machine;
-    if (machine === undefined) return;
-    machine.send({ type: 'sync', inFlight });
-    this.#taken.set(machine, inFlight);
+    const workspace = this.population.peek(id);
+    if (workspace === undefined) return;
+    workspace.send({ type: 'sync', inFlight }, this.options.clock.now());
+    this.#taken.set(workspace.machine, inFlight);
   }
 
-  #acquire(workspace: WorkspaceActor): boolean {
+  /** `last`: the refusal counts, and is shown. */
+  #acquire(workspace: WorkspaceActor, cause: Cause, last: boolean): boolean {
     const { machine } = workspace;
     const taken = this.#takenOf(machine);
     const { max } = machine.context as WorkspaceContext;
     if (!this.#quiet(workspace) || taken + 1 >= max) {
       this.#level(machine, taken);
-      if (refusalOf(machine.send({ type: 'acquire' })) !== null) return false;
+      const decision = machine.decide({ type: 'acquire' });
+      const isRefused = refusalOf(decision.outcomes) !== null;
+      if (!isRefused || last) machine.tell(decision, workspace.version, cause);
+      if (isRefused) return false;
     }
     this.#taken.set(machine, taken + 1);
     return true;
@@ -96,8 +101,8 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     return this.#taken.get(machine) ?? (machine.context as WorkspaceContext).inFlight;
   }
 
-  /** Sends the machine the number of slots taken, if it did not get an event for each. */
+  /** Sends the machine the number of slots taken, if it did not get an event for each. Watchers need not see that: while there is one, the machine gets each. */
   #level(machine: WorkspaceActor['machine'], inFlight: number): void {
-    if ((machine.context as WorkspaceContext).inFlight !== inFlight) machine.send({ type: 'sync', inFlight });
+    if ((machine.context as WorkspaceContext).inFlight !== inFlight) machine.decide({ type: 'sync', inFlight });
   }
 }

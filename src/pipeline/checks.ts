@@ -29,7 +29,7 @@ export function check(head: ClientHead, find: Find, readBody: ReadBody, course: 
   const kind = callers[route.caller];
 
   // 2. Authentication.
-  const known = promptly(kind.recognise(head, params, services, route), (caller) => (course.caller = caller));
+  const known = promptly(kind.recognise(head, params, services, course), (caller) => (course.caller = caller));
 
   // 3. The caller's budgets.
   const charged = promptly(known, (caller) => kind.charge(caller, route, course, services));

@@ -165,16 +165,21 @@ An answer that cannot be finished is cut off.`,
       exports: { 'text/csv': example.usageCsv },
     },
     'GET /console/api/inspect': {
-      does: `Becomes a WebSocket that shows the live actors of this process: workspaces, keys, assistants, sessions and transcription sockets, with their states. Each message is one line of JSON:
+      does: `Becomes a WebSocket that shows the live actors of every process: workspaces, keys, assistants, sessions and transcription sockets, with their states. Each message is one line of JSON:
 
-- \`{"type":"actors","at","actors":[…]}\` comes first, with everything that is awake.
-- \`{"type":"activated"|"passivated","at","actor","state"}\` says that an actor was loaded or put to sleep.
-- \`{"type":"event","at","actor","event","from","to","context","outcomes"}\` is one step of an actor.
-- \`{"type":"dropped","count"}\` says how many messages a slow reader has missed.
+- \`{"type":"actors","at","actors":[{"kind","id","workspace_id","state","context"}]}\` comes first, with everything that is awake, and after \`sync\`.
+- \`{"type":"activated"|"passivated","at","actor","state"}\` says that an actor was loaded or put to sleep; \`activated\` also that another process has moved one that is awake.
+- \`{"type":"event","seq","at","actor","event","from","to","context","outcomes","refused","request_id","by"}\` is one step of an actor, sent once it is committed. \`seq\` is that of its history; \
+an event that commits nothing has that of the step before it. That of a transcription socket counts what it did not refuse, and that of a workspace its changes in the console: its slots are each process's own count. \
+A key's \`request\` has the levels of its \`budgets\`.
+- \`{"type":"dropped","count"}\` says how many messages a slow reader has missed; \`sync\` brings it up to date.
 
-\`at\` is in milliseconds. What the client sends has no meaning.`,
+\`at\` is in milliseconds. With \`format=stately\` the same comes in the three messages of Stately's inspection protocol, for an actor, an event and a snapshot; a refusal's event has its code as \`refused\`.
+
+The client may send \`{"type":"sync"}\`, and change what it sees: \`{"type":"watch","kind","id","workspace"}\` adds actors, \`unwatch\` takes some away, and of the messages that an actor fits the newest counts. \
+Where the query named none, the first \`watch\` takes the place of all. What has no meaning is ignored.`,
       repeat: 'Any number of sockets may watch at once.',
-      surprises: 'An unknown `kind` is 422 `invalid_request`, and so is every `format`: there is one alone, which is sent without it. A request for this path without an upgrade is 404 `route_not_found`. While the server drains, an upgrade is 503 `api_error`.',
+      surprises: 'An unknown `kind` or `format` is 422 `invalid_request`. A request for this path without an upgrade is 404 `route_not_found`. While the server drains, an upgrade is 503 `api_error`.',
       query: { kind: 'session' },
     },
   },

@@ -10,6 +10,7 @@ import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../wire.ts';
 import { deskRoutes } from './desk.ts';
+import { historyRoutes } from './history.ts';
 import { json, nothingLeft, operator } from './row.ts';
 import { signInRoutes } from './sign-in.ts';
 
@@ -179,4 +180,5 @@ export const consoleRoutes: readonly Route[] = [
     errors: consoleErrors,
   }),
   ...deskRoutes,
+  ...historyRoutes,
 ];

@@ -34,7 +34,7 @@ export const socketRoutes: readonly Route[] = [
       workspace: only('Of this workspace.'),
       kind: Type.Optional(Type.Union(actorKinds.map((name) => Type.Literal(name)), { description: 'Of this kind.' })),
       id: only('The actor with this id.'),
-      format: Type.Optional(Type.Never({ description: 'There is one format, which is sent without it.' })),
+      format: Type.Optional(Type.Literal('stately', { description: "The messages of Stately's inspection protocol." })),
     }),
     newWork: true,
   }),

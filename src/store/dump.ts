@@ -1,7 +1,7 @@
 /**
  * A store's contents as rows in the domain's words: what one store exports, another one can load. Every store exports a
  * workspace's rows together and in one order: the workspace, its assistants, credentials and keys, each session with its messages
- * (a turn after its own message), the remembered requests, and the usage.
+ * (a turn after its own message), the remembered requests, and the usage. The history of an actor follows its own row.
  *
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and slot are void,
  * and the first process that serves the other store seals it as partial. Rows without effect are left out: expired memories,
@@ -9,7 +9,7 @@
  * in another store people sign in anew.
  */
 import type {
-  Assistant, CatalogKind, CatalogRecords, Credential, Fence, Key, Message, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
+  Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
   Workspace,
 } from '../store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
@@ -46,6 +46,15 @@ export interface SessionRow extends Versioned<Session> {
   readonly type: 'session';
   /** The turn that was withdrawn last; no other row names it. */
   readonly withdrawn: ({ readonly turnId: string } & Answered) | null;
+}
+
+/** What moved an actor, oldest first: after its own row, and only if there is any. */
+export interface HistoryRow {
+  readonly type: 'history';
+  readonly workspaceId: string;
+  readonly kind: HistoryKind;
+  readonly id: string;
+  readonly moves: readonly Move[];
 }
 
 export interface MessageRow {
@@ -88,7 +97,7 @@ export interface UsageRow {
   readonly counts: UsageCounts;
 }
 
-export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | MessageRow | TurnRow | MemoryRow | UsageRow;
+export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | HistoryRow | MessageRow | TurnRow | MemoryRow | UsageRow;
 
 /** Where an export continues: at this workspace, or at this session of it. */
 export interface DumpPlace {
@@ -140,8 +149,10 @@ export const importUnfinished = 'An import into this store was cut. Run parley i
 export interface Holdings {
   records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncIterable<Versioned<CatalogRecords[K]>>;
   buckets(workspaceId: string, keyId: string): Promise<{ readonly buckets: Buckets; readonly usedAt: number | null }>;
-  /** Each session before its messages, and each turn after its own message. */
-  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | MessageRow | TurnRow>;
+  /** The moves of an assistant or a key. */
+  moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]>;
+  /** Each session before its history and its messages, and each turn after its own message. */
+  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | HistoryRow | MessageRow | TurnRow>;
   /** In the order of their ends, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
   /** By assistant and key; each hour before its seconds. */
@@ -158,11 +169,15 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
     const session = from?.workspaceId === id ? from.sessionId : null;
     if (session === null) {
       yield { type: 'workspace', ...workspace };
-      for await (const assistant of holdings.records('assistant', id, null)) yield { type: 'assistant', ...assistant };
+      for await (const assistant of holdings.records('assistant', id, null)) {
+        yield { type: 'assistant', ...assistant };
+        yield* historyRow('assistant', id, assistant.record.id, await holdings.moves('assistant', id, assistant.record.id));
+      }
       for await (const credential of holdings.records('credential', id, null)) yield { type: 'credential', ...credential };
       for await (const key of holdings.records('key', id, null)) {
         const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
         yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };
+        yield* historyRow('key', id, key.record.id, await holdings.moves('key', id, key.record.id));
       }
     }
     yield* holdings.sessions(id, session);
@@ -170,6 +185,10 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
     yield* holdings.usage(id);
   }
 }
+
+/** An actor's history, if it has one. */
+export const historyRow = (kind: HistoryKind, workspaceId: string, id: string, moves: readonly Move[]): HistoryRow[] =>
+  moves.length === 0 ? [] : [{ type: 'history', workspaceId, kind, id, moves }];
 
 const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   Object.fromEntries(

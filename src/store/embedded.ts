@@ -6,6 +6,7 @@ import type { DumpProgress } from './dump.ts';
 import { Budgets } from './embedded/budgets.ts';
 import { EmbeddedCatalog } from './embedded/catalog.ts';
 import { Flights } from './embedded/flights.ts';
+import { History } from './embedded/history.ts';
 import * as keys from './embedded/keys.ts';
 import { Limits } from './embedded/limits.ts';
 import { Memories } from './embedded/memories.ts';
@@ -26,6 +27,7 @@ export class EmbeddedStore implements Store {
   readonly limits: Limits;
   readonly usage: UsageBook;
   readonly requests: Memories;
+  readonly history: History;
   readonly #ledger: Ledger;
   readonly #flights: Flights;
   readonly #sweep: Sweep;
@@ -36,6 +38,7 @@ export class EmbeddedStore implements Store {
     this.#ledger = new Ledger(engine);
     this.#flights = new Flights(this.#ledger);
     this.requests = new Memories(this.#ledger);
+    this.history = new History(this.#ledger);
     this.usage = new UsageBook(this.#ledger);
     this.sessions = new Sessions(this.#ledger, this.requests, this.usage);
     this.turns = new Turns(this.#ledger, this.#flights, this.requests, this.usage, this.#notices);

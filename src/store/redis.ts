@@ -3,10 +3,11 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { LoadBoard } from '../metrics/load.ts';
-import type { Notice, Store } from '../store.ts';
+import type { Exchange, Notice, Store } from '../store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
+import { RedisHistory } from './redis/history.ts';
 import { refuseUnfinished } from './redis/importing.ts';
 import { Roots } from './redis/keys.ts';
 import { RedisLimits } from './redis/limits.ts';
@@ -52,6 +53,8 @@ export class RedisStore implements Store {
   readonly requests: RedisRequests;
   /** Beside the store: the load of all processes. */
   readonly loadBoard: LoadBoard;
+  readonly history: RedisHistory;
+  readonly exchange: Exchange;
   readonly #link: Link;
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
@@ -77,6 +80,11 @@ export class RedisStore implements Store {
     this.usage = new RedisUsage(link, roots);
     this.requests = new RedisRequests(link, roots);
     this.loadBoard = new RedisLoadBoard(link, roots);
+    this.history = new RedisHistory(link, roots);
+    this.exchange = {
+      publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
+      listen: (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),
+    };
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
     this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);

@@ -1,8 +1,8 @@
 /** The name of each verb as a step, by which metrics count it and tests lose its answers; and how to put something between a store and its callers. */
 import type { Store } from '../store.ts';
 
-type Facts = Pick<Store, 'name' | 'leaseMs'>;
-type OwnVerb = { [K in keyof Store]: Store[K] extends (...given: never) => unknown ? K : never }[keyof Store];
+type Facts = Pick<Store, 'name' | 'leaseMs' | 'exchange'>;
+type OwnVerb = { [K in keyof Store]-?: Store[K] extends (...given: never) => unknown ? K : never }[keyof Store];
 type PartName = Exclude<keyof Store, keyof Facts | OwnVerb>;
 type Verb = OwnVerb | { [P in PartName]: `${P}.${keyof Store[P] & string}` }[PartName];
 
@@ -40,6 +40,7 @@ const steps = {
   'usage.read': 'usage',
   'usage.count': 'countUsage',
   'requests.find': 'remembered',
+  'history.read': 'history',
   open: 'open',
   close: 'close',
   ping: 'ping',
@@ -88,8 +89,8 @@ export function takeStep(store: Store, name: StepName, given: readonly any[]): a
 }
 
 /** A store made of steps. `stepFor` is called once for each name. */
-export function storeOf({ name, leaseMs }: Facts, stepFor: (name: StepName) => Step): Store {
-  const store: Record<string, unknown> = { name, leaseMs };
+export function storeOf({ name, leaseMs, exchange }: Facts, stepFor: (name: StepName) => Step): Store {
+  const store: Record<string, unknown> = { name, leaseMs, ...(exchange && { exchange }) };
   for (const [step, { part, verb }] of places) {
     const holder = (part === null ? store : (store[part] ??= {})) as Holder;
     holder[verb] = stepFor(step);

@@ -12,6 +12,9 @@ for (const edge of edges) {
     await t.test('only an operator watches', (t) => refusals(t, house));
     await t.test('actors come, move and go in order', (t) => watching(t, house));
     await t.test('a watcher sees what it asked for', (t) => filtered(t, house));
+    await t.test('a watcher changes what it sees, and asks for the picture again', (t) => changed(t, house));
+    await t.test('steps are numbered, and say who caused them', (t) => caused(t, house));
+    await t.test("in Stately's messages", (t) => stately(t, house));
     await t.test('upgrades are logged and counted by their route', (t) => recorded(t, house));
   });
 }
@@ -26,7 +29,7 @@ async function refusals(t: Test, house: House): Promise<void> {
     ['/console/api/inspect', house.key, 401, 'invalid_api_key'],
     ['/console/api/nowhere', house.operatorToken, 404, 'route_not_found'],
     ['/console/api/inspect?kind=nothing', house.operatorToken, 422, 'invalid_request', 'kind'],
-    ...['stately', 'json', ''].map((format) => [`/console/api/inspect?format=${format}`, house.operatorToken, 422, 'invalid_request', 'format'] as const),
+    ...['json', ''].map((format) => [`/console/api/inspect?format=${format}`, house.operatorToken, 422, 'invalid_request', 'format'] as const),
   ] as const) {
     const { headers, json, ...answer } = await refusedUpgrade(house.url, path, { token });
     t.equal(answer.status, status, code);
@@ -58,7 +61,7 @@ async function recorded(t: Test, house: House): Promise<void> {
 }
 
 /** A watcher: its messages one at a time. */
-async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promise<any>; until(type: string): Promise<any[]> }> {
+async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promise<any>; until(type: string): Promise<any[]>; send(message: unknown): void }> {
   const socket = open(house, `/console/api/inspect${query}`, house.operatorToken);
   t.teardown(() => socket.terminate());
   const messages: any[] = [];
@@ -74,6 +77,7 @@ async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promi
   await once(socket, 'open');
   return {
     next,
+    send: (message) => socket.send(typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message)),
     async until(type) {
       const seen = [];
       do seen.push(await next());
@@ -121,4 +125,92 @@ async function filtered(t: Test, house: House): Promise<void> {
   t.ok(seen.every(({ actor }) => actor.id === assistant.id), 'no event of another');
   t.match(seen.at(-1), { from: 'published', to: 'disabled' });
   t.notMatch(JSON.stringify([all, seen]), new RegExp(`${house.key.slice(-20)}|${house.operatorToken}`));
+}
+
+async function changed(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=2');
+  const [one, other] = [await house.session(assistant.id), await house.session(assistant.id)];
+  const watcher = await watch(t, house, `?kind=session&id=${one.id}`);
+  await watcher.next();
+  const idsUntilSync = async (): Promise<string[]> => {
+    for (const { id } of [one, other]) await (await say(house, id)).rest();
+    watcher.send({ type: 'sync' });
+    const ids: string[] = [];
+    for (let message = await watcher.next(); message.type !== 'actors'; message = await watcher.next()) ids.push(message.actor.id);
+    return [...new Set(ids)];
+  };
+  t.same(await idsUntilSync(), [one.id]);
+  watcher.send({ type: 'watch', kind: 'session', id: other.id });
+  t.same(await idsUntilSync(), [one.id, other.id], 'one more');
+  watcher.send({ type: 'unwatch', id: one.id });
+  t.same(await idsUntilSync(), [other.id], 'one less');
+  for (const wrong of ['', '{', 'null', '[]', '"watch"', { type: 'watch', kind: 'nothing' }, { type: 'watch', id: 7 }, { type: 'follow', id: one.id }, new Uint8Array([1])]) watcher.send(wrong);
+  t.same(await idsUntilSync(), [other.id], 'what has no meaning is ignored');
+  watcher.send({ type: 'watch', workspace: house.workspaceId, kind: 'session' });
+  t.same(await idsUntilSync(), [one.id, other.id], 'all of a kind');
+  watcher.send({ type: 'unwatch' });
+  t.same(await idsUntilSync(), []);
+  watcher.send({ type: 'watch', id: one.id });
+  watcher.send({ type: 'sync' });
+  t.match(await watcher.next(), { type: 'actors', at: Number, actors: [{ kind: 'session', id: one.id, workspace_id: house.workspaceId, state: 'open' }] });
+
+  const everything = await watch(t, house);
+  await everything.next();
+  everything.send({ type: 'watch', kind: 'session', id: one.id });
+  everything.send({ type: 'sync' });
+  let picture;
+  do picture = await everything.next();
+  while (picture.type !== 'actors');
+  t.same(picture.actors.map(({ id }: { id: string }) => id), [one.id], 'the first that is asked for takes the place of all');
+}
+
+async function caused(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=2');
+  const { id } = await house.session(assistant.id);
+  const watcher = await watch(t, house, `?kind=session&id=${id}`);
+  await watcher.next();
+  const stream = await say(house, id);
+  await stream.rest();
+  const requestId = stream.headers.get('x-request-id');
+  const by = { kind: 'key', id: /^key_/, name: 'test' };
+  const [chat, finished] = (await watcher.until('finished')).filter(({ type }) => type === 'event');
+  for (const event of [chat, finished]) t.same(Object.keys(event), ['type', 'seq', 'at', 'actor', 'event', 'from', 'to', 'context', 'outcomes', 'refused', 'request_id', 'by']);
+  t.match(chat, { seq: 2, at: Number, refused: false, request_id: requestId, by });
+  t.match(finished, { seq: 3, refused: false, request_id: requestId, by });
+  t.ok(chat.at > 1e12, 'in milliseconds');
+  await end(house, id);
+  const refusal = await house.ask(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
+  t.match((await watcher.until('chat')).at(-1), { seq: 4, refused: true, request_id: refusal.json.request_id, by, from: 'ended', to: 'ended', outcomes: [{ type: 'refused', code: 'session_ended' }] });
+
+  const assistants = await watch(t, house, `?kind=assistant&id=${assistant.id}`);
+  await assistants.next();
+  const disabled = await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/disable`, { method: 'POST' });
+  t.match((await assistants.until('disable')).at(-1), { seq: 3, request_id: disabled.headers.get('x-request-id'), by: { kind: 'operator', id: 'operator', name: 'operator' } });
+}
+
+async function stately(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=2');
+  const { id } = await house.session(assistant.id);
+  await (await say(house, id)).rest();
+  const watcher = await watch(t, house, `?kind=session&id=${id}&format=stately`);
+  const seen = [await watcher.next()];
+  const stream = await say(house, id);
+  await stream.rest();
+  const base = { sessionId: id, rootId: house.workspaceId, createdAt: /^\d{13}$/, id: null, _version: /^0\.7/ };
+  for (let count = 0; count < 4; count++) seen.push(await watcher.next());
+  t.match(seen, [
+    { type: '@xstate.actor', ...base, name: 'session', parentId: house.workspaceId, definition: String, snapshot: { status: 'active', value: 'open', context: { activeTurnId: null } } },
+    { type: '@xstate.event', ...base, event: { type: 'chat', turnId: stream.turnId } },
+    { type: '@xstate.snapshot', ...base, event: { type: 'chat' }, snapshot: { status: 'active', value: 'streaming', context: { activeTurnId: stream.turnId } } },
+    { type: '@xstate.event', ...base, event: { type: 'finished' } },
+    { type: '@xstate.snapshot', ...base, event: { type: 'finished' }, snapshot: { status: 'active', value: 'open' } },
+  ]);
+  const { json } = await house.console('/machines/session');
+  t.same(JSON.parse(seen[0].definition), json, 'the definition is the machine that runs');
+  await end(house, id);
+  await house.ask(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
+  let refused;
+  do refused = await watcher.next();
+  while (refused.event.refused === undefined);
+  t.match(refused, { type: '@xstate.event', event: { type: 'chat', refused: 'session_ended' } });
 }

@@ -1,5 +1,7 @@
 /** Three processes on one Redis (contract 5, 6 and 12): whichever is asked, the answer is the same. */
+import { on } from 'node:events';
 import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, textOf, type Answer, type Ask, type House, type StreamEvent } from './house.ts';
 import { abort, activeTurn, begin, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
@@ -40,6 +42,31 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     t.same(transcripts[2], transcripts[0]);
     t.same((await three.ask('/sessions')).json.data, (await one.ask('/sessions')).json.data);
     t.same((await three.ask('/usage')).json.totals, (await one.ask('/usage')).json.totals);
+  },
+
+  'who watches one of them sees the actors of all': async (t, [one, two]) => {
+    const assistant = await synthetic(two, 'tokens=3');
+    const { id } = await two.session(assistant.id);
+    const socket = new WebSocket(`${one.url.replace('http', 'ws')}/console/api/inspect?kind=session&id=${id}`, { headers: { authorization: `Bearer ${one.operatorToken}` } });
+    t.teardown(() => socket.terminate());
+    const heard = on(socket, 'message');
+    const next = async (): Promise<any> => JSON.parse(String((await heard.next()).value[0]));
+    t.match(await next(), { type: 'actors', actors: [] });
+    const stream = await say(two, id);
+    await stream.rest();
+    const seen = [];
+    do seen.push(await next());
+    while (seen.at(-1).event?.type !== 'finished');
+    const events = seen.filter(({ type }) => type === 'event');
+    const requestId = stream.headers.get('x-request-id');
+    t.match(events, [{ seq: 2, event: { type: 'chat' }, request_id: requestId }, { seq: 3, event: { type: 'finished' }, request_id: requestId, by: { kind: 'key' } }]);
+    socket.send('{"type":"sync"}');
+    let picture;
+    do picture = await next();
+    while (picture.type !== 'actors');
+    t.match(picture.actors, [{ kind: 'session', id, state: 'open' }], 'it is awake in the other');
+    const history = await one.console(`/workspaces/${one.workspaceId}/sessions/${id}/history?order=asc`);
+    t.same(history.json.data.map(({ event }: { event: string }) => event), ['create', 'chat', 'finished']);
   },
 
   'a turn is read, joined, refused and aborted from elsewhere': async (t, [one, two, three]) => {

@@ -140,7 +140,7 @@ const story = [
   ...['GET /assistants', 'GET /assistants/{id}', 'POST /sessions', 'GET /sessions', 'GET /sessions/{id}'],
   ...['POST /sessions/{id}/chat', 'GET /sessions/{id}/turns/{turn_id}/events', 'POST /sessions/{id}/turns/{turn_id}/abort', 'GET /sessions/{id}/transcript'],
   ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens'],
-  ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage'].map((path) => `GET ${inWorkspace}/${path}`),
+  ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage', 'sessions/{id}/history', 'keys/{id}/history', 'assistants/{id}/history'].map((path) => `GET ${inWorkspace}/${path}`),
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
   // From here on the session is the trial.
   ...[`POST ${inWorkspace}/assistants/{id}/trials`, `POST ${inWorkspace}/sessions/{id}/chat`, `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/events`],

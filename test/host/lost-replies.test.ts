@@ -215,7 +215,7 @@ t.test('the events of a turn that waits to be withdrawn are not read', async (t)
   t.same(await talk.runner.begun, { kind: 'unavailable' });
   await talk.runner.over;
   const { clock, host, store, workspaceId } = scene;
-  const party = { workspaceId, id: 'key_1', channel: 'api', assistantIds: null } as const;
+  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
   await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), { code: 'turn_not_found' });
   losses.clear();
   await pass(limits.storeRetryMsMax);

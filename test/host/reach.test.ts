@@ -15,7 +15,7 @@ t.test('a request looks at its session once, whether or not it is awake', async 
   };
   const { host, store, clock, workspaceId } = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, session }));
   const services = { host, store, clock } as unknown as Services;
-  const party = { workspaceId, id: 'key_1', channel: 'api', assistantIds: null } as const;
+  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
   for (const when of ['asleep', 'awake', 'awake again']) {
     looks = 0;
     await reachActor(party, id, services);

@@ -29,7 +29,7 @@ async function send(scene: Scene, sessionId: string, idempotencyKey: string | nu
   };
   const silent = { inc: () => {}, observe: () => {} };
   const request = {
-    caller: { kind: 'key', party: { workspaceId: scene.workspaceId, id: 'key_1', channel: 'api', assistantIds: null } },
+    caller: { kind: 'key', party: { workspaceId: scene.workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } },
     params: { id: sessionId },
     body: { message: 'Hello' },
     json: { message: 'Hello' },

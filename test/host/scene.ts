@@ -11,7 +11,7 @@ import type { ModelSink } from '../../src/model.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
-import type { Message, IdempotencyRecord, Session, Store } from '../../src/store.ts';
+import type { Cause, Message, IdempotencyRecord, Session, Store } from '../../src/store.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../model/provider.ts';
 import * as records from '../store/fixtures.ts';
@@ -86,12 +86,13 @@ export class Scene {
   }
 
   /** Begins a turn; throws the refusal. */
-  async begin(sessionId: string, remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null, takesSlot = true): Promise<Talk> {
+  async begin(sessionId: string, remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null, takesSlot = true, cause?: Cause): Promise<Talk> {
     const started: StartedTurn = await this.host.turns.begin(await this.actor(sessionId), {
       message: 'Hello',
       assistantRefusal: null,
       takesSlot,
       remember,
+      ...(cause && { cause }),
       providerFailed: () => {},
       ourFault: (_turnId, reason, cause) => this.faults.push({ reason, cause }),
       over: (status) => this.overs.push(status),
@@ -109,8 +110,8 @@ export class Scene {
   }
 
   /** Begins a turn and has its first words stored. */
-  async streaming(sessionId: string, words = 'one ', takesSlot = true): Promise<Talk> {
-    const talk = await this.begin(sessionId, null, takesSlot);
+  async streaming(sessionId: string, words = 'one ', takesSlot = true, cause?: Cause): Promise<Talk> {
+    const talk = await this.begin(sessionId, null, takesSlot, cause);
     talk.model.text(words);
     await talk.runner.begun;
     return talk;

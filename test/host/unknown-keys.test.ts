@@ -26,7 +26,8 @@ const fixed: Ids = { ...ids, make: (prefix) => `${prefix}_${'7'.repeat(26)}`, se
 
 const creates = async ({ host, store, clock, workspaceId }: Scene): Promise<string> => {
   const services = { host, store, clock, ids: fixed } as unknown as Services;
-  const reply = await createKey({ params: { w: workspaceId }, body: { name: 'k' }, services } as never);
+  const caller = { by: { kind: 'operator', id: 'operator', name: 'operator' } };
+  const reply = await createKey({ params: { w: workspaceId }, caller, body: { name: 'k' }, services } as never);
   return (reply as { json: { key: string } }).json.key;
 };
 

@@ -121,7 +121,7 @@ t.test('what grows in a folder goes on in Redis, and back', { skip: whyNoRedis()
 
   const running = await parley(first.folder, ['export', '--out', 'running.jsonl.gz']);
   t.same([running.code, running.stdout], [0, ''], running.stderr);
-  t.match(running.stderr, /^Exported \d+ rows: 1 workspace, 5 assistants, 1 credential, \d+ keys, 4 sessions, .*\n$/, 'while the server runs');
+  t.match(running.stderr, /^Exported \d+ rows: 1 workspace, 5 assistants, \d+ histories, 1 credential, \d+ keys, 4 sessions, .*\n$/, 'while the server runs');
   const packed = join(first.folder, 'running.jsonl.gz');
   t.equal((await stat(packed)).mode & 0o777, 0o600);
   const rows = gunzipSync(await readFile(packed)).toString().trimEnd().split('\n').map((line) => JSON.parse(line));

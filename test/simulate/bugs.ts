@@ -42,6 +42,16 @@ const ofTurn = (turn: { id: string }): string => turn.id;
 
 /** Made anew for each run: some remember what they saw. */
 export const bugs: Readonly<Record<string, () => Bug>> = {
+  'a withdrawal leaves no trace in the history': () => ({
+    mode: 'embedded',
+    breaks: ['history'],
+    steps: inSteps({ withdrawTurn: (next, [{ move: _, ...step }]) => next('withdrawTurn', [step]) }),
+  }),
+  'the history has another event than the session': () => ({
+    mode: 'shared',
+    breaks: ['history'],
+    steps: inSteps({ finishTurn: (next, [step]) => next('finishTurn', [{ ...step, move: { ...step.move, event: { ...step.move.event, turnId: 'turn_other' } } }]) }),
+  }),
   'no fence: whoever writes to a turn is let in': () => {
     const fences = new Map<string, Fence>();
     const fenced = (turnId: string, fence: Fence): Fence => fences.get(turnId) ?? fence;

@@ -1,5 +1,8 @@
 /** Goes over the history of a run: what the store did, what it holds in the end, and what its clients were told. */
-import type { Store, Turn } from '../../src/store.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { kinds } from '../../machines/all.ts';
+import { folded } from '../../src/host/history.ts';
+import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/store.ts';
 import { codePoints } from '../../src/text.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
@@ -11,7 +14,7 @@ import type { World } from './world.ts';
 export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
   const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
-  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...checkTexts(oracle, history), ...checkCharges(oracle, history)];
+  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...(await checkHistories(oracle, store, seeds)), ...checkTexts(oracle, history), ...checkCharges(oracle, history)];
   const answers = new Answers(oracle, history, mode);
   for (const asked of history.asked) answers.check(asked);
   return [...new Set([...wrong, ...answers.wrong])];
@@ -46,6 +49,26 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
     if (finished === null) wrong.push(`liveness: ${id} was never sealed`);
   }
   return [...wrong, ...(await checkUsage(state, store, workspaceId))];
+}
+
+/** Each history has every step, and its fold through the machine is what is stored (P23). */
+async function checkHistories({ state }: Oracle, store: Store, { workspaceId, keys, assistantIds }: World['seeds']): Promise<string[]> {
+  const wrong: string[] = [];
+  const check = async (kind: HistoryKind, id: string, found: Versioned<{ readonly machine: Snapshot }> | null): Promise<void> => {
+    if (found === null) return;
+    const moves = await store.history.read(kind, workspaceId, id);
+    const seqs = moves.map(({ seq }) => seq).join(' ');
+    if (seqs !== Array.from({ length: found.version }, (_, index) => index + 1).join(' ')) return void wrong.push(`history: ${id} is in version ${found.version} by the steps ${seqs}`);
+    const { machine } = found.record;
+    const fold = [...folded(kinds[kind], moves)].at(-1);
+    if (!isDeepStrictEqual(fold, machine)) wrong.push(`history: ${id} is stored as ${JSON.stringify(machine)}, and its steps lead to ${JSON.stringify(fold)}`);
+    const broken = moves.findIndex(({ from }, index) => from !== (moves[index - 1]?.to ?? null));
+    if (broken >= 0) wrong.push(`history: step ${broken + 1} of ${id} comes from ${moves[broken]!.from}`);
+  };
+  for (const id of state.sessions.keys()) await check('session', id, await store.sessions.read(workspaceId, id));
+  for (const { id } of keys) await check('key', id, await store.catalog.read('key', workspaceId, id));
+  for (const id of assistantIds) await check('assistant', id, await store.catalog.read('assistant', workspaceId, id));
+  return wrong;
 }
 
 /** What is counted is what was there. */

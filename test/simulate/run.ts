@@ -1,6 +1,8 @@
 /** One run: a world from a seed, its story, its end in fair weather, and the checker's verdict. */
 import type { SessionContext } from '../../machines/session.ts';
 import { draftSnapshot } from '../../src/host/assistants.ts';
+import { nobody } from '../../src/host/cause.ts';
+import { createdMove } from '../../src/host/history.ts';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
 import { makeKey } from '../../src/keys.ts';
 import { limits } from '../../src/limits.ts';
@@ -84,21 +86,24 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
   for (const maxCallSeconds of [random.between(5, 60), 3600, 7200]) {
     const id = ids.make('asst');
     assistantIds.push(id);
-    await store.catalog.create('assistant', assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null));
+    await plantAssistant(store, assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null));
   }
   const briefId = ids.make('asst');
-  await store.catalog.create('assistant', assistant(briefId, workspaceId, 10, null));
+  await plantAssistant(store, assistant(briefId, workspaceId, 10, null));
   const keys = [];
   for (const requests of [random.between(5, 100), random.between(20, 200), 10_000]) {
     const { publicId, text, digest } = makeKey(ids);
     const id = keyIdOf(publicId);
     const limits = { requests, speech: 30, transcriptionTokens: 10 };
     const rest = { workspaceId, publicId, digest, name: 'k', assistantIds: null, expiresAt: null, limits, createdAt, revokedAt: null };
-    await store.catalog.create('key', { id, ...rest, machine: activeSnapshot(null) });
+    const machine = activeSnapshot(null);
+    await store.catalog.create('key', { id, ...rest, machine }, createdMove(machine, epochMs, nobody));
     keys.push({ id, text });
   }
   return { workspaceId, turnsInFlightMax, assistantIds, briefId, keys };
 }
+
+const plantAssistant = (store: Store, made: Assistant): Promise<void> => store.catalog.create('assistant', made, createdMove(made.machine, epochMs, nobody));
 
 function assistant(id: string, workspaceId: string, maxCallSeconds: number, greeting: string | null): Assistant {
   const model = { provider: 'simulated', name: 'm', credentialId: null, systemPrompt: null, temperature: null, outputTokensMax: null };

@@ -4,6 +4,7 @@
  */
 import { catalogCases } from './contract/catalog.ts';
 import { countingCases } from './contract/counting.ts';
+import { historyCases } from './contract/history.ts';
 import { limitCases } from './contract/limits.ts';
 import { ownershipCases } from './contract/ownership.ts';
 import { sessionCases } from './contract/sessions.ts';
@@ -21,7 +22,7 @@ export interface Case {
   readonly callersTime?: boolean;
 }
 
-export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...countingCases, ...limitCases, ...sweepCases];
+export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...countingCases, ...limitCases, ...historyCases, ...sweepCases];
 
 /** Opens a store for one case; `dispose` closes it and removes what it left. */
 export type Factory = () => Promise<{ store: Store; dispose(): Promise<void> }>;

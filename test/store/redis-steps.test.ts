@@ -88,5 +88,5 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   t.equal(argumentLines('slots'), '');
   const { source } = loadScripts()['create-record'];
   t.ok(source.startsWith('local BUDGET_UNIT = 60000\n'));
-  t.match(source, /\nlocal kind, id, record, workspace_id, record_id = unpack\(ARGV, 1, 5\)\n-- A catalog record/);
+  t.match(source, /\nlocal kind, id, record, workspace_id, record_id, move = unpack\(ARGV, 1, 6\)\n-- A catalog record/);
 });

@@ -8,11 +8,11 @@ import type { CallerKind } from './kind.ts';
 import { bearer } from './bearer.ts';
 
 export const byKey: CallerKind<KeyCaller> = {
-  recognise: (head, _params, { host }) => promptly(host.keys.authenticate(presentedKey(head)), callerOf),
+  recognise: (head, _params, { host }, { requestId }) => promptly(host.keys.authenticate(presentedKey(head), requestId), callerOf),
 
   /** The last budget charged is the one that refused, or else the endpoint's own, which the rate headers describe. */
   charge: ({ actor }, route, course, { host }): Refusal | null | Promise<Refusal | null> =>
-    promptly(host.keys.take(actor, route.budgets), (budgets) => {
+    promptly(host.keys.take(actor, route.budgets, course.requestId), (budgets) => {
       const taken = budgets.at(-1)!;
       course.rate = { ceiling: actor.record.limits[taken.budget], taken };
       return taken.passed ? null : refused('rate_limited', { seconds: taken.retryAfterSeconds });
@@ -20,8 +20,8 @@ export const byKey: CallerKind<KeyCaller> = {
 };
 
 function callerOf(actor: KeyActor): KeyCaller {
-  const { id, workspaceId, assistantIds } = actor.record;
-  return { kind: 'key', actor, party: { workspaceId, id, channel: 'api', assistantIds } };
+  const { id, name, workspaceId, assistantIds } = actor.record;
+  return { kind: 'key', actor, party: { workspaceId, id, kind: 'key', name, channel: 'api', assistantIds } };
 }
 
 /** The key in the headers; if both headers have one, they must be equal. */

@@ -7,7 +7,7 @@ import type { Course } from '../reply.ts';
 /** A kind of caller: how a request shows it, and what it is charged for. */
 export interface CallerKind<C extends Caller = Caller> {
   /** The caller that the head shows; synchronously, or as a promise if the store must be read. Throws the 401, or the 400 for an unreadable header. */
-  recognise(head: RequestHead, params: Request['params'], services: Services, route: Route): C | Promise<C>;
+  recognise(head: RequestHead, params: Request['params'], services: Services, course: Course): C | Promise<C>;
   /** Charges the caller for a call of the route; returns the refusal of a limit, or null. Sets the course's rate if the answer has rate headers. */
   charge(caller: C, route: Route, course: Course, services: Services): Refusal | null | Promise<Refusal | null>;
 }

@@ -17,9 +17,9 @@ import { bearer } from './bearer.ts';
 const bearerCaller: OperatorCaller = { kind: 'operator', by: { kind: 'operator', ...operatorPerson }, signIn: null, setCookie: null };
 
 export const byOperator: CallerKind<OperatorCaller> = {
-  recognise(head, _params, services, route) {
+  recognise(head, _params, services, { route }) {
     const token = bearer(head);
-    if (token === null) return signedIn(head, route, services);
+    if (token === null) return signedIn(head, route!, services);
     if (!sameSecret(token, services.operatorToken)) throw new Failure('invalid_api_key');
     return bearerCaller;
   },

@@ -14,7 +14,7 @@ export const byTranscriptionToken: CallerKind<TokenCaller> = {
     const { host, clock } = services;
     if (claims === null || clock.now() >= claims.untilMs || host.sockets.isSpent(claims.id)) throw new Failure('invalid_token');
     const key = await validKey(claims.workspaceId, claims.keyId, services);
-    return { kind: 'token', claims, protocol, party: { workspaceId: claims.workspaceId, id: claims.keyId, channel: 'api', assistantIds: key.assistantIds } };
+    return { kind: 'token', claims, protocol, party: { workspaceId: claims.workspaceId, id: claims.keyId, kind: 'key', name: key.name, channel: 'api', assistantIds: key.assistantIds } };
   },
   charge: () => null,
 };

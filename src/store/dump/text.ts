@@ -88,6 +88,25 @@ const session = record(
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
 );
 
+const history = row('history', {
+  workspaceId: Name(),
+  kind: OneOf('session', 'key', 'assistant'),
+  id: Name(),
+  moves: Type.Array(
+    Type.Object({
+      seq: Type.Integer({ minimum: 1 }),
+      atMs: Whole(),
+      version: Whole(),
+      event: Type.Object({ type: Name() }),
+      from: Nullable(Name()),
+      to: Name(),
+      outcomes: Type.Array(Type.Object({ type: Name() })),
+      cause: Type.Object({ requestId: Nullable(Text()), by: Nullable(Type.Object({ kind: OneOf('key', 'visitor', 'person', 'operator'), id: Name(), name: Text() })) }),
+      snapshot: Nullable(Snapshot()),
+    }),
+  ),
+});
+
 const message = row('message', {
   workspaceId: Name(),
   sessionId: Name(),
@@ -139,6 +158,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   }),
   key,
   session,
+  history,
   message,
   turn,
   memory: row('memory', {

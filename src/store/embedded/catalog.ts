@@ -1,8 +1,10 @@
 /** The console's records, and the removal of a workspace with its contents. */
 import { limits } from '../../limits.ts';
-import type { Assistant, Catalog, CatalogKind, CatalogRecords, Key, Page, PageRequest, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
+import type { Assistant, Catalog, CatalogKind, CatalogRecords, Key, Move, Page, PageRequest, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
 import { SlugTaken } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
+import { hasHistory } from '../moves.ts';
+import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Notices } from './notices.ts';
 import { pageOf, span } from './pages.ts';
@@ -27,12 +29,13 @@ export class EmbeddedCatalog implements Catalog {
     this.#forgotten = forgotten;
   }
 
-  async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K]): Promise<void> {
+  async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void> {
     const created = await this.#ledger.step((draft) => {
       const key = rowKey(kind, record);
       if (this.#ledger.get(key) !== undefined) return false;
       if (kind === 'assistant') this.#putSlug(draft, record as Assistant);
       draft.put(key, { record, version: 1 });
+      if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') putPublicKey(draft, record as Key);
       return true;
     });
@@ -43,7 +46,7 @@ export class EmbeddedCatalog implements Catalog {
     return this.#ledger.committed<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId) + keys.part(id)) ?? null;
   }
 
-  async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number): Promise<number | null> {
+  async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null> {
     const moved = await this.#ledger.step((draft) => {
       const key = rowKey(kind, record);
       const stored = this.#ledger.get<Versioned<Records>>(key);
@@ -52,6 +55,7 @@ export class EmbeddedCatalog implements Catalog {
         this.#moveSlug(draft, stored.record as Assistant, record as Assistant);
       }
       draft.put(key, { record, version: version + 1 });
+      if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
         putPublicKey(draft, record as Key);
@@ -69,6 +73,7 @@ export class EmbeddedCatalog implements Catalog {
       const stored = this.#ledger.get<Versioned<Records>>(key);
       if (stored === undefined) return false;
       draft.remove(key);
+      if (hasHistory(kind)) this.#removeRange(draft, keys.history(kind, workspaceId, id), Infinity);
       if (kind === 'assistant') this.#removeSlug(draft, stored.record as Assistant);
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));

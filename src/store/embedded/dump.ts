@@ -4,13 +4,14 @@
  */
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
+import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyRecord, Move, TurnPlace, Versioned } from '../../store.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
-import { importUnfinished, rowsOf, usageRow } from '../dump.ts';
-import type { DumpPlace, DumpProgress, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import { historyRow, importUnfinished, rowsOf, usageRow } from '../dump.ts';
+import type { DumpPlace, DumpProgress, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
+import { moveOfRow } from '../moves.ts';
 import { hourSeconds } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
@@ -61,9 +62,16 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return { buckets, usedAt: usedAtOf(buckets) };
   }
 
-  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
+  async moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]> {
+    const moves: Move[] = [];
+    for await (const [, row] of this.#rows<Parameters<typeof moveOfRow>[0]>(keys.history(kind, workspaceId, id))) moves.push(moveOfRow(row));
+    return moves;
+  }
+
+  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
     for await (const [, { session, version, withdrawn }] of this.#rows<rows.SessionRow>(keys.sessions(workspaceId), from)) {
       yield { type: 'session', version, record: session, withdrawn: withdrawn && { turnId: withdrawn.turnId, ...answered(withdrawn) } };
+      yield* historyRow('session', workspaceId, session.id, await this.moves('session', workspaceId, session.id));
       yield* this.#messages(workspaceId, session.id);
     }
   }

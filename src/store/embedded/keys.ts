@@ -1,6 +1,6 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { createHash } from 'node:crypto';
-import type { BudgetName, CatalogKind, TurnPlace, UsageQuery } from '../../store.ts';
+import type { BudgetName, CatalogKind, HistoryKind, TurnPlace, UsageQuery } from '../../store.ts';
 import type { Grain } from '../usage.ts';
 
 const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
@@ -48,9 +48,13 @@ export const sessionFlights = (workspaceId: string, sessionId: string): string =
 export const output = (place: TurnPlace): string => `${ofTurn('output', place)}/`;
 export const outputAt = (place: TurnPlace, position: number): string => output(place) + padded(position, 9);
 
+/** The steps of an actor, each under its number. */
+export const history = (kind: HistoryKind, workspaceId: string, id: string): string => `history-${kind}/${part(workspaceId)}/${part(id)}/`;
+export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: number): string => history(kind, workspaceId, id) + padded(seq, 12);
+
 /** All rows of a session except its own row and its index rows. */
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
-  ['message', 'turn', 'flight', 'output'].map((kind) => ofTurns(kind, workspaceId, sessionId));
+  ['message', 'turn', 'flight', 'output', 'history-session'].map((kind) => ofTurns(kind, workspaceId, sessionId));
 
 export const memories = (workspaceId: string): string => `memory/${part(workspaceId)}/`;
 export const memory = (workspaceId: string, scope: string, key: string): string =>
@@ -95,5 +99,5 @@ export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-
 export const holdings = (workspaceId: string): string[] =>
   [
     ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
-    ...['turn', 'flight', 'output', 'memory', 'limit', 'usage-second', 'usage-hour'],
+    ...['turn', 'flight', 'output', 'memory', 'limit', 'usage-second', 'usage-hour', 'history-session', 'history-key', 'history-assistant'],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

@@ -6,6 +6,7 @@ import { unpackRow } from '../codec.ts';
 import { holdsOtherData } from '../dump.ts';
 import type { DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, TurnRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
+import { moveRow } from '../moves.ts';
 import { fields } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
@@ -71,6 +72,9 @@ function put(draft: Draft, row: DumpRow): void {
     }
     case 'session':
       return putSession(draft, null, { session: row.record, version: row.version, withdrawn: row.withdrawn });
+    case 'history':
+      for (const move of row.moves) draft.put(keys.move(row.kind, row.workspaceId, row.id, move.seq), moveRow(move));
+      return undefined;
     case 'message':
       return putMessage(draft, row);
     case 'turn':

@@ -1,10 +1,11 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
 import { secondsOf } from '../../clock.ts';
 import { limits } from '../../limits.ts';
-import type { Basis, CreatedSession, CreateSession, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
+import type { Basis, CreatedSession, CreateSession, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { matches, spanOf } from '../sessions.ts';
+import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import { span } from './pages.ts';
@@ -57,6 +58,7 @@ export class Sessions implements SessionStore {
       }
       if (session.channel === 'console' && this.#openTrials(draft, session.workspaceId, step.nowMs) >= (step.trialsMax ?? Infinity)) return { outcome: 'full' };
       putSession(draft, null, { session, version: 1, withdrawn: null });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting);
       this.#usage.countIn(draft, session, session.createdAt, { sessions: 1 });
       return { outcome: 'created', version: 1 };
@@ -77,12 +79,13 @@ export class Sessions implements SessionStore {
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
-  save(session: Session, basis: Basis): Promise<number | null> {
+  save(session: Session, basis: Basis, move?: Move): Promise<number | null> {
     return this.#ledger.step((draft) => {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
       putSession(draft, before, { ...before, session, version });
+      putMove(draft, 'session', session.workspaceId, session.id, move);
       return version;
     });
   }

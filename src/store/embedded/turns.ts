@@ -8,6 +8,7 @@ import type {
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
 import { slotNameOf, type Flight, type FlightRow, type Flights } from './flights.ts';
+import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
@@ -57,6 +58,7 @@ export class Turns implements TurnStore {
       const held = slot === null ? { slotUntilMs: 0, slotsMax: 0 } : { slotUntilMs: leaseUntilMs, slotsMax: slot.ceiling, slotName: slot.name };
       const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, ...held, memory, stop: null }, position: 0, tail: null };
       putSession(draft, before, { ...before, session, version: begun.version });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       draft.keep(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex), step.assistantMessage);
@@ -139,6 +141,7 @@ export class Turns implements TurnStore {
       const content = this.#takeOutput(draft, flight) + unstored(flight, step.tail);
       const version = step.version + 1;
       putSession(draft, before, { ...before, session, version });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow);
       draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message);
       draft.remove(keys.flight(place));
@@ -163,6 +166,7 @@ export class Turns implements TurnStore {
 
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move);
       if (row !== undefined) this.#undo(draft, row, step, place);
       return finished(version);
     });

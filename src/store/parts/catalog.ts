@@ -1,22 +1,25 @@
 /** The part of a store that keeps the console's records. */
-import type { Assistant, CatalogKind, CatalogRecords, Key } from '../../records.ts';
+import type { Assistant, CatalogKind, CatalogRecords, Key, Move } from '../../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
-/** The console's records: few, each replaced by compare-and-set. The workspace id of a workspace's record is its own id. */
+/**
+ * The console's records: few, each replaced by compare-and-set. The workspace id of a workspace's record is its own id. The history
+ * of a key or an assistant gets the `move` with the step.
+ */
 export interface Catalog {
   /**
    * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has; slugs are unique across all
    * workspaces. A lost answer: the record may be stored although the caller got 503; it then appears in the list, to be kept or
    * removed.
    */
-  create<K extends CatalogKind>(kind: K, record: CatalogRecords[K]): Promise<void>;
+  create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void>;
   read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null>;
   /**
    * Replaces the record if its version still is `version`: resolves with the new version, or null if another writer replaced or
    * removed the record. Rejects with `SlugTaken` as `create` does; the slug that the record had before is free afterwards. A lost
    * answer: every process reads what is stored within `catalogFreshMs`, and a caller that repeats the change decides on that.
    */
-  replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number): Promise<number | null>;
+  replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null>;
   /** Removes the record; resolves with whether it existed. Removing a workspace removes all its contents. A lost answer: a repeat finds no record. */
   remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean>;
   /** In order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */

@@ -1,5 +1,5 @@
 /** The part of a store that keeps sessions and their messages. */
-import type { IdempotencyRecord, Message, Session } from '../../records.ts';
+import type { IdempotencyRecord, Message, Move, Session } from '../../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 export interface CreateSession {
@@ -9,6 +9,8 @@ export interface CreateSession {
   /** For a session of the channel `console`: how many of these the workspace may have open at a time. */
   readonly trialsMax?: number;
   readonly nowMs: number;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
 
 export type CreatedSession =
@@ -56,11 +58,11 @@ export interface SessionStore {
   /** Newest first by default; the cursor is a session's id. */
   list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;
   /**
-   * Replaces a session, with no output to store: resolves with the new version, or null if another writer moved the session. A
+   * Replaces a session, with no output to store, and adds the move to its history: resolves with the new version, or null if another writer moved the session. A
    * lost answer: the process polls the session until the move is stored or can no longer be applied, and stops the turn of a
    * session that is over.
    */
-  save(session: Session, basis: Basis): Promise<number | null>;
+  save(session: Session, basis: Basis, move?: Move): Promise<number | null>;
   /** The transcript; a streaming message carries the output stored so far. The cursor is an index. */
   messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>>;
   /**

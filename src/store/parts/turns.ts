@@ -1,5 +1,5 @@
 /** The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and slots. */
-import type { IdempotencyRecord, Message, Session, Turn } from '../../records.ts';
+import type { IdempotencyRecord, Message, Move, Session, Turn } from '../../records.ts';
 import type { Basis } from './sessions.ts';
 
 export interface TurnPlace {
@@ -43,6 +43,8 @@ export interface BeginTurn extends Basis {
   readonly leaseUntilMs: number;
   readonly remember: IdempotencyRecord | null;
   readonly nowMs: number;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
 
 export type BegunTurn =
@@ -78,6 +80,8 @@ export interface FinishTurn extends Basis {
   readonly tail: { readonly position: number; readonly text: string };
   readonly fence: Fence;
   readonly nowMs: number;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
 
 export type Finished = { outcome: 'finished'; version: number } | { outcome: 'lost' } | { outcome: 'fenced' };
@@ -91,6 +95,8 @@ export interface WithdrawTurn extends Basis {
   readonly fence: Fence;
   /** The scope and key that the turn's request is remembered under. Needed for a finished turn only: a turn in flight stores them itself. */
   readonly remember?: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
+  /** What the session's history gets with the step. */
+  readonly move?: Move;
 }
 
 /** A turn and its text behind a position, both read at the same moment. */

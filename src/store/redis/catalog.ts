@@ -1,8 +1,10 @@
 /** The console's records. A workspace's own record is stored with those of the others, every other record within its workspace. */
 import type { Ids } from '../../ids.ts';
 import { limits } from '../../limits.ts';
-import { SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Page, type PageRequest, type Versioned } from '../../store.ts';
+import { SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Move, type Page, type PageRequest, type Versioned } from '../../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
+import { hasHistory } from '../moves.ts';
+import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
@@ -36,7 +38,7 @@ export class RedisCatalog implements Catalog {
    * public id names a key that does not exist, which is answered like an unknown public id. An assistant with a slug does the
    * same.
    */
-  async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K]): Promise<void> {
+  async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void> {
     if (kind === 'key') await this.#publish(record as Key);
     const workspaceId = workspaceOf(record);
     const slug = kind === 'assistant' ? slugOf(record as Assistant) : null;
@@ -45,7 +47,7 @@ export class RedisCatalog implements Catalog {
       if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
       await this.#slugs.claim(slug, record as Assistant);
     }
-    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id };
+    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id, ...moveField(hasHistory(kind) ? move : null) };
     await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given);
   }
 
@@ -55,15 +57,15 @@ export class RedisCatalog implements Catalog {
     return record === null ? null : { record: unpackRow<CatalogRecords[K]>(record as Buffer), version: Number(textOf(version)) };
   }
 
-  async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number): Promise<number | null> {
-    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version);
+  async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null> {
+    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version, move);
     if (kind === 'key') await this.#publish(record as Key);
-    return this.#replaceRecord(kind, record, version);
+    return this.#replaceRecord(kind, record, version, move);
   }
 
-  async #replaceRecord(kind: CatalogKind, record: Records, version: number): Promise<number | null> {
+  async #replaceRecord(kind: CatalogKind, record: Records, version: number, move?: Move): Promise<number | null> {
     const workspaceId = workspaceOf(record);
-    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id, version, write: this.#ids.secret() };
+    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id, version, write: this.#ids.secret(), ...moveField(hasHistory(kind) ? move : null) };
     return (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as number | null;
   }
 
@@ -72,7 +74,7 @@ export class RedisCatalog implements Catalog {
    * it earlier has based its decision on a version that is replaced now and fails, and a writer that claims it later changes the
    * token.
    */
-  async #replaceAssistant(record: Assistant, version: number): Promise<number | null> {
+  async #replaceAssistant(record: Assistant, version: number, move?: Move): Promise<number | null> {
     const found = await this.read('assistant', record.workspaceId, record.id);
     if (found?.version !== version) return null;
     const [before, after] = [slugOf(found.record), slugOf(record)];
@@ -80,7 +82,7 @@ export class RedisCatalog implements Catalog {
     if (after !== null && after !== before) await this.#slugs.claim(after, record);
     // A claim of its own that stands is left as it is: with a token of this save another save could not release it any more.
     else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null) await this.#slugs.claim(after, record).catch(unlessTaken);
-    const moved = await this.#replaceRecord('assistant', record, version);
+    const moved = await this.#replaceRecord('assistant', record, version, move);
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
   }

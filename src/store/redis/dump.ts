@@ -5,13 +5,15 @@
  */
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, Message, IdempotencyRecord, Session, StopRequest, Turn, Versioned } from '../../store.ts';
+import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyRecord, Move, Session, StopRequest, Turn, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { budgetNames, type Buckets } from '../budgets.ts';
-import { rowsOf, usageRow } from '../dump.ts';
-import type { Answered, DumpPlace, DumpRow, DumpSource, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import { historyRow, rowsOf, usageRow } from '../dump.ts';
+import type { Answered, DumpPlace, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import { unpackMove } from '../moves.ts';
 import type { Grain } from '../usage.ts';
 import { bucketsOf } from './budgets.ts';
+import { RedisHistory } from './history.ts';
 import { refuseUnfinished } from './importing.ts';
 import { accountParts, byAccount, part, Roots } from './keys.ts';
 import { Link } from './link.ts';
@@ -32,16 +34,19 @@ interface Asked {
   readonly oldest: readonly Placed[];
   readonly newest: readonly Placed[];
   readonly flight: TurnRow | null;
+  readonly history: readonly HistoryRow[];
 }
 
 export class RedisSource implements DumpSource, Holdings {
   readonly name = 'redis';
   readonly #link: Link;
   readonly #roots: Roots;
+  readonly #history: RedisHistory;
 
   constructor(url: string, { clock, prefix }: { readonly clock: Clock; readonly prefix?: string }) {
     this.#link = new Link(url, clock, loadScripts());
     this.#roots = new Roots(prefix);
+    this.#history = new RedisHistory(this.#link, this.#roots);
   }
 
   async open(): Promise<void> {
@@ -84,7 +89,11 @@ export class RedisSource implements DumpSource, Holdings {
     return { buckets, usedAt: usedAt == null ? null : Number(textOf(usedAt)) };
   }
 
-  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
+  moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]> {
+    return this.#history.read(kind, workspaceId, id);
+  }
+
+  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
     const root = this.#roots.workspace(workspaceId);
     for await (const ids of this.#ids(`${root}:sessions`, from, limits.movingSessionsMax)) {
       // All sessions at once, each with its first messages, because most conversations are short.
@@ -125,19 +134,20 @@ export class RedisSource implements DumpSource, Holdings {
   async #session(root: string, workspaceId: string, id: string): Promise<Asked | null> {
     const answer = (await this.#link.run('dump-session', root, { session: id, count: limits.movingSessionsMax })) as Reply[] | null;
     if (answer === null) return null;
-    const [record, version, withdrawn, oldest, newest, inFlight] = answer as [Buffer, Reply, Reply, Reply[], Reply[], Reply[] | null];
+    const [record, version, withdrawn, oldest, newest, inFlight, moves] = answer as [Buffer, Reply, Reply, Reply[], Reply[], Reply[] | null, Reply[]];
     const row: SessionRow = {
       type: 'session',
       version: Number(textOf(version)),
       record: unpackRow<Session>(record),
       withdrawn: withdrawn === null ? null : withdrawnOf(textOf(withdrawn)),
     };
-    return { row, flight: inFlight === null ? null : flightOf(workspaceId, inFlight), oldest: oldest.map(placed), newest: newest.map(placed) };
+    return { row, flight: inFlight === null ? null : flightOf(workspaceId, inFlight), oldest: oldest.map(placed), newest: newest.map(placed), history: historyRow('session', workspaceId, row.record.id, moves.map((move) => unpackMove(move as Buffer))) };
   }
 
-  async *#rowsOf(root: string, { row, flight, oldest, newest }: Asked): AsyncGenerator<SessionRow | MessageRow | TurnRow> {
+  async *#rowsOf(root: string, { row, flight, oldest, newest, history }: Asked): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
     const { workspaceId, id } = row.record;
     yield row;
+    yield* history;
     yield* this.#messages(root, workspaceId, id, oldest, flight);
     let next = (oldest.at(-1)?.index ?? -1) + 1;
     for await (const page of this.#between(root, id, next, newest[0]?.index ?? next)) {

@@ -49,6 +49,11 @@ export class Roots {
     return `${this.prefix}{import}`;
   }
 
+  /** What processes send each other beside notices. */
+  channel(name: 'watching' | 'feed'): string {
+    return `${this.prefix}${name}`;
+  }
+
   get notices(): string {
     return `${this.prefix}notices`;
   }

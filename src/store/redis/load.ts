@@ -4,6 +4,7 @@ import { codePoints } from '../../text.ts';
 import { packRow } from '../codec.ts';
 import { bucketFullMs, holdsOtherData } from '../dump.ts';
 import type { Answered, AssistantRow, DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, SessionRow, TurnRow } from '../dump.ts';
+import { packMove } from '../moves.ts';
 import { fields, floor, hourSeconds } from '../usage.ts';
 import { progressOf } from './importing.ts';
 import { account, memoryOf, part, Roots } from './keys.ts';
@@ -84,6 +85,10 @@ export class RedisTarget implements DumpTarget {
         return this.#key(row);
       case 'session':
         return this.#session(row);
+      case 'history': {
+        const { workspaceId, kind, id, moves } = row;
+        return void (await this.#link.runDurable('load-history', this.#roots.workspace(workspaceId), { kind, id: part(id), moves: moves.map(packMove) }));
+      }
       case 'message':
         return this.#message(row);
       case 'turn':

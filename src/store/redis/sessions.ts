@@ -1,9 +1,10 @@
 /** Sessions and their messages. */
 import { limits } from '../../limits.ts';
 import type { Ids } from '../../ids.ts';
-import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
+import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, Versioned } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
+import { moveField } from './history.ts';
 import { account, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
@@ -40,6 +41,7 @@ export class RedisSessions implements SessionStore {
       ...messageFields(greeting),
       ...memoryFields(session.workspaceId, remember, nowMs),
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
+      ...moveField(step.move),
     })) as Reply[];
     if (textOf(outcome) === 'created') return { outcome: 'created', version: 1 };
     if (textOf(outcome) === 'full') return { outcome: 'full' };
@@ -52,9 +54,9 @@ export class RedisSessions implements SessionStore {
     return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOf(version)) };
   }
 
-  async save(session: Session, basis: Basis): Promise<number | null> {
+  async save(session: Session, basis: Basis, move?: Move): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
-    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret() };
+    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), ...moveField(move) };
     return (await this.#link.runDurable('save-session', root, given)) as number | null;
   }
 

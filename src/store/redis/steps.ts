@@ -6,6 +6,7 @@
 import { unitsPerRequest } from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
 import { bucketFullMs } from '../dump.ts';
+import { movesKept } from '../moves.ts';
 import type { Argument } from './reply.ts';
 
 /** A session after the step: `sessionFields`. */
@@ -21,8 +22,8 @@ const counted = ['account', 'ended', 'failed', 'input', 'output'] as const;
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
-  'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'trials'],
-  'save-session': ['session', ...basis, ...session, 'write'],
+  'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'trials', 'move'],
+  'save-session': ['session', ...basis, ...session, 'write', 'move'],
   sessions: ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   messages: ['session', 'order', 'after', 'count'],
   'recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
@@ -30,19 +31,19 @@ export const steps = {
   'output-after': ['session', 'turn', 'position', 'notice'],
   remembered: ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short'],
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'move'],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'workspaceId', 'sessionId', 'turnId'],
-  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted],
-  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted],
+  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted, 'move'],
+  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted, 'move'],
   'claim-turn': ['session', 'turn'],
   'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token'],
   orphans: ['limit'],
   slots: [],
 
-  'create-record': ['kind', 'id', 'record', 'workspaceId', 'recordId'],
-  'replace-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'version', 'write'],
+  'create-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'move'],
+  'replace-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'version', 'write', 'move'],
   'remove-record': ['kind', 'id', 'workspaceId', 'recordId', 'write'],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
@@ -69,6 +70,7 @@ export const steps = {
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory'],
   'load-memory': ['memory', 'record', 'result', 'ends'],
+  'load-history': ['kind', 'id', '...moves'],
   'load-usage': ['account', 'hour', 'second', 'counts'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
@@ -102,6 +104,7 @@ const constants: Readonly<Record<string, number>> = {
   BUDGET_UNIT: unitsPerRequest,
   BUDGET_FULL_MS: bucketFullMs,
   STEP_KEPT_MS: limits.redisStepKeptMs,
+  MOVES_KEPT: movesKept,
 };
 
 /** The constants' names in every script. */

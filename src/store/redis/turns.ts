@@ -7,6 +7,7 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
+import { moveField } from './history.ts';
 import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { Link } from './link.ts';
@@ -60,6 +61,7 @@ export class RedisTurns implements TurnStore {
         reply: messageRecord(step.assistantMessage),
         ...memoryFields(session.workspaceId, step.remember, nowMs),
         short: lease < limits.leaseMs ? session.workspaceId : '',
+        ...moveField(step.move),
       },
     )) as Reply[];
     const name = textOf(outcome) as BegunTurn['outcome'];
@@ -111,6 +113,7 @@ export class RedisTurns implements TurnStore {
         count: codePoints(tail.text),
         text: tail.text,
         ...countedFields(session, turn),
+        ...moveField(step.move),
       }),
     );
     return finished(outcome, version);
@@ -129,6 +132,7 @@ export class RedisTurns implements TurnStore {
       turnId: turn.id,
       given: remember ? memoryOf(session.workspaceId, remember.scope, remember.key) : '',
       ...countedFields(session, turn),
+      ...moveField(step.move),
     })) as Reply[];
     return finished(outcome, moved);
   }

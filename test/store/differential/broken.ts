@@ -24,6 +24,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'a refused request that costs nothing': ['take-budgets', 'if not refused or bucket == refused', 'if not refused'],
   'limits that are taken beside one that refuses': ['take-limits', 'ipairs(refused and {} or taken)', 'ipairs(taken)'],
   'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', key, '-inf', int(time))", ''],
+  'a withdrawal that leaves no history': ['withdraw-turn', "put_move('session', session, move)", ''],
   'a history with the message that is being written': ['recent-messages', 'if points >= 0 then', 'if true then'],
 };
 

@@ -16,7 +16,7 @@ type Make = (known: Known, drawn: Drawn) => Promise<Call> | Call;
 
 const create: Make = (known, drawn) => {
   const kind = known.kind(drawn.which);
-  return call('create', [kind, known.record(kind, known.workspaceId(drawn.lasts), drawn)]);
+  return call('create', [kind, known.record(kind, known.workspaceId(drawn.lasts), drawn), known.move(1, drawn)]);
 };
 
 const replace: Make = async (known, drawn) => {
@@ -24,7 +24,7 @@ const replace: Make = async (known, drawn) => {
   const workspaceId = known.workspaceId(drawn.lasts);
   const record = known.record(kind, workspaceId, drawn);
   const version = (await known.isThere(kind, workspaceId, record.id)) ?? 1;
-  return call('replace', [kind, record, chosen([version, version + 1, version - 1], drawn.near)]);
+  return call('replace', [kind, record, chosen([version, version + 1, version - 1], drawn.near), known.move(version + 1, drawn)]);
 };
 
 const remove: Make = (known, { which, lasts, pick, near }) => {

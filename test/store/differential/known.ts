@@ -1,5 +1,5 @@
 /** What a random life of a store knows of what it has made: the guesses of its further steps are near the truth. */
-import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store.ts';
+import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Move, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store.ts';
 import { codePoints } from '../../../src/text.ts';
 import { assistant, credential, key, snapshot, workspace } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
@@ -90,6 +90,15 @@ export class Known {
       credential: () => credential(workspaceId, { id, provider: text }),
     };
     return make[kind]() as CatalogRecords[K];
+  }
+
+  /** What a host writes with a step. */
+  move(seq: number, { which, flag, text }: Pick<Drawn, 'which' | 'flag' | 'text'>): Move {
+    const cause = which > 3 ? { requestId: null, by: null } : { requestId: this.name(), by: { kind: 'key', id: 'key_0_0', name: text } as const };
+    return {
+      seq, atMs: this.nowMs, version: 1, event: { type: 'chat' }, from: seq === 1 ? null : 'open', to: 'open', outcomes: flag ? [{ type: 'unchanged' }] : [], cause,
+      snapshot: flag ? snapshot('open', { text }) : null,
+    };
   }
 
   /** A session as it stands, or, where it is gone, as it was made. */

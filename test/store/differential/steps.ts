@@ -61,7 +61,7 @@ const createSession: Make = (known, drawn) => {
     machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }), ...(which > 4 && { keyId: `key_${which % 2}` }),
   };
   const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
-  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs };
+  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs, move: known.move(1, drawn) };
   return call('createSession', true, [step], ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)));
 };
 
@@ -71,7 +71,7 @@ const saveSession: Make = async (known, drawn) => {
   const { record, version } = await known.session(session);
   const machine = snapshot(chosen(['open', 'ended', 'expired'], drawn.which), { text: drawn.text });
   const lastActivityAt = drawn.flag ? known.now : record.lastActivityAt;
-  return call('saveSession', false, [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark)]);
+  return call('saveSession', false, [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark), drawn.pick > 1 ? undefined : known.move(version + 1, drawn)]);
 };
 
 const beginTurn: Make = async (known, drawn) => {
@@ -92,6 +92,7 @@ const beginTurn: Make = async (known, drawn) => {
     userMessage: message({ id: known.id('msg'), turnId, role: 'user', content: drawn.text, stopReason: null }),
     assistantMessage: message({ id: messageId, turnId, content: '', status: 'streaming', stopReason: null }),
     remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
+    move: known.move(version + 1, drawn),
   };
   const place = { workspaceId: session.workspaceId, sessionId: session.id, turnId };
   return call('beginTurn', true, [step], ({ outcome, fence }) => {
@@ -162,6 +163,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
     tail: { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text },
     fence: fenceOf(turn, wrong === 1 ? drawn : exact),
     nowMs: known.nowMs,
+    move: known.move(version + 1, drawn),
   };
   return call('finishTurn', true, [step], over(turn));
 });
@@ -180,6 +182,7 @@ const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: 
     turn,
     fence: fenceOf(owner, drawn.flag ? exact : drawn),
     remember: begun.remember,
+    move: known.move(version + 1, drawn),
   };
 };
 
@@ -245,8 +248,8 @@ const takeLimits: Make = (known, { pick, which, lasts, near }) => {
   return call('takeLimits', true, [{ workspaceId, asked: asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3), nowMs: known.nowMs }]);
 };
 
+/** A repeat is known for a minute; sent later it would count again. */
 const countUsage: Make = (known, { pick, which, near, lasts, text }) =>
-  // A repeat counts once within a minute alone.
   call('countUsage', true, [
     { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), ...(which > 2 && { keyId: `key_${which % 2}` }), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
   ]);
@@ -285,5 +288,7 @@ export const storeSteps = {
   messages: ofSession((_, drawn, place) => call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))])),
   recentMessages: ofSession((_, { which, lasts, near }, place) => call('recentMessages', false, [...place, chosen([3, 2, 1, 0, 9], which), chosen([100, 5, 0], lasts), chosen([10, 1, 2], near)])),
   remembered: (known, { which, pick }) => call('remembered', true, [known.workspaceId(pick), `key_${which % 2} /sessions`, `again ${which % 2}`, known.nowMs]),
+  history: ofSession((known, { which, near }, [workspaceId, id]) =>
+    call('history', false, near > 1 ? [chosen(['key', 'assistant'] as const, which), workspaceId, known.catalogId(chosen(['key', 'assistant'] as const, which), which)] : ['session', workspaceId, id])),
   ping: () => call('ping', false, []),
 } as const satisfies Record<StoreStep, Make> & Partial<Record<DrawnVerb, Make>>;

@@ -17,9 +17,8 @@ const key = `${roots.registry}:active`;
 const direct = (cluster: boolean): string[][] => [
   ['EVAL', 'return 1', '1', key],
   ['EVALSHA', '0', '1', key],
-  ...['DEL', 'GET', 'HMGET', 'SET', 'SMEMBERS', 'SREM', 'ZRANGE'].map((command) => [command, key]),
-  ['SUBSCRIBE', roots.notices],
-  ['UNSUBSCRIBE', roots.notices],
+  ...['DEL', 'GET', 'HMGET', 'LRANGE', 'SET', 'SMEMBERS', 'SREM', 'ZRANGE'].map((command) => [command, key]),
+  ...[roots.notices, roots.channel('watching'), roots.channel('feed')].flatMap((channel) => [['SUBSCRIBE', channel], ['UNSUBSCRIBE', channel], ['PUBLISH', channel, '']]),
   ['PING'],
   ['WAIT', '1', '1'],
   ['CONFIG', 'GET', 'appendonly'],
@@ -50,7 +49,7 @@ const named = ([command = '', second = '']: readonly string[]): string =>
 export async function permissions(node: Node, scripts: Scripts, cluster: boolean): Promise<Finding> {
   const { user } = node;
   const setUser = (commands: readonly string[]): string =>
-    `redis-cli ACL SETUSER ${user} ~${usualPrefix}* '&${roots.notices}' ${commands.map((command) => `+${command}`).join(' ')}, then ACL SAVE (or CONFIG REWRITE).`;
+    `redis-cli ACL SETUSER ${user} ~${usualPrefix}* '&${usualPrefix}*' ${commands.map((command) => `+${command}`).join(' ')}, then ACL SAVE (or CONFIG REWRITE).`;
   const wanted = [...direct(cluster), ...called(scripts)];
   let answer: Reply;
   try {
@@ -61,5 +60,5 @@ export async function permissions(node: Node, scripts: Scripts, cluster: boolean
   if (answer === null) return warn('Redis before 7.0 cannot tell what its user may do.', `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`);
   const refused = [...new Set((answer as Reply[]).map((words) => named(textOf(words).split(' '))))];
   if (refused.length === 0) return ok(`${user} may do all that is needed`);
-  return fail(`${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and the channel ${roots.notices})`, setUser(refused));
+  return fail(`${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and its channels)`, setUser(refused));
 }

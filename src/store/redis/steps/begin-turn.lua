@@ -2,7 +2,7 @@
 -- with the workspace's id: the processes that look for lapsed leases must be notified of it.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
---   memory, memory_record, result, lasts, short.
+--   memory, memory_record, result, lasts, short, move.
 -- Answer: {'begun', version, epoch}, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free.
 local begun = redis.call('HGET', at('turns', session), turn .. '/begun')
 if begun then
@@ -16,6 +16,7 @@ if slots ~= '' and full(slots_of(slots), slots_max, time) then return { 'full' }
 
 local moved, member, ends = version + 1, session .. '/' .. turn, int(time + lease)
 put_session(session, moved, record, active, expires, state)
+put_move('session', session, move)
 redis.call('HSET', at('turns', session), turn, turn_record, turn .. '/index', index, turn .. '/begun', '1 ' .. owner .. ' ' .. moved)
 put_message(session, index - 1, points, '', message, content)
 put_message(session, index, -1, turn, reply, '')

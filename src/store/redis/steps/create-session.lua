@@ -2,7 +2,7 @@
 -- open at a time, and counts nothing.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   trials.
+--   trials, move.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
 if redis.call('EXISTS', at('session', session)) == 1 then return { 'created' } end
 if memory ~= '' then
@@ -16,6 +16,7 @@ if trials ~= '' then
 end
 if memory ~= '' then remember(memory, memory_record, result, lasts) end
 put_session(session, 1, record, active, expires, state)
+put_move('session', session, move)
 redis.call('HSET', at('session', session), 'assistant', assistant)
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)

@@ -2,7 +2,7 @@
 -- later may remove messages that were returned here.
 -- KEYS: the workspace's root.
 -- ARGV: session, count.
--- Answer: {record, version, withdrawn, oldest, newest, flight}, flight false or {record, begun, epoch, owner, stop, memory}; false if there is no
+-- Answer: {record, version, withdrawn, oldest, newest, flight, history}, flight false or {record, begun, epoch, owner, stop, memory}; false if there is no
 --   such session.
 local head = redis.call('HMGET', at('session', session), 'record', 'version', 'withdrawn')
 if not head[1] then return false end
@@ -20,4 +20,4 @@ for _, member in ipairs(newest) do
 end
 for index, member in ipairs(oldest) do oldest[index] = whole(session, member) end
 for index, member in ipairs(newest) do newest[index] = whole(session, member) end
-return { head[1], head[2], head[3], oldest, newest, flight }
+return { head[1], head[2], head[3], oldest, newest, flight, redis.call('LRANGE', at('history', 'session', session), 0, -1) }

@@ -135,6 +135,13 @@ local function put_session(session, version, record, active, expires, state)
   if state == 'ended' or state == 'expired' then redis.call('ZREM', at('trials'), session) end
 end
 
+-- Adds a step to an actor's history, if the sender keeps one; the oldest beyond what is kept are dropped.
+local function put_move(kind, id, move)
+  if move == '' then return end
+  local key = at('history', kind, id)
+  if redis.call('RPUSH', key, move) > MOVES_KEPT then redis.call('LTRIM', key, -MOVES_KEPT, -1) end
+end
+
 local function remember(memory, record, result, lasts)
   redis.call('HSET', at('memories'), memory, record, memory .. '/result', result)
   redis.call('ZADD', at('memory-ends'), int(now() + lasts), memory)
@@ -178,6 +185,6 @@ local function remove_session(session)
   redis.call('ZREM', at('sessions'), session)
   redis.call('ZREM', at('activity'), session)
   redis.call('ZREM', at('trials'), session)
-  redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session))
+  redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session), at('history', 'session', session))
 end
 

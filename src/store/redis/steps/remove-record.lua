@@ -8,6 +8,7 @@ local record = redis.call('HGET', at(kind), id)
 if not record then return false end
 redis.call('HDEL', at(kind), id, id .. '/version')
 redis.call('ZREM', at(kind, 'ids'), id)
+redis.call('UNLINK', at('history', kind, id))
 if kind == 'key' then
   redis.call('DEL', at('budget', id))
   redis.call('HDEL', at('used'), id)

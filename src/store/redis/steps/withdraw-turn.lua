@@ -2,7 +2,8 @@
 -- the session all the same, so that a beginning under way is rejected. A claimed turn stays. For a finished turn the arguments name
 -- its memory and its counts.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, account, ended, failed, input, output.
+-- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, account, ended, failed, input, output,
+--   move.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
 local fence = epoch .. ' ' .. owner
 local withdrawn = redis.call('HGET', at('session', session), 'withdrawn')
@@ -23,6 +24,7 @@ if not unmoved(session, version, mark) then return { begun and 'lost' or 'fenced
 if finished and ended == '' then return { 'lost' } end
 
 put_session(session, version + 1, record, active, expires, state)
+put_move('session', session, move)
 redis.call('HSET', at('session', session), 'withdrawn', turn .. ' ' .. fence .. ' ' .. (version + 1))
 if begun then
   local memory = given

@@ -1,0 +1,187 @@
+/**
+ * The feed of live actors, of every process on a shared store. A process that has watchers says so again and again; the others send
+ * it what their actors do for as long as they hear that, and nothing else is sent or computed. What they send is a hint: it arrives
+ * at most once, and `picture` asks all processes anew.
+ */
+import type { Clock, Timer } from '../clock.ts';
+import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
+import type { Exchange } from '../store.ts';
+import type { ActorIdentity, Inspected, Inspector } from './inspector.ts';
+
+/** A live actor as the charts show it. */
+export interface Awake {
+  readonly actor: ActorIdentity;
+  readonly state: string;
+  readonly context: unknown;
+  readonly seq: number;
+}
+
+/** `far`: another process has sent it. */
+type Watcher = (inspected: Inspected, far: boolean) => void;
+
+/** On the channel `watching`: a process has watchers, and perhaps wants to know which actors are awake. */
+interface Wanted {
+  readonly from: string;
+  readonly question: string | null;
+}
+
+/** On the channel `feed`: an event, or a part of the answer to a question. */
+type Sent = { readonly from: string } & ({ readonly inspected: Inspected } | { readonly question: string; readonly actors: readonly Awake[] });
+
+export interface FeedOptions {
+  readonly inspector: Inspector;
+  readonly clock: Clock;
+  /** Undefined where one process owns the store. */
+  readonly exchange: Exchange | undefined;
+  /** A name that no other process has. */
+  readonly self: string;
+  /** Every live actor of this process, brought up to date. */
+  awake(): Awake[];
+  isAwake(actor: ActorIdentity): boolean;
+}
+
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #watchers = new Set<Watcher>();
+  /** The answers of other processes so far, by question. */
+  readonly #answers = new Map<string, Awake[]>();
+  #questions = 0;
+  #listening: Promise<() => Promise<void>> | null = null;
+  #asking: Timer | null = null;
+  #hearing: Promise<() => Promise<void>> | null = null;
+  #again: Timer | null = null;
+  /** While another process has watchers: ends the sending. */
+  #unsend: (() => void) | null = null;
+  #wantedUntil = 0;
+  #expiry: Timer | null = null;
+  #closed = false;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to listen for watchers of other processes. */
+  start(): void {
+    const { exchange, clock } = this.#options;
+    if (exchange === undefined || this.#closed) return;
+    this.#listening = exchange.listen('watching', (text) => this.#wanted(JSON.parse(text) as Wanted));
+    this.#listening.catch(() => (this.#again = clock.after(limits.sweepAgainMs, () => this.start())));
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const timer of [this.#asking, this.#again, this.#expiry]) timer?.cancel();
+    this.#unsend?.();
+    for (const listening of [this.#listening, this.#hearing]) listening?.then((end) => end()).catch(() => {});
+  }
+
+  /** Calls back for every event of every process from now on; returns a function that stops it. */
+  watch(watcher: Watcher): () => void {
+    const { inspector, exchange } = this.#options;
+    const unwatch = inspector.watch((inspected) => watcher(inspected, false));
+    this.#watchers.add(watcher);
+    if (exchange !== undefined && this.#watchers.size === 1) this.#join(exchange);
+    return () => {
+      unwatch();
+      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#leave();
+    };
+  }
+
+  /** Every live actor. Other processes have a moment to answer; of one that is awake in several, the newest counts. */
+  picture(): Awake[] | Promise<Awake[]> {
+    const { exchange, awake } = this.#options;
+    return exchange === undefined ? awake() : this.#asked(exchange);
+  }
+
+  async #asked(exchange: Exchange): Promise<Awake[]> {
+    const { self, clock, awake } = this.#options;
+    const question = `${self} ${++this.#questions}`;
+    const answers: Awake[] = [];
+    this.#answers.set(question, answers);
+    await this.#hearing?.catch(() => {});
+    await exchange.publish('watching', JSON.stringify({ from: self, question } satisfies Wanted)).catch(() => {});
+    await new Promise<void>((resolve) => void clock.after(limits.feedPictureMs, resolve));
+    this.#answers.delete(question);
+    return merged(awake(), answers);
+  }
+
+  #join(exchange: Exchange): void {
+    this.#hearing = exchange.listen('feed', (text) => this.#heard(JSON.parse(text) as Sent));
+    this.#hearing.catch(() => {});
+    this.#ask(exchange);
+  }
+
+  #ask(exchange: Exchange): void {
+    const { self, clock } = this.#options;
+    exchange.publish('watching', JSON.stringify({ from: self, question: null } satisfies Wanted)).catch(() => {});
+    this.#asking = clock.after(limits.feedAskMs, () => this.#ask(exchange));
+  }
+
+  #leave(): void {
+    this.#asking?.cancel();
+    this.#hearing?.then((end) => end()).catch(() => {});
+    this.#hearing = null;
+  }
+
+  #heard(sent: Sent): void {
+    if (sent.from === this.#options.self) return;
+    if ('question' in sent) return void this.#answers.get(sent.question)?.push(...sent.actors);
+    const { inspected } = sent;
+    // An actor that another process has put to sleep may be awake here.
+    if (inspected.type === 'passivated' && this.#options.isAwake(inspected.actor)) return;
+    for (const watcher of this.#watchers) watcher(inspected, true);
+  }
+
+  #wanted({ from, question }: Wanted): void {
+    const { self, clock, inspector, awake, exchange } = this.#options;
+    if (from === self || this.#closed) return;
+    const send = (sent: object): void => void exchange!.publish('feed', JSON.stringify({ from: self, ...sent })).catch(() => {});
+    this.#wantedUntil = clock.monotonic() + limits.feedWantedMs;
+    if (this.#unsend === null) {
+      // Quiet actors are brought up to date before their events are sent.
+      awake();
+      this.#unsend = inspector.watch((inspected) => send({ inspected }));
+      this.#expire();
+    }
+    if (question === null) return;
+    const actors = awake();
+    for (let at = 0; at < actors.length; at += limits.feedActorsMax) send({ question, actors: actors.slice(at, at + limits.feedActorsMax) });
+  }
+
+  #expire(): void {
+    const { clock } = this.#options;
+    this.#expiry = clock.after(Math.max(1, this.#wantedUntil - clock.monotonic()), () => {
+      if (clock.monotonic() < this.#wantedUntil) return this.#expire();
+      this.#unsend?.();
+      this.#unsend = null;
+    });
+  }
+}
+
+/** Of an actor that is awake in several processes, the one after the most steps; of those after as many, the one of this process. */
+function merged(own: readonly Awake[], others: readonly Awake[]): Awake[] {
+  const newest = new Map<string, Awake>();
+  for (const each of [...own, ...others]) {
+    const key = `${each.actor.kind} ${each.actor.id}`;
+    const known = newest.get(key);
+    if (known === undefined || each.seq > known.seq) newest.set(key, each);
+  }
+  return [...newest.values()];
+}
+
+/** What is shown to one watcher: the picture first, then the events that it does not have yet. */
+export function followed(feed: Feed, shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void }): () => void {
+  /** Events of other processes before the picture: their answers may have been written before. */
+  let early: Inspected[] | null = [];
+  const unwatch = feed.watch((inspected, far) => {
+    if (early === null) shown.inspected(inspected);
+    else if (far && early.length < limits.feedActorsMax) early.push(inspected);
+  });
+  void promptly(feed.picture(), (actors) => {
+    shown.actors(actors);
+    for (const inspected of early!) shown.inspected(inspected);
+    early = null;
+  });
+  return unwatch;
+}

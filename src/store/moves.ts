@@ -1,0 +1,27 @@
+/** Moves as stores keep them: by position, because there is one for each step. */
+import { limits } from '../limits.ts';
+import type { By, CatalogKind, Move, Snapshot } from '../store.ts';
+import { packRow, unpackRow } from './codec.ts';
+
+/** How many rows of an actor are kept: those that are shown, and as many before them that one of them is a checkpoint. */
+export const movesKept = limits.historyKept + limits.historyCheckpointSteps;
+
+/** Credentials have no machine, and a workspace's is not stored. */
+export const hasHistory = (kind: CatalogKind): kind is 'key' | 'assistant' => kind === 'key' || kind === 'assistant';
+
+type MoveRow = [
+  seq: number, atMs: number, version: number, event: Move['event'], from: string | null, to: string, outcomes: Move['outcomes'],
+  requestId: string | null, by: [kind: By['kind'], id: string, name: string] | null, snapshot: Snapshot | null,
+];
+
+export function moveRow({ seq, atMs, version, event, from, to, outcomes, cause: { requestId, by }, snapshot }: Move): MoveRow {
+  return [seq, atMs, version, event, from, to, outcomes, requestId, by && [by.kind, by.id, by.name], snapshot];
+}
+
+export function moveOfRow([seq, atMs, version, event, from, to, outcomes, requestId, by, snapshot]: MoveRow): Move {
+  const cause = { requestId, by: by && { kind: by[0], id: by[1], name: by[2] } };
+  return { seq, atMs, version, event, from, to, outcomes, cause, snapshot };
+}
+
+export const packMove = (move: Move): Uint8Array => packRow(moveRow(move));
+export const unpackMove = (bytes: Uint8Array): Move => moveOfRow(unpackRow<MoveRow>(bytes));

@@ -1,0 +1,89 @@
+/** The feed of live actors over several processes (contract 9, `/inspect`). */
+import { EventEmitter } from 'node:events';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import t from 'tap';
+import { followed, type Awake } from '../../src/host/feed.ts';
+import type { Inspected } from '../../src/host/inspector.ts';
+import { limits } from '../../src/limits.ts';
+import type { Exchange } from '../../src/store.ts';
+import { pass, Scene, withSteps } from './scene.ts';
+
+/** What passes between the processes, by channel. */
+class Ether implements Exchange {
+  readonly sent: string[] = [];
+  readonly #emitter = new EventEmitter();
+
+  async publish(channel: string, text: string): Promise<void> {
+    this.sent.push(channel);
+    this.#emitter.emit(channel, text);
+  }
+
+  async listen(channel: string, listener: (text: string) => void): Promise<() => Promise<void>> {
+    this.#emitter.on(channel, listener);
+    return async () => void this.#emitter.off(channel, listener);
+  }
+
+  listeners(channel: string): number {
+    return this.#emitter.listenerCount(channel);
+  }
+}
+
+async function processes() {
+  const ether = new Ether();
+  const first = await Scene.open();
+  const shared = { ...withSteps(first.store, { leaseMs: limits.leaseMs }), exchange: ether };
+  const [one, two] = [first.beside(shared), first.beside(shared)];
+  for (const { host } of [one, two]) await host.start();
+  return { ether, one, two };
+}
+
+const timeFor = limits.feedPictureMs + 50;
+
+t.test('a watcher sees what other processes commit, and which of their actors are awake', async (t) => {
+  const { ether, one, two } = await processes();
+  const { id } = await two.session();
+  await two.actor(id);
+  t.same(ether.sent, [], 'nothing is sent while nobody watches');
+
+  const pictures: Awake[][] = [];
+  const seen: Inspected[] = [];
+  const unwatch = followed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected) });
+  await turnOfTheLoop();
+  const early = await two.streaming(id);
+  await pass(one, timeFor);
+  t.match(pictures[0]!.find(({ actor }) => actor.id === id), { actor: { kind: 'session' }, seq: 1, state: 'open' });
+  const events = (): unknown[] => seen.flatMap((each) => (each.type === 'event' && each.actor.id === id ? [`${each.seq} ${each.event.type} ${each.from} → ${each.to}`] : []));
+  t.same(events(), ['2 chat open → streaming'], 'what happened before the picture came');
+  early.model.end();
+  await early.runner.settled;
+  await two.host.sessions.end(await two.actor(id));
+  await turnOfTheLoop();
+  t.same(events(), ['2 chat open → streaming', '3 finished streaming → open', '4 end open → ended'], 'each once');
+
+  // It is awake in both, and the other process has moved it since.
+  const { id: both } = await one.session();
+  await one.actor(both);
+  await two.host.sessions.end(await two.actor(both));
+  const asked = one.host.feed.picture() as Promise<Awake[]>;
+  await turnOfTheLoop();
+  await pass(one, timeFor);
+  const found = (await asked).filter(({ actor }) => actor.id === both);
+  t.match(found, [{ seq: 2, state: 'ended' }], 'the newest of several counts');
+
+  await pass(one, 2 * limits.feedWantedMs);
+  ether.sent.length = 0;
+  await two.session().then(({ id: other }) => two.actor(other));
+  t.same(ether.sent, ['feed'], 'it lasts as long as somebody watches');
+
+  unwatch();
+  await turnOfTheLoop();
+  t.equal(ether.listeners('feed'), 0);
+  await pass(one, limits.feedWantedMs + 100);
+  ether.sent.length = 0;
+  await two.session().then(({ id: other }) => two.actor(other));
+  t.same(ether.sent, [], 'and ends some seconds after');
+  t.notOk(two.host.inspector.watched);
+  for (const { host } of [one, two]) host.close();
+  await turnOfTheLoop();
+  t.equal(ether.listeners('watching'), 0);
+});

@@ -1,0 +1,100 @@
+/** What moves an actor is stored with the step that moves it. */
+import { deepEqual, equal } from 'node:assert/strict';
+import { movesKept } from '../../../src/store/moves.ts';
+import type { Move } from '../../../src/store.ts';
+import type { Case } from '../contract.ts';
+import { assistant, at, credential, key, snapshot, workspace } from '../fixtures.ts';
+
+const move = (seq: number, over: Partial<Move> = {}): Move => ({
+  seq,
+  atMs: 1_790_000_000_123 + seq,
+  version: 1,
+  event: { type: 'chat', turnId: 'turn_1', assistantRefusal: null } as Move['event'],
+  from: seq === 1 ? null : 'open',
+  to: 'streaming',
+  outcomes: [{ type: 'refused', code: 'session_ended' } as Move['outcomes'][number]],
+  cause: { requestId: `req_${seq}`, by: { kind: 'key', id: 'key_1', name: 'é "👋"' } },
+  snapshot: seq === 1 ? snapshot('open', { endedAt: null }) : null,
+  ...over,
+});
+
+export const historyCases: readonly Case[] = [
+  {
+    name: "each step of a session adds one move to the session's history, and a step that is not taken adds none",
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = scene.session();
+      const read = (): Promise<Move[]> => store.history.read('session', workspaceId, session.id);
+      deepEqual(await read(), []);
+      const create = scene.createStep({ session, move: move(1) });
+      for (let sent = 0; sent < 2; sent++) await store.sessions.create(create);
+      deepEqual(await read(), [move(1)], 'as it was written, once');
+
+      const turn = await scene.begun(session, 1, { move: move(2) });
+      await store.turns.begin(turn.step);
+      equal((await store.turns.begin({ ...scene.beginStep(session, 1), move: move(2) })).outcome, 'lost');
+      const finish = turn.finishStep({ move: move(3) });
+      for (let sent = 0; sent < 2; sent++) equal((await store.turns.finish(finish)).outcome, 'finished');
+      const nobody = { requestId: null, by: null };
+      const saved = { ...finish.session, machine: snapshot('ended') };
+      equal(await store.sessions.save(saved, at(3, saved.mark), move(4, { cause: nobody })), 4);
+      equal(await store.sessions.save(saved, at(3, saved.mark), move(4)), null);
+
+      const other = await scene.begun(saved, 4, { move: move(5) });
+      const withdraw = other.withdrawStep({ move: move(6) });
+      for (let sent = 0; sent < 2; sent++) equal((await store.turns.withdraw(withdraw)).outcome, 'finished');
+      deepEqual(await read(), [move(1), move(2), move(3), move(4, { cause: nobody }), move(5), move(6)]);
+      deepEqual(await store.history.read('session', 'wks_other', session.id), [], 'seen from another workspace');
+      deepEqual(await store.history.read('key', workspaceId, session.id), [], 'of another kind');
+    },
+  },
+  {
+    name: 'keys and assistants have a history, until they are removed',
+    async run({ store, workspaceId }) {
+      const { catalog, history } = store;
+      await catalog.create('workspace', workspace({ id: workspaceId }), move(1));
+      for (const [kind, record] of [['key', key(workspaceId)], ['assistant', assistant(workspaceId)]] as const) {
+        const read = (): Promise<Move[]> => history.read(kind, workspaceId, record.id);
+        await catalog.create(kind, record, move(1));
+        await catalog.create(kind, record, move(1));
+        equal(await catalog.replace(kind, record, 1, move(2)), 2);
+        equal(await catalog.replace(kind, record, 1, move(2)), null);
+        deepEqual(await read(), [move(1), move(2)]);
+        equal(await catalog.remove(kind, workspaceId, record.id), true);
+        deepEqual(await read(), []);
+      }
+      const stays = key(workspaceId);
+      await catalog.create('key', stays, move(1));
+      await catalog.create('credential', credential(workspaceId), move(1));
+      await catalog.remove('workspace', workspaceId, workspaceId);
+      deepEqual(await history.read('key', workspaceId, stays.id), [], 'with the workspace');
+    },
+  },
+  {
+    name: "a session's history goes with it",
+    async run(scene) {
+      const { store, workspaceId, now, nowMs } = scene;
+      await store.catalog.create('workspace', workspace({ id: workspaceId, retentionDays: 2 }));
+      const sessions = [now - 3 * 86_400, now].map((lastActivityAt) => scene.session({ lastActivityAt }));
+      for (const session of sessions) await store.sessions.create(scene.createStep({ session, move: move(1) }));
+      while ((await store.sweep(nowMs, 10)) > 0);
+      const kept = await Promise.all(sessions.map(({ id }) => store.history.read('session', workspaceId, id)));
+      deepEqual(kept, [[], [move(1)]]);
+    },
+  },
+  {
+    name: 'of a long history the newest steps are kept',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = scene.session();
+      await store.sessions.create(scene.createStep({ session, move: move(1) }));
+      const beyond = 3;
+      const steps = Array.from({ length: movesKept + beyond - 1 }, (_, index) => index + 1);
+      // Sent one after the other without waiting: both kinds of store take them in this order.
+      const versions = await Promise.all(steps.map((version) => store.sessions.save(session, at(version, session.mark), move(version + 1))));
+      deepEqual(versions, steps.map((version) => version + 1));
+      const kept = await store.history.read('session', workspaceId, session.id);
+      deepEqual(kept.map(({ seq }) => seq), Array.from({ length: movesKept }, (_, index) => index + 1 + beyond));
+    },
+  },
+];
