@@ -28,11 +28,7 @@ export interface List<Item> {
 }
 
 /** Who caused a step. */
-export interface Cause {
-  readonly kind: 'key' | 'visitor' | 'person' | 'operator';
-  readonly id: string;
-  readonly name: string | null;
-}
+export type Cause = NonNullable<wire.HistoryItem['by']>;
 
 export interface Emitted {
   readonly type: string;
@@ -40,27 +36,7 @@ export interface Emitted {
   readonly [field: string]: unknown;
 }
 
-/** A row of an actor's history. */
-export interface HistoryRow {
-  /** Of the step, from 1; a refusal has that of the step before it. */
-  readonly seq: number;
-  /** Unix seconds. */
-  readonly at: number;
-  readonly event: string;
-  /** Null for the step that made the actor. */
-  readonly from: string | null;
-  readonly to: string;
-  readonly outcomes: readonly Emitted[];
-  readonly refused: boolean;
-  readonly request_id: string | null;
-  readonly by: Cause | null;
-  /** How many equal refusals the row stands for. */
-  readonly count: number;
-  /** The event with its fields, where the server keeps them; `at` in milliseconds. */
-  readonly data?: { readonly type: string } | null;
-  /** The context after it, where the server can work it out. */
-  readonly context?: unknown;
-}
+export type HistoryRow = wire.HistoryItem;
 
 export interface ActorName {
   readonly kind: ActorKind;
