@@ -38,7 +38,7 @@ const commands: Readonly<Record<string, Example>> = {
     help: [
       '--seed <number> ', '--runs <number> … (default: 100)', '--from <number> … (default: a new one)',
       '--mode <mode> ', `(choices: "embedded", "shared", "failover", default: the bug's; without one the seed says which)`,
-      '--story ', '--bug <words> ', '(default: none)', 'Deliberate bugs: no fence: ',
+      '--story ', '--bug <words> ', '(default: none)', 'Deliberate bugs: a withdrawal leaves no trace',
     ],
     wrong: {
       '--nonsense': `${unknown} --seed, --runs, --from, --mode, --story, --bug`,

@@ -101,3 +101,6 @@ export function answering(response: ServerResponse, piece: string): void {
   response.writeHead(200, eventStream);
   response.write(delta(piece));
 }
+
+/** A view without what each use of a key, and time alone, changes. */
+export const withoutUse = (view: unknown): unknown => JSON.parse(JSON.stringify(view, (name, value) => (name === 'budgets' || name === 'last_used_at' ? undefined : value)));

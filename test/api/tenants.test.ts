@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { openHouse, type Answer, type Ask, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
+import { withoutUse } from './talk.ts';
 
 interface Tenant {
   readonly workspace: string;
@@ -39,7 +40,7 @@ type Ids = typeof nobody;
 async function everything(house: House, { workspace, session, key }: Tenant): Promise<unknown[]> {
   const inside = `/workspaces/${workspace}`;
   const paths = ['', '/assistants', '/keys', '/credentials', '/sessions', `/sessions/${session}/transcript`, '/usage?start=0&end=0'];
-  const read = await Promise.all(paths.map(async (path) => (await house.console(inside + path)).json));
+  const read = await Promise.all(paths.map(async (path) => withoutUse((await house.console(inside + path)).json)));
   return [...read, (await house.ask('/assistants', { key })).json, (await house.ask('/sessions', { key })).json];
 }
 
@@ -65,6 +66,7 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { name: 'taken over' },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { name: 'taken over' },
   'POST /console/api/workspaces/{w}/keys/{id}/rotate': {},
+  'POST /console/api/workspaces/{w}/sessions/{id}/chat': { message: 'Hi' },
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { api_key: 'taken over' },
 };
 
@@ -103,7 +105,7 @@ async function everyPath(t: Test, house: House, ours: Tenant, theirs: Tenant): P
 
 async function everyConsolePath(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
   const all = await operations(house, '/console');
-  t.equal(all.length, 17);
+  t.equal(all.length, 25);
   for (const { name, path, options } of all) {
     const ask = (ids: Ids) => house.console(filled(path, ids).replace('/console/api', ''), options);
     const unknown = await ask({ ...nobody, workspace: ours.workspace });

@@ -112,5 +112,5 @@ async function tokens(t: Test, { house }: World): Promise<void> {
   }
   isRefused(t, await house.ask('/transcription?token=tok_none'), refusals.invalidToken, 'nor anything else');
   const { paths } = (await house.ask('/openapi.json', { key: null })).json;
-  t.same([paths['/transcription'].get.security, paths['/console/api/inspect'].get.security], [[{ token: [] }], [{ operator: [] }]], 'who may open which');
+  t.same([paths['/transcription'].get.security, paths['/console/api/inspect'].get.security], [[{ token: [] }], [{ operator: [] }, { person: [] }]], 'who may open which');
 }

@@ -1,4 +1,5 @@
 /** P9: steps whose replies are lost on the way from Redis are sent again, and apply once. */
+import { limits } from '../../src/limits.ts';
 import { sessionOf, transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
@@ -34,9 +35,14 @@ async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> 
   const { key } = await house.newKey({ limits: { requests: ceiling } });
   for (let count = 1; count <= 5; count++) {
     way.loseReply(trial.random.between(1, 2));
+    const askedAt = performance.now();
     const { status, headers } = await house.ask('/assistants', { key });
+    const ms = performance.now() - askedAt;
     trial.count(way.lost ? 'replies lost' : 'requests with fewer replies');
     way.mend();
+    // A machine that is too busy to connect again in time answers 503: that is late, and may have been charged.
+    trial.took('a request whose reply was lost', ms, limits.redisCallMs);
+    if (status === 503 && ms >= limits.redisCallMs) continue;
     const left = Number(headers.get('x-ratelimit-remaining'));
     trial.must(status === 200 && left >= ceiling - count, `after ${count} requests ${left} of ${ceiling} are left, and the last is answered ${status}`);
   }

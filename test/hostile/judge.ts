@@ -92,7 +92,7 @@ export class Judge {
     if (status >= 400 && !toHead) checkFailure(status, json, headers);
     if (headers.get('content-type') === 'text/event-stream') this.#checkEvents(text);
     // Of a request that is not whole only the engine knows what it took for its method and path, and of a refusal HEAD gets no body.
-    if (kind === 'whole' && !(status >= 400 && toHead)) this.#conforms.check(method.toUpperCase(), target, { status, headers, json });
+    if (kind === 'whole' && !(status >= 400 && toHead) && !isPage(target)) this.#conforms.check(method.toUpperCase(), target, { status, headers, json });
   }
 
   #checkEvents(text: string): void {
@@ -100,6 +100,9 @@ export class Judge {
     parser.feed(text);
   }
 }
+
+/** The console's pages and what they load are no operations of the document. */
+const isPage = (target: string): boolean => /^\/console(?!\/api(?:[/?]|$))/.test(target);
 
 const eventStream = /^HTTP\/1\.1 200 [^\r]*\r\n(?:[^\r]+\r\n)*content-type: text\/event-stream\r\n/i;
 

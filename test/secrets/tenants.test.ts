@@ -7,6 +7,7 @@ import { routes } from '../../src/routes.ts';
 import type { Route } from '../../src/request.ts';
 import { answerBytes } from '../api/raw.ts';
 import { edges, openHouse, type House } from '../api/house.ts';
+import { withoutUse } from '../api/talk.ts';
 import { openTenant, type Ids, type Tenant } from './tenant.ts';
 
 for (const edge of edges) {
@@ -28,7 +29,7 @@ const tenantRoutes = routes.filter(({ path }) => !path.startsWith('/p/'));
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 const withoutIds = [
-  ...['GET /asyncapi.json', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
+  ...['GET /asyncapi.json', 'GET /console/api/load', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
   ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'],
   ...['DELETE /console/api/sign-ins/{id}', 'GET /console/api/me', 'GET /console/api/sign-ins', 'POST /console/api/sign-in', 'POST /console/api/sign-in-links', 'POST /console/api/sign-out'],
 ].sort();
@@ -57,6 +58,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
     fields: { assistant_id: 'assistant', session_id: 'session' },
   },
   'POST /sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
+  'POST /console/api/workspaces/{w}/sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: modelFields },
@@ -133,5 +135,5 @@ async function everythingOf(house: House, { ids, key }: Tenant): Promise<unknown
   const at = `/workspaces/${ids.workspace}`;
   const inConsole = ['', '/assistants', '/keys', '/credentials', '/sessions', `/sessions/${ids.session}`, `/sessions/${ids.session}/transcript`];
   const own = ['/assistants', '/sessions', `/sessions/${ids.session}`, `/sessions/${ids.session}/transcript`];
-  return [await Promise.all(inConsole.map(async (path) => (await house.console(at + path)).json)), await Promise.all(own.map(async (path) => (await house.ask(path, { key })).json))];
+  return [await Promise.all(inConsole.map(async (path) => withoutUse((await house.console(at + path)).json))), await Promise.all(own.map(async (path) => (await house.ask(path, { key })).json))];
 }

@@ -1,6 +1,7 @@
 /** A client of transcription sockets for tests, and things to say on them. */
 import { WebSocket } from 'ws';
 import type { House } from '../api/house.ts';
+import { until } from '../api/talk.ts';
 
 export interface Heard {
   readonly type: string;
@@ -32,9 +33,21 @@ export async function mint(house: House, assistantId: string, sessionId: string 
 /** Opens a socket with a fresh token; resolves once it is ready. */
 export async function talk(house: House, assistantId: string, { query = '', sessionId = null, opens = house.url }: { query?: string; sessionId?: string | null; opens?: string } = {}): Promise<Talker> {
   const { token } = await mint(house, assistantId, sessionId);
-  const talker = open(`${opens.replace('http', 'ws')}/transcription?token=${token}${query}`);
-  await talker.until('ready');
-  return talker;
+  // A server whose recognisers are behind, as on a busy machine, answers 503 and leaves the token good.
+  return until(async () => {
+    const talker = open(`${opens.replace('http', 'ws')}/transcription?token=${token}${query}`);
+    const refusal = new Promise<number | null>((resolve) => {
+      talker.socket.once('open', () => resolve(null));
+      talker.socket.once('close', () => resolve(null));
+      talker.socket.once('unexpected-response', (_, { statusCode }) => {
+        talker.socket.terminate();
+        resolve(statusCode ?? 0);
+      });
+    });
+    if ((await refusal) === 503) return null;
+    await talker.until('ready');
+    return talker;
+  });
 }
 
 export function open(url: string): Talker {

@@ -60,7 +60,7 @@ function historyOf(kind: ActorKind, start: Standing, events: readonly AnyEvent[]
     const { state, context, outcomes } = decide(kind, standing, event);
     const refused = codeOf(outcomes) !== null;
     if (!refused || state !== standing.state) seq++;
-    rows.push({ seq, at: Math.floor(Number(event['at']) / 1000), event: event.type, from: standing.state, to: state, outcomes, refused, request_id: null, by: null, count: 1 });
+    rows.push({ seq, at: Math.floor(Number(event['at']) / 1000), event: event.type, from: standing.state, to: state, outcomes: [...outcomes], refused, request_id: null, by: null, count: 1, data: null, context: null, version: 1 });
     after.push(context);
     standing = { state, context };
   }

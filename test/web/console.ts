@@ -90,5 +90,7 @@ export async function furnish(house: House): Promise<Furnished> {
   const turn = await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Tell me all about it. <img src=x onerror=complain(1)>' } });
   await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'and?' } });
   await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'and?' } });
+  // Somebody is signed in elsewhere.
+  await house.ask('/console/api/sign-in', { key: null, body: { token: house.operatorToken } });
   return { session, ended: talks[0], assistant: quick, key, turn };
 }

@@ -30,7 +30,7 @@ export function putSession(draft: Draft, before: SessionRow | null, row: Session
   if (channel === 'console') {
     const trial = keys.trials(workspaceId) + keys.part(id);
     if (machine.state === 'ended' || machine.state === 'expired') draft.remove(trial);
-    else draft.put(trial, row.session.expiresAt);
+    else if (before === null) draft.put(trial, row.session.expiresAt);
   }
   draft.keep(keys.session(workspaceId, id), row, isOdd(row.session));
 }
@@ -57,9 +57,9 @@ export class Sessions implements SessionStore {
       if (remember !== null) {
         const remembered = this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
         if (remembered !== null) return { outcome: 'remembered', remembered };
-        this.#memories.put(draft, session.workspaceId, remember);
       }
       if (session.channel === 'console' && this.#openTrials(draft, session.workspaceId, step.nowMs) >= (step.trialsMax ?? Infinity)) return { outcome: 'full' };
+      if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
       if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting);

@@ -61,7 +61,9 @@ export default function LoadPage() {
 }
 
 function Drawn({ load: { data, step_seconds: step }, minutes }: { load: Load; minutes: number }) {
-  const steps = data.slice(-Math.ceil((minutes * 60) / step));
+  const wanted = data.slice(-Math.ceil((minutes * 60) / step));
+  // Of a server that started within the time, what came since.
+  const steps = wanted.slice(Math.max(0, wanted.findIndex(({ memory_bytes: memory }) => memory !== null)));
   const times = steps.map(({ start }) => start);
   const plots = shown(step);
   if (steps.length === 0) return <p class="note">The first step is counted five seconds after the start.</p>;

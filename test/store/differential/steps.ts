@@ -238,7 +238,7 @@ const sessions: Make = (known, drawn) => {
   const filter = {
     assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], ['asst_2_0', 'asst_2_0'], []], which),
     status: chosen([null, 'open', 'ended', 'expired'] as const, near), activeSince: chosen([0, known.now - 30 * daySeconds], lasts), now: known.now + chosen([0, 60], lasts),
-    ...chosen<Partial<SessionFilter>>([{}, { channels: ['link', 'widget'] }, { createdFrom: known.now - 20 * daySeconds }, { beginning: 'a' }, { createdBefore: known.now }, {}], lasts),
+    ...chosen<Partial<SessionFilter>>([{}, { channels: ['link', 'widget'] }, { keyId: 'key_1' }, { beginning: 'a' }, {}, {}], lasts),
   };
   return call('sessions', false, [known.workspaceId(pick), filter, pageOf(drawn, picked(known.sessions, pick)?.id ?? 'a cursor: {*}')]);
 };
