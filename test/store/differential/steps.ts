@@ -272,9 +272,9 @@ const usedLimits: Make = (known, { pick, which }) => {
 };
 
 /** A repeat is known for a minute; sent later it would count again. */
-const countUsage: Make = (known, { pick, which, near, lasts, text }) =>
+const countUsage: Make = (known, { pick, which, near, lasts }) =>
   call('countUsage', true, [
-    { id: `count ${which} ${text}`, workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), ...(which > 2 && { keyId: `key_${which % 2}` }), at: known.now - chosen([0, 1, 3_600], lasts), speechCharacters: which, transcriptionSeconds: lasts },
+    { id: known.name(), workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), ...(which > 2 && { keyId: `key_${which % 2}` }), at: known.now - chosen([0, 1], lasts), speechCharacters: which, transcriptionSeconds: lasts },
   ]);
 
 const usage: Make = (known, { pick, which, lasts, near }) => {
