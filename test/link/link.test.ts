@@ -160,7 +160,7 @@ const askAs = (url: string, path: string, headers: Record<string, string>, metho
   });
 
 t.test('sites', async (t) => {
-  const house = await openHouse(t);
+  const house = await openHouse(t, { env: { PARLEY_CONSOLE_ORIGIN: 'https://chat.example' } });
   await linked(house, 'sites', { origins: ['https://shop.example', 'https://*.wide.example', 'http://localhost:3000', 'https://port.example:8443'] });
   await linked(house, 'any', { origins: ['*'] });
   await linked(house, 'none', { origins: [] });
@@ -181,6 +181,7 @@ t.test('sites', async (t) => {
     for (const origin of unlisted) t.same(await about(origin), [403, undefined, 'Origin'], origin);
     t.same(await about(`http://${own}`), [200, undefined, 'Origin'], 'ours is no other site');
     t.same(await about(`https://${own}`), [200, undefined, 'Origin'], 'behind TLS as well');
+    t.same(await about('https://chat.example'), [200, undefined, 'Origin'], 'a proxy may rewrite the host');
     t.same(await about('https://anything.example:99', 'any'), [200, 'https://anything.example:99', 'Origin']);
     t.equal((await about('null', 'any'))[0], 403);
     t.equal((await about('https://shop.example', 'none'))[0], 403, 'none listed: nowhere');

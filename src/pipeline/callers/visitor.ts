@@ -66,14 +66,14 @@ function claimsOf(token: string, { record }: AssistantActor, { visitorTokens, cl
 async function openAssistant(head: RequestHead, params: Request['params'], services: Services, course: Course): Promise<AssistantActor> {
   const found = await services.host.assistants.bySlug(params['slug']!);
   if (found === null || !(found.record.channels.link || found.record.channels.widget)) throw unknown();
-  checkOrigin(head, found, course);
+  checkOrigin(head, found, course, services);
   return found;
 }
 
 async function siteOf(head: RequestHead, params: Request['params'], services: Services, course: Course): Promise<AssistantActor> {
   const found = await services.host.assistants.bySlug(params['slug']!);
   if (found === null) throw unknown();
-  checkOrigin(head, found, course);
+  checkOrigin(head, found, course, services);
   return found;
 }
 
@@ -81,18 +81,18 @@ async function siteOf(head: RequestHead, params: Request['params'], services: Se
 const exposed = 'x-request-id, x-turn-id, retry-after, location, idempotent-replayed';
 
 /** Throws 403 for a site that is neither ours nor listed. A listed one is told so with every answer. */
-function checkOrigin(head: RequestHead, { record }: AssistantActor, course: Course): void {
+function checkOrigin(head: RequestHead, { record }: AssistantActor, course: Course, { config }: Services): void {
   course.site = { vary: 'Origin' };
   const origins = head.headers('origin');
   if (origins.length === 0) return;
   const origin = origins[0]!;
   const listed = origins.length === 1 && lists(record.link?.origins ?? [], origin);
   if (listed) course.site = { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
-  else if (origins.length > 1 || !isOurs(origin, head)) throw new Failure('site_not_permitted');
+  else if (origins.length > 1 || !isOurs(origin, head, config)) throw new Failure('site_not_permitted');
 }
 
-/** Whether the page that asks came from this server. Of a TLS connection only the proxy knows, so the scheme is left out. */
-function isOurs(origin: string, head: RequestHead): boolean {
+/** Whether the page that asks came from this server: under one of the origins that `PARLEY_CONSOLE_ORIGIN` names, or under the request's own host. Of a TLS connection only the proxy knows, so the scheme is left out. */
+function isOurs(origin: string, head: RequestHead, { consoleOrigins }: Services['config']): boolean {
   const [host] = head.headers('host');
-  return host !== undefined && (origin === `https://${host}` || origin === `http://${host}`);
+  return consoleOrigins.includes(origin) || (host !== undefined && (origin === `https://${host}` || origin === `http://${host}`));
 }

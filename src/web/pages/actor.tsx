@@ -25,7 +25,7 @@ function stateOf(kind: ActorKind, record: Stored | undefined): string | null {
 
 const subjectOf = (record: Stored | undefined): Subject => ({ expiresAt: record?.expires_at ?? null, endedAt: record?.ended_at ?? null });
 
-const names: Readonly<Record<ActorKind, string>> = { session: 'Session', key: 'Key', workspace: 'Workspace', assistant: 'Assistant', socket: 'Socket' };
+const names: Readonly<Record<ActorKind, string>> = { session: 'Session', key: 'Key', workspace: 'Workspace', assistant: 'Assistant', socket: 'Socket', visitor: 'Visitor' };
 const kept: readonly ActorKind[] = ['session', 'key', 'assistant'];
 
 export default function ActorPage() {
@@ -61,7 +61,7 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
       </Head>
       <FactsOf kind={kind} record={record} steps={past.steps} awake={past.live !== null} />
       <Failure failure={past.failure} />
-      {gone && <p class="note">It sleeps or is over; sockets keep no history. What happens to it while this page is open appears here.</p>}
+      {gone && <p class="note">It sleeps or is over; sockets and visitors keep no history. What happens to it while this page is open appears here.</p>}
       <ActorView kind={kind} past={past} moment={moment} shown={shown} choose={choose} now={() => setQuery({ at: null })} />
     </>
   );

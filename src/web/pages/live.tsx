@@ -13,7 +13,7 @@ import { Ago, Clock } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import { address, inWorkspace, search, workspaceId } from '../route.ts';
 
-const names: Readonly<Record<ActorKind, string>> = { session: 'Sessions', key: 'Keys', workspace: 'Workspace', assistant: 'Assistants', socket: 'Sockets' };
+const names: Readonly<Record<ActorKind, string>> = { session: 'Sessions', key: 'Keys', workspace: 'Workspace', assistant: 'Assistants', socket: 'Sockets', visitor: 'Visitors' };
 
 /** The board of a workspace, drawn anew with each frame that brings something. */
 function useBoard(workspace: string): Board {
