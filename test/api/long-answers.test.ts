@@ -191,7 +191,7 @@ t.test('what fails before anything was sent is a failure, and afterwards the ans
   const { told, outlet, onGone } = outletTo(9);
   const lines: unknown[] = [];
   const log = { error: (...line: unknown[]) => lines.push(line), info: ({ status }: { status: number }) => lines.push(status) };
-  const exchange = { stream: () => outlet, onGone } as unknown as Exchange;
+  const exchange = { path: '/', stream: () => outlet, onGone } as unknown as Exchange;
   const services = { log, config: { trustedProxies: [] }, clock: { monotonic: () => 1 }, metrics: { requests: { inc() {} } } } as unknown as Services;
   send(exchange, reply, { requestId: 'req_1', startedAt: 0, route: null, caller: null, rate: null, site: null }, services);
   await settled();
