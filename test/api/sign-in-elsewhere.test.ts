@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { temporaryFolder } from '../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
-import { openHouse, type House } from './house.ts';
+import { openHouse, type Ask, type House } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
 import { isRefused, refusals } from './refusal.ts';
 import { cookieFor, cookieOf, fromPage, linkFor, openInspect, rawSignIn, signIn, tokenOf, withCookie } from './signing.ts';
 import { openSupervised, secret, workersUp } from './supervised.ts';
+import { until } from './talk.ts';
 
 const lacking = whyNoRedis();
 const onRedis = lacking === null ? {} : { skip: lacking };
@@ -68,7 +69,8 @@ t.test('a restart keeps who is signed in, and prints another link; a new operato
 t.test('several processes', onRedis, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret };
+  // On uws a connection sometimes ends in the moment in which it becomes a socket (docs/promises.md, V1).
+  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_EDGE: 'node' };
   const houses = (await Promise.all([1, 2].map(() => openHouse(t, { env })))) as [House, House];
   t.same(houses.map((house) => linksIn(house).length), [1, 1], 'each start prints a link');
   await t.test('what one knows all know', (t) => shared(t, houses));
@@ -80,6 +82,14 @@ t.test('several processes', onRedis, async (t) => {
   });
 });
 
+/** A store that is slow on a busy machine may refuse it once. */
+const signedOut = (house: House, cookie: string, ask: Ask): Promise<unknown> =>
+  until(async () => {
+    const { status, text } = await withCookie(house, cookie, '/sign-out', ask);
+    if (status !== 204 && status !== 503) throw new Error(`${status}: ${text}`);
+    return status === 204;
+  });
+
 async function shared(t: Test, [one, two]: readonly [House, House]): Promise<void> {
   const cookie = await cookieFor(one);
   t.equal((await withCookie(two, cookie, '/me')).status, 200);
@@ -88,15 +98,15 @@ async function shared(t: Test, [one, two]: readonly [House, House]): Promise<voi
   t.same(answers.map(({ status }) => status).sort((a, b) => a - b), [204, 401, 401, 401], 'a link is good once in all of them');
   const ada = cookieOf(answers.find(({ status }) => status === 204)!);
 
-  const sockets = await Promise.all([one, two].flatMap((house) => [cookie, ada].map((own) => openInspect(house, { origin: house.url, cookie: own }))));
-  const [mine, hers, elsewhere, hersElsewhere] = sockets as [(typeof sockets)[0], (typeof sockets)[0], (typeof sockets)[0], (typeof sockets)[0]];
+  const open = (house: House, own: string) => openInspect(house, { origin: house.url, cookie: own });
+  const [mine, hers, elsewhere, hersElsewhere] = [await open(one, cookie), await open(one, ada), await open(two, cookie), await open(two, ada)] as const;
   const closed = [mine, elsewhere].map((socket) => once(socket, 'close'));
-  await withCookie(one, cookie, '/sign-out', { method: 'POST' });
+  await signedOut(one, cookie, { method: 'POST' });
   isRefused(t, await withCookie(two, cookie, '/me'), refusals.missingKey, 'signed out of all');
   for (const [code] of await Promise.all(closed)) t.equal(code, 1008, 'sockets end wherever they are');
   t.same([hers.readyState, hersElsewhere.readyState], [1, 1]);
   const ended = [hers, hersElsewhere].map((socket) => once(socket, 'close'));
-  await withCookie(two, ada, '/sign-out', { body: { everywhere: true }, headers: fromPage });
+  await signedOut(two, ada, { body: { everywhere: true }, headers: fromPage });
   await Promise.all(ended);
   t.pass('everywhere is in every process');
 }

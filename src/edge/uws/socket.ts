@@ -126,9 +126,9 @@ export class UwsSocket implements Socket, Cuttable {
 /** The engine's behaviour for sockets; `upgrade` is the server's own. */
 export const socketBehavior = (bounds: EdgeBounds): WebSocketBehavior<UwsSocketData> => ({
   maxPayloadLength: engineMessageFactor * bounds.socketMessageBytesMax,
-  // The engine's own pings go to a peer that sends nothing, and take any message for an answer. Ours are answered more often than this,
-  // the most that the engine allows; with none at all it would give a peer 4 seconds to read a closing message, and not 16.
-  idleTimeout: 960,
+  // The engine's own pings go to a peer that sends nothing, and take any message for an answer. Ours find a silent peer sooner than this;
+  // without a timeout a peer would have 4 seconds to read a closing message, and not 16.
+  idleTimeout: 2 * Math.round(bounds.socketSilentMs / 1000),
   sendPingsAutomatically: false,
   // The engine never drops a message: our `send` cuts a reader that is too slow.
   maxBackpressure: 0,
