@@ -3,7 +3,8 @@
  * machine is run over them for each event. A live XState actor would cost some 5 KB for as long as the conversation lasts, and 15
  * µs at each activation.
  */
-import { createEmptyActor, type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine } from 'xstate';
+import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { scopeFor } from '../../machines/scope.ts';
 import { migrated, type MachineKind, type MachineState } from '../../machines/version.ts';
 import type { ErrorName } from '../errors.ts';
 import type { Cause, Snapshot } from '../store.ts';
@@ -149,18 +150,7 @@ class Steps {
 
   constructor(machine: AnyStateMachine) {
     this.#machine = machine;
-    const self = createEmptyActor();
-    this.#scope = {
-      self,
-      id: self.id,
-      sessionId: self.sessionId,
-      system: self.system,
-      logger: () => {},
-      stopChild: () => {},
-      defer: (call) => call(),
-      emit: (outcome) => void this.#outcomes.push(outcome),
-      actionExecutor: (action) => action.exec?.(action.info, action.params),
-    };
+    this.#scope = scopeFor((outcome) => void this.#outcomes.push(outcome));
   }
 
   begin(input: unknown): MachineState {

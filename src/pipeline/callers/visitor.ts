@@ -63,16 +63,12 @@ function claimsOf(token: string, { record }: AssistantActor, { visitorTokens, cl
 }
 
 /** The slug's assistant, if one of its channels is on, for the site that asks. */
-async function openAssistant(head: RequestHead, params: Request['params'], services: Services, course: Course): Promise<AssistantActor> {
-  const found = await services.host.assistants.bySlug(params['slug']!);
-  if (found === null || !(found.record.channels.link || found.record.channels.widget)) throw unknown();
-  checkOrigin(head, found, course, services);
-  return found;
-}
+const openAssistant: typeof siteOf = (head, params, services, course) => siteOf(head, params, services, course, ({ record: { channels } }) => channels.link || channels.widget);
 
-async function siteOf(head: RequestHead, params: Request['params'], services: Services, course: Course): Promise<AssistantActor> {
+/** The slug's assistant, for the site that asks. */
+async function siteOf(head: RequestHead, params: Request['params'], services: Services, course: Course, isOffered: (found: AssistantActor) => boolean = () => true): Promise<AssistantActor> {
   const found = await services.host.assistants.bySlug(params['slug']!);
-  if (found === null) throw unknown();
+  if (found === null || !isOffered(found)) throw unknown();
   checkOrigin(head, found, course, services);
   return found;
 }

@@ -1,6 +1,7 @@
 /** A copy of a machine in the page: it decides as the server's does, over a state and a context, and touches nothing. */
-import { createEmptyActor, type AnyActorScope, type AnyMachineSnapshot } from 'xstate';
+import type { AnyMachineSnapshot } from 'xstate';
 import { kinds, type ActorKind } from '../../../machines/all.ts';
+import { scopeFor } from '../../../machines/scope.ts';
 import type { Emitted } from '../types.ts';
 
 export interface Standing {
@@ -18,18 +19,7 @@ export interface AnyEvent {
 }
 
 let emitted: Emitted[] = [];
-const self = createEmptyActor();
-const scope: AnyActorScope = {
-  self,
-  id: self.id,
-  sessionId: self.sessionId,
-  system: self.system,
-  logger: () => {},
-  stopChild: () => {},
-  defer: (call) => call(),
-  emit: (outcome) => void emitted.push(outcome as Emitted),
-  actionExecutor: (action) => action.exec?.(action.info, action.params),
-};
+const scope = scopeFor((outcome) => void emitted.push(outcome as Emitted));
 
 /** What the machine does with the event. Throws on a state that it does not have. */
 export function decide(kind: ActorKind, { state, context }: Standing, event: AnyEvent): Decision {
