@@ -14,8 +14,8 @@ export function microphoneWorklet(): void {
     class extends AudioWorkletProcessor {
       frame = new Int16Array(sampleRate / 50);
       filled = 0;
-      process([[samples = []]]: [[Float32Array | number[]]]): boolean {
-        for (const sample of samples) {
+      process([[samples]]: [[Float32Array | undefined]]): boolean {
+        for (const sample of samples ?? []) {
           this.frame[this.filled++] = Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768)));
           if (this.filled < this.frame.length) continue;
           this.port.postMessage(this.frame, [this.frame.buffer]);
