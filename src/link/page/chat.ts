@@ -123,8 +123,11 @@ export class Chat {
     else this.#clear();
   }
 
+  /** Stops the reply; a message that waits for the connection is the visitor's again. */
   abort(): void {
-    void this.#talk?.abort();
+    if (this.#pending === null || this.#delivering) return void this.#talk?.abort();
+    this.#giveBack();
+    this.#options.listener.changed();
   }
 
   /** Leaves the conversation and ends its session; the next message opens another. */
