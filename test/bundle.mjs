@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { PrepareError, root } from '../src/prepare.mjs';
 
 /** Beside the packages, which the bundles import by name; of its own for each run, since several may run at a time. */
@@ -78,7 +78,7 @@ export async function bundlePackages(names = packages) {
     chunkNames: '@tapjs/[name]-[hash]',
     plugins: [namedExports],
     // What tap is given instead is explained there.
-    alias: { 'async-hook-domain': join(root, 'test', 'run', 'domain.mjs') },
+    alias: { 'async-hook-domain': fileURLToPath(new URL('./run/domain.mjs', import.meta.url)) },
     // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
     banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" },
   });
