@@ -9,6 +9,8 @@ const options: InferenceSession.SessionOptions = {
   // The arena keeps some 50 MB, as much as ten seconds of audio need. Without it each operation allocates anew, at three times the CPU time.
   enableCpuMemArena: true,
   logSeverityLevel: 3,
+  // Weights kept as 8-bit integers for an operation on floats are made floats once: by default, again in each run, which took half of a decoding.
+  extra: { session: { disable_quant_qdq: '1' } },
 };
 
 export async function openSession(file: string): Promise<InferenceSession> {
