@@ -1,5 +1,7 @@
 /** The ONNX runtime, loaded when something listens. */
+import { readFileSync } from 'node:fs';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import { withIntegerProducts } from './integer-products.ts';
 
 /** One thread each: a voice process has one core. */
 const options: InferenceSession.SessionOptions = {
@@ -9,13 +11,11 @@ const options: InferenceSession.SessionOptions = {
   // The arena keeps some 50 MB, as much as ten seconds of audio need. Without it each operation allocates anew, at three times the CPU time.
   enableCpuMemArena: true,
   logSeverityLevel: 3,
-  // Weights kept as 8-bit integers for an operation on floats are made floats once: by default, again in each run, which took half of a decoding.
-  extra: { session: { disable_quant_qdq: '1' } },
 };
 
 export async function openSession(file: string): Promise<InferenceSession> {
   const runtime = await import('onnxruntime-node');
-  return runtime.InferenceSession.create(file, options);
+  return runtime.InferenceSession.create(withIntegerProducts(readFileSync(file)), options);
 }
 
 /** The class of the runtime's tensors. */
