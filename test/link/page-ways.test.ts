@@ -4,6 +4,8 @@ import t from 'tap';
 import { openHouse } from '../api/house.ts';
 import { until } from '../api/talk.ts';
 import { faintTexts, overflow, whyNoBrowser } from '../browser.ts';
+import { Faulty } from '../client/faulty.ts';
+import { failure } from '../client/scene.ts';
 import { findings, openBrowser, openPage, quiet, replies, say } from './browser.ts';
 import { linked, Visit } from './visits.ts';
 
@@ -186,6 +188,24 @@ t.test('what is over, closed, too long or refused is said in words', { skip: why
   await until(async () => (await replies(page).count()) === 1);
   await quiet(page);
   t.equal(await page.locator('#messages li.user .said').innerText(), 'Are you there?', 'what was written went along');
+  t.same(complaints, []);
+  await context.close();
+});
+
+t.test('a failure is said in words, with what it can be asked for by where nobody but the operator can help', { skip: whyNoBrowser }, async (t) => {
+  const way = await Faulty.open(t, house.url);
+  const { page, complaints, context } = await openPage(browser, `${way.url}/p/plain`);
+  for (const [status, code, words] of [[503, 'assistant_unavailable', /^There is no reply at the moment/], [500, 'api_error', /^Something went wrong\. Please try again\.\s*Reference: req_a+$/]] as const) {
+    way.fault = (line) => (line.endsWith('/chat') ? { kind: 'answer', status, body: failure('api_error', code) } : null);
+    await say(page, 'Hello');
+    await page.locator('#notice').filter({ hasText: words }).waitFor();
+    t.equal(await page.locator('#message').inputValue(), 'Hello');
+  }
+  way.fault = () => null;
+  await page.locator('#message').press('Enter');
+  await until(async () => (await replies(page).count()) === 2);
+  await quiet(page);
+  t.equal(await page.locator('#notice').innerText(), '');
   t.same(complaints, []);
   await context.close();
 });

@@ -228,8 +228,8 @@ export class Chat {
 
   #fail(error: Error): void {
     const { code = null, field } = error as Partial<ParleyError>;
+    if (!(error instanceof ConnectionError) || this.#retries === 0) this.#options.listener.failed(error);
     if (error instanceof ConnectionError) return this.#lost();
-    this.#options.listener.failed(error);
     if (code !== null && gone.has(code)) {
       const wasSending = this.#pending !== null;
       this.#end('over');
