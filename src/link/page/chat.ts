@@ -91,7 +91,11 @@ export class Chat {
       link: { slug: link.slug, visitor: this.#visitor, onVisitor, ...(host !== null && { host }) },
       onRetry: ({ error, waitMs }) => this.#retrying(error, waitMs),
     });
-    onWake(() => this.#cancelRetry !== null && void this.retry());
+    onWake(() => {
+      // An attempt that is under way may have begun before, and fail: the next one follows soon.
+      this.#retries = 0;
+      if (this.#cancelRetry !== null) void this.retry();
+    });
     if (known === null) return;
     this.#pending = known.pending;
     this.#open(known.session, null);
