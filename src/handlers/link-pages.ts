@@ -1,12 +1,12 @@
 /** `GET /p/{slug}`, `GET /p/{slug}/frame` and `GET /widget.js`: the pages of the public link, and the widget's loader (contract 9). */
 import { Failure } from '../errors.ts';
 import type { RequestHead } from '../edge.ts';
-import { loader } from '../link/loader.ts';
 import { conversationPage, policyOf, unknownPage } from '../link/pages.ts';
 import { lists } from '../origin.ts';
 import type { NobodyCaller, Reply, Request } from '../request.ts';
 import { staticFile } from '../static-files.ts';
 import type { Assistant } from '../store.ts';
+import { widgetLoader } from '../widget.ts';
 import { fileReply } from './file.ts';
 
 const type = 'text/html; charset=utf-8';
@@ -32,11 +32,12 @@ export async function framePage({ head, params, query, services }: Request<Nobod
 
 const ancestorOf = ({ link }: Assistant, host = ''): string => (lists(link?.origins ?? [], host) ? new URL(host).origin : "'none'");
 
-const script = staticFile('text/javascript; charset=utf-8', Buffer.from(loader));
-
 /** Sites keep the loader for an hour; it is theirs to load, whatever their own isolation. */
-export const widget = ({ head }: Request<NobodyCaller>): Reply =>
-  fileReply(script, head, { 'cache-control': 'public, max-age=3600, stale-while-revalidate=86400', 'cross-origin-resource-policy': 'cross-origin' });
+export function widget({ head }: Request<NobodyCaller>): Reply {
+  const file = widgetLoader();
+  if (file === undefined) throw new Failure('route_not_found');
+  return fileReply(file, head, { 'cache-control': 'public, max-age=3600, stale-while-revalidate=86400', 'cross-origin-resource-policy': 'cross-origin' });
+}
 
 /** A page for browsers; others get the shape of all failures. */
 function unknown(head: RequestHead): Reply {

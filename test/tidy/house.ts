@@ -25,7 +25,7 @@ const interfaces = ['store', 'edge', 'model'];
 const domain = ['machines', 'budget', 'host', 'turn', 'wire', 'voice', ...ground, ...interfaces];
 
 export const rooms: readonly Room[] = [
-  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/prepare-pages.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
+  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/prepare-pages.mjs', 'src/prepare-widget.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
     [...leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'transcription-tokens', 'visitor-tokens', 'metrics', 'text', 'signals', 'promptly', 'coalesced', 'origin'), 'src/metrics/'],
@@ -79,7 +79,7 @@ export const rooms: readonly Room[] = [
   ),
   room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),
   room('host', ['src/host.ts', 'src/host/'], ['turn', 'machines', 'budget', ...ground, ...interfaces], 'The host runs machines; it knows nothing of requests.'),
-  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/own-origins.ts', 'src/cookies.ts', 'src/sign-ins.ts', 'src/conditional.ts', 'src/static-files.ts', 'src/pages.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
+  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/own-origins.ts', 'src/cookies.ts', 'src/sign-ins.ts', 'src/conditional.ts', 'src/static-files.ts', 'src/pages.ts', 'src/widget.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
   room('conversation', ['src/conversation/'], ['request', 'history', 'voices', 'audio', 'audio formats', ...domain], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
   room('docs', ['src/docs.ts', 'src/docs/'], [], 'The page is made of the OpenAPI document and of nothing else.', ['node:crypto']),
   room('link pages', ['src/link/'], [], 'The pages are text with their policy, the same for every slug.', ['node:crypto']),
