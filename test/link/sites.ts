@@ -4,11 +4,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Frame, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core';
 import type { House } from '../api/house.ts';
-import { browserPath } from '../browser.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+import { findings, openBrowser } from './browser.ts';
 
 /** Tests of a page wait on what it shows, on a busy machine too. */
 const patience = 120_000;
@@ -63,8 +61,7 @@ export async function openSites(t: Test, house: House): Promise<Sites> {
   });
   const { port } = server.address() as AddressInfo;
   const origin = `http://localhost:${port}`;
-  const browser = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
-  t.teardown(() => browser.close());
+  const browser = await openBrowser(t);
   return {
     house,
     browser,
@@ -102,12 +99,12 @@ export async function frameOf(page: Page, slug = 'widget'): Promise<Frame> {
 
 /** Says something, and resolves when the whole reply is there. */
 export async function say(frame: Frame, text: string): Promise<void> {
-  const before = await frame.locator('#messages .assistant').count();
+  const replies = frame.locator('#messages li.assistant');
+  const before = await replies.count();
   await frame.locator('#message').fill(text);
   await frame.locator('#message').press('Enter');
-  await frame.locator('#send').click();
-  await frame.locator('#messages .assistant').nth(before).filter({ hasText: /\S/ }).waitFor();
-  await frame.locator('#send:not([disabled])').waitFor();
+  await replies.nth(before).filter({ hasText: /\S/ }).waitFor();
+  await frame.locator('#send:not([hidden])').waitFor();
 }
 
 /** Resolves when a script in the page says true, under any policy that the page has. */
@@ -118,9 +115,10 @@ export async function until(page: Page | Frame, script: string): Promise<void> {
   await Promise.race([looking, late]).finally(() => clearTimeout(timer));
 }
 
-/** What axe finds in the page, shadow roots included. */
-export async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const found = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'], iframes: false })`)) as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
-  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** What axe finds on the site, shadow roots included; the page in the frame has tests of its own. */
+export async function found(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(axe, 'utf8'));
+  return findings(page);
 }
