@@ -37,9 +37,9 @@ function makeApi(waiting: ArrayLike<unknown>[]): Api {
 
 /** Adds the widget that `make` makes, unless there is one of its slug, as where a site puts the tag in again at each navigation. */
 export function addWidget(slug: string, make: (widgets: Controlled[]) => Controlled): void {
-  const found = globals.parley;
-  const isFunction = typeof found === 'function';
-  const api = isFunction && found.widgets ? found : (globals.parley = makeApi((isFunction && found.q) || []));
+  const { q, widgets: known } = Object(globals.parley) as Partial<Api>;
+  if (!Array.isArray(known)) globals.parley = makeApi(Array.isArray(q) ? q : []);
+  const api = globals.parley!;
   const widgets = api.widgets!;
   if (widgets.some((one) => one.slug === slug)) return;
   widgets.push(make(widgets));

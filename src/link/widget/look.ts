@@ -1,6 +1,6 @@
 /** How the widget looks: its name, its colours, and the number of unread replies. */
 import type { Scheme, ToFrame } from '../messages.ts';
-import type { Parts, Settings } from './parts.ts';
+import { bare, type Parts, type Settings } from './parts.ts';
 
 export interface Look {
   /** A scheme, and a colour as `#rrggbb`; what is not named stays as it is, and what is none of these is the page's own. */
@@ -24,7 +24,7 @@ export function makeLook({ all, label, badge, panel }: Parts, settings: Settings
   };
   label.textContent = panel.ariaLabel = settings.label ?? 'Chat';
   label.className = settings.label ? '' : 'icon';
-  look.paint({});
+  look.paint(bare({}));
   look.count(0);
   return look;
 }

@@ -7,7 +7,8 @@ import { bare, type Settings } from './parts.ts';
 import { makeWidget } from './widget.ts';
 
 const tag = document.currentScript as HTMLScriptElement;
-const settings: Settings = bare({ ...tag.dataset });
+const settings = bare({}) as Settings & Record<string, string>;
+for (const { name, value } of tag.attributes) settings[name.replace('data-', '') as 'slug'] = value;
 const { slug } = settings;
 const begin = (): void => addWidget(slug!, (widgets) => makeWidget(settings, new URL(`p/${slug}/frame`, tag.src), widgets));
 if (!slug) console.warn('parley: the script tag needs data-slug.');

@@ -11,7 +11,7 @@ export const bare = <Options extends object>(given: Options): Options => ({ __pr
 
 /** What the script tag says: the values of its `data-` attributes. */
 export interface Settings {
-  readonly slug?: string;
+  slug?: string;
   /** The launcher shows it; without one it is an icon. */
   readonly label?: string;
   /** `left` or `right`. */

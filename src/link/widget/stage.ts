@@ -10,7 +10,7 @@ import { layPanel } from './place.ts';
 export const phone = matchMedia('(max-width:520px),(max-height:480px) and (max-width:960px)');
 
 export interface Stage {
-  isOpen?: boolean;
+  isOpen: boolean;
   open(): void;
   close(): void;
   toggle(): void;
@@ -49,6 +49,7 @@ export function makeStage(on: On, emit: (name: string, detail?: object) => void,
   });
   const [isBack, enter, leave] = makeBackButton(on, slug!, (open) => (open ? stage.open() : stage.close()));
   const stage: Stage = {
+    isOpen: false,
     open() {
       if (stage.isOpen) return;
       opener = hasFocus() ? root.activeElement : document.activeElement;
@@ -80,8 +81,8 @@ export function makeStage(on: On, emit: (name: string, detail?: object) => void,
       }
       // Until the page shows its own way out, the launcher is one.
       launcher.hidden = !!own && (frame.hasMet || !isOpen);
-      launcher.ariaExpanded = `${!!isOpen}`;
-      frame.send({ type: 'view', open: !!isOpen, mode });
+      launcher.ariaExpanded = `${isOpen}`;
+      frame.send({ type: 'view', open: isOpen, mode });
     },
     isBack,
   };
