@@ -17,6 +17,7 @@ export interface Words {
   readonly latest: string;
   readonly replying: string;
 
+  readonly empty: string;
   readonly beforehand: string;
   readonly optional: string;
   readonly required: string;

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import type { Test } from 'tap';
 import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core';
 import type { House } from '../api/house.ts';
+import type { Owner } from '../folders.ts';
 import { findings, openBrowser } from './browser.ts';
 
 /** Tests of a page wait on what it shows, on a busy machine too. */
@@ -43,7 +43,7 @@ export interface Sites {
 
 export const phone: BrowserContextOptions = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
 
-export async function openSites(t: Test, house: House): Promise<Sites> {
+export async function openSites(t: Owner, house: House): Promise<Sites> {
   const pages = new Map<string, SitePage>();
   const answer = (path: string, response: ServerResponse): void => {
     const page = pages.get(path);
@@ -55,7 +55,7 @@ export async function openSites(t: Test, house: House): Promise<Sites> {
   };
   const server = createServer((request, response) => answer(new URL(request.url!, 'http://site').pathname, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
+  t.teardown(async () => {
     server.closeAllConnections();
     server.close();
   });

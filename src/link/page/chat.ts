@@ -22,7 +22,7 @@ export type Trouble =
   | { readonly kind: 'failed'; readonly error: Error };
 
 export interface Scene {
-  /** `busy` from the sending of a message to the end of its reply. */
+  /** `busy` from the sending of a message to the end of its reply, also while the connection is away. */
   readonly status: 'loading' | 'idle' | 'busy' | 'over';
   readonly messages: readonly ConversationMessage[];
   readonly trouble: Trouble | null;
@@ -102,7 +102,8 @@ export class Chat {
     const pending = this.#pending;
     const shown = messages.filter(({ status }) => status !== 'failed' && status !== 'sending');
     if (pending !== null && !this.#arrived()) shown.push({ id: 'pending', role: 'user', content: pending.text, status: 'sending', stopReason: null, createdAt: null });
-    const busy = pending !== null || this.#delivering || status === 'sending' || status === 'replying';
+    const lost = status === 'idle' && this.#trouble?.kind === 'offline';
+    const busy = pending !== null || this.#delivering || lost || status === 'sending' || status === 'replying';
     return { status: busy ? 'busy' : status, messages: shown, trouble: this.#trouble, begun: this.#session !== null };
   }
 
@@ -123,8 +124,11 @@ export class Chat {
     else this.#clear();
   }
 
+  /** Stops the reply; a message that waits for the connection is the visitor's again. */
   abort(): void {
-    void this.#talk?.abort();
+    if (this.#pending === null || this.#delivering) return void this.#talk?.abort();
+    this.#giveBack();
+    this.#options.listener.changed();
   }
 
   /** Leaves the conversation and ends its session; the next message opens another. */

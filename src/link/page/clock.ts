@@ -21,10 +21,16 @@ export function onceAFrame(run: () => void): () => void {
   };
 }
 
-/** A time in milliseconds as people say it: the hour, with the day where it is not today. Rounded up, so that nobody comes too early. */
-export function timeOfDay(at: number, language: string, roundUp = false): string {
-  const minute = 60_000;
-  const date = new Date(roundUp ? Math.ceil(at / minute) * minute : at);
+/** A time in milliseconds as people say it: the hour, with the day where it is not today. */
+export function timeOfDay(at: number, language: string): string {
+  const date = new Date(at);
   const isToday = date.toDateString() === new Date(now()).toDateString();
-  return new Intl.DateTimeFormat(language, { hour: 'numeric', minute: '2-digit', ...(!isToday && { weekday: 'long' }) }).format(date);
+  // British and American clocks differ, and so do others within a language.
+  const locale = navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
+  return new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', ...(!isToday && { weekday: 'long' }) }).format(date);
 }
+
+const minuteMs = 60_000;
+
+/** The minute at which to come back. Of less than half a minute that is missing then, nobody notices anything: the client waits for it. */
+export const comingMinute = (at: number): number => Math.ceil((at - minuteMs / 2) / minuteMs) * minuteMs;

@@ -84,6 +84,6 @@ export class Composer {
     else input.removeAttribute('aria-invalid');
     // As high as its text, up to what the style allows.
     input.style.height = 'auto';
-    input.style.height = `${input.scrollHeight + 2}px`;
+    input.style.height = `${input.scrollHeight}px`;
   }
 }

@@ -22,16 +22,9 @@ export class Markdown {
     const same = keys.findIndex((key, index) => key !== this.#shown[index]);
     const kept = same < 0 ? blocks.length : same;
     while (this.#into.childNodes.length > kept) this.#into.lastChild!.remove();
-    this.#into.append(...blocks.slice(kept).map((block, index) => nodeOf(block, open && kept + index === last)));
+    this.#into.append(...blocks.slice(kept).map((block, index) => auto(nodeOf(block, open && kept + index === last))));
     this.#shown = keys;
   }
-}
-
-/** A whole text. */
-export function markdown(text: string): DocumentFragment {
-  const fragment = document.createDocumentFragment();
-  fragment.append(...blocksOf(text).map((block) => nodeOf(block, false)));
-  return fragment;
 }
 
 function made<K extends keyof HTMLElementTagNameMap>(tag: K, children: readonly (Node | string)[]): HTMLElementTagNameMap[K] {
@@ -40,19 +33,19 @@ function made<K extends keyof HTMLElementTagNameMap>(tag: K, children: readonly 
   return element;
 }
 
-/** Each block finds its direction by its own first letter. */
-function auto<E extends HTMLElement>(element: E): E {
+/** Each block finds its direction by its own first letter, and what is in it goes along: a list's numbers, a quote's line. */
+function auto(element: HTMLElement): HTMLElement {
   element.dir = 'auto';
   return element;
 }
 
-function nodeOf(block: Block, open: boolean): Node {
+function nodeOf(block: Block, open: boolean): HTMLElement {
   switch (block.kind) {
     case 'paragraph':
-      return auto(made('p', inline(block.text, open)));
+      return made('p', inline(block.text, open));
     case 'heading':
       // The page's own name is the first heading.
-      return auto(made(`h${Math.min(block.level + 1, 6)}` as 'h2', inline(block.text, open)));
+      return made(`h${Math.min(block.level + 1, 6)}` as 'h2', inline(block.text, open));
     case 'code':
       return made('pre', [made('code', [block.text])]);
     case 'rule':
@@ -68,8 +61,8 @@ function nodeOf(block: Block, open: boolean): Node {
 
 const within = (blocks: readonly Block[], open: boolean): Node[] => blocks.map((inner, index) => nodeOf(inner, open && index === blocks.length - 1));
 
-function list({ start, items }: Block & { kind: 'list' }, open: boolean): Node {
-  const element = made(start === null ? 'ul' : 'ol', items.map((blocks, index) => auto(made('li', inItem(blocks, open && index === items.length - 1)))));
+function list({ start, items }: Block & { kind: 'list' }, open: boolean): HTMLElement {
+  const element = made(start === null ? 'ul' : 'ol', items.map((blocks, index) => made('li', inItem(blocks, open && index === items.length - 1))));
   if (start !== null && start !== 1) (element as HTMLOListElement).start = start;
   return element;
 }
@@ -80,11 +73,11 @@ function inItem([first, ...more]: readonly Block[], open: boolean): Node[] {
   return [...inline(first.text, open && more.length === 0), ...within(more, open)];
 }
 
-function table({ ends, rows }: Block & { kind: 'table' }): Node {
+function table({ ends, rows }: Block & { kind: 'table' }): HTMLElement {
   const [head = [], ...body] = rows;
   const row = (cells: readonly string[], tag: 'th' | 'td'): Node =>
     made('tr', head.map((_, index) => {
-      const cell = auto(made(tag, inline(cells[index] ?? '')));
+      const cell = made(tag, inline(cells[index] ?? ''));
       if (ends[index] === 'right' || ends[index] === 'center') cell.className = ends[index];
       return cell;
     }));

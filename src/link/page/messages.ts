@@ -2,7 +2,7 @@
 import type { ConversationMessage } from '../../client/conversation.ts';
 import type { Words } from '../words.ts';
 import { now, timeOfDay } from './clock.ts';
-import { button, element, filled } from './dom.ts';
+import { element, filled } from './dom.ts';
 import { Markdown } from './markdown.ts';
 
 interface Shown {
@@ -84,36 +84,5 @@ export class Messages {
       const made = this.#options.action(() => said.innerText);
       if (made !== null) item.lastElementChild!.append(made);
     }
-  }
-}
-
-/** The button that brings the newest message into sight, while it is out of it. */
-export class Scroller {
-  readonly element: HTMLElement;
-  readonly latest: HTMLButtonElement;
-  #sticks = true;
-
-  constructor(label: string, latestLabel: string, ...children: readonly Node[]) {
-    this.element = element('div', { id: 'scroller', role: 'region', 'aria-label': label, tabIndex: 0, onscroll: () => this.#look() }, ...children);
-    this.latest = button(latestLabel, () => this.toEnd(), 'latest');
-    this.latest.hidden = true;
-    new ResizeObserver(() => this.follow()).observe(this.element);
-  }
-
-  /** Shows what is new, unless the person reads further up. */
-  follow(): void {
-    if (this.#sticks) this.element.scrollTop = this.element.scrollHeight;
-    this.#look();
-  }
-
-  toEnd(): void {
-    this.#sticks = true;
-    this.follow();
-  }
-
-  #look(): void {
-    const { scrollHeight, scrollTop, clientHeight } = this.element;
-    this.#sticks = scrollHeight - scrollTop - clientHeight < 40;
-    this.latest.hidden = this.#sticks;
   }
 }

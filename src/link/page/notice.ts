@@ -2,7 +2,7 @@
 import { ParleyError } from '../../client/failure.ts';
 import type { Words } from '../words.ts';
 import type { Trouble } from './chat.ts';
-import { timeOfDay } from './clock.ts';
+import { comingMinute, timeOfDay } from './clock.ts';
 import { button, element, filled } from './dom.ts';
 
 export interface NoticeActions {
@@ -33,7 +33,7 @@ export class Notice {
         return this.#put(words.offline, [button(words.tryAgain, this.#actions.retry)]);
       case 'waiting':
       case 'limited':
-        return this.#put(filled(words[trouble.kind], { time: timeOfDay(trouble.at, this.#language, true) }), []);
+        return this.#put(filled(words[trouble.kind], { time: timeOfDay(comingMinute(trouble.at), this.#language) }), []);
       case 'over':
         return this.#put(words.over, [button(words.newConversation, this.#actions.renew)]);
       case 'closed':

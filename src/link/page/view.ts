@@ -9,8 +9,9 @@ import { onceAFrame } from './clock.ts';
 import { Composer } from './composer.ts';
 import { button, element, iconButton } from './dom.ts';
 import { Fields } from './fields.ts';
-import { Messages, Scroller } from './messages.ts';
+import { Messages } from './messages.ts';
 import { Notice } from './notice.ts';
+import { Scroller } from './scroller.ts';
 import type { Voice } from './voice-buttons.ts';
 
 export interface ViewOptions {
@@ -39,6 +40,7 @@ export class View {
   readonly #announcer = new Announcer();
   readonly #messages: Messages;
   readonly #scroller: Scroller;
+  readonly #empty: HTMLElement;
   readonly #renew: HTMLButtonElement;
   readonly #close: HTMLButtonElement;
   readonly #voice: Voice | null;
@@ -54,11 +56,12 @@ export class View {
     this.notice = new Notice(words, language, { retry: () => void options.chat().retry(), renew: () => this.#begin() });
     this.#voice = options.voice?.(this) ?? null;
     this.#messages = new Messages({ words, language, name: link.name, action: (text) => this.#voice?.speaker(text) ?? null });
-    this.#scroller = new Scroller(words.conversation, words.latest, this.#messages.element, this.fields.element);
+    this.#empty = element('p', { className: 'empty' }, words.empty);
+    this.#scroller = new Scroller(words.conversation, words.latest, this.#empty, this.#messages.element, this.fields.element);
     this.#renew = iconButton(words.newConversation, 'M13.5 2.5v3.2h-3.2M13.2 5.6A5.6 5.6 0 1 0 13.6 8.6', () => this.renew());
     this.#close = iconButton(words.close, 'M3.5 3.5l9 9M12.5 3.5l-9 9', options.close);
     this.#close.hidden = true;
-    const about = element('div', { className: 'about' }, element('h1', { id: 'name', dir: 'auto' }, link.name), ...(link.description === null ? [] : [element('p', { id: 'description', dir: 'auto' }, link.description)]));
+    const about = element('div', { className: 'about' }, element('h1', { id: 'name' }, element('bdi', {}, link.name)), ...(link.description === null ? [] : [element('p', { id: 'description' }, element('bdi', {}, link.description))]));
     this.element = element('div', { id: 'page' },
       element('header', {}, about, this.#renew, this.#close),
       element('main', {}, this.#scroller.element, element('div', { className: 'foot' }, this.#scroller.latest, this.notice.element, this.composer.element), this.#announcer.element));
@@ -143,6 +146,7 @@ export class View {
     const { status, messages, trouble, begun } = this.options.chat().scene;
     this.#messages.show(messages);
     this.fields.element.hidden = begun || status === 'busy' || link.visitor_fields.length === 0 || link.status === 'closed';
+    this.#empty.hidden = messages.length > 0 || status !== 'idle' || !this.fields.element.hidden || link.status === 'closed';
     this.composer.busy = status === 'busy';
     this.composer.element.hidden = status === 'over' || (link.status === 'closed' && !begun);
     this.#renew.hidden = !begun && status !== 'busy';

@@ -17,6 +17,7 @@ export const words: Words = {
   latest: 'أحدث رسالة',
   replying: '{name} يكتب الرد …',
 
+  empty: 'اكتب رسالة للبدء.',
   beforehand: 'قبل أن تبدأ',
   optional: 'اختياري',
   required: 'يرجى ملء هذا الحقل.',

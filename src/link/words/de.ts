@@ -17,6 +17,7 @@ export const words: Words = {
   latest: 'Neueste Nachricht',
   replying: '{name} antwortet …',
 
+  empty: 'Schreiben Sie eine Nachricht, um zu beginnen.',
   beforehand: 'Bevor Sie beginnen',
   optional: 'freiwillig',
   required: 'Bitte füllen Sie dieses Feld aus.',

@@ -17,6 +17,7 @@ export const words: Words = {
   latest: 'Latest message',
   replying: '{name} is replying …',
 
+  empty: 'Write a message to begin.',
   beforehand: 'Before you begin',
   optional: 'optional',
   required: 'Please fill this in.',

@@ -17,6 +17,7 @@ export const words: Words = {
   latest: 'Último mensaje',
   replying: '{name} está respondiendo …',
 
+  empty: 'Escriba un mensaje para empezar.',
   beforehand: 'Antes de empezar',
   optional: 'opcional',
   required: 'Rellene este campo.',

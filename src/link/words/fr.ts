@@ -17,6 +17,7 @@ export const words: Words = {
   latest: 'Dernier message',
   replying: '{name} répond …',
 
+  empty: 'Écrivez un message pour commencer.',
   beforehand: 'Avant de commencer',
   optional: 'facultatif',
   required: 'Veuillez remplir ce champ.',

@@ -17,6 +17,7 @@ export const words: Words = {
   latest: '最新のメッセージ',
   replying: '{name} が返信しています…',
 
+  empty: 'メッセージを書いて始めてください。',
   beforehand: '始める前に',
   optional: '任意',
   required: '入力してください。',

@@ -17,6 +17,7 @@ export const words: Words = {
   latest: 'Última mensagem',
   replying: '{name} está respondendo …',
 
+  empty: 'Escreva uma mensagem para começar.',
   beforehand: 'Antes de começar',
   optional: 'opcional',
   required: 'Preencha este campo.',
