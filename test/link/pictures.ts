@@ -4,13 +4,11 @@ import type { BrowserContextOptions } from 'playwright-core';
 import type { House } from '../api/house.ts';
 import type { Owner } from '../folders.ts';
 import { frameOf, launcherOf, openSites, phone, say } from './sites.ts';
-import { linked } from './visits.ts';
 
 const style = `<style>
 :root { color-scheme: light; } body { margin: 0; background: #f3ede3; color: #2c2118; font: 17px/1.6 Georgia, serif; }
-header { display: flex; gap: 24px; align-items: baseline; padding: 20px 40px; border-bottom: 1px solid #cbbda8; }
-header b { flex: 1; font-size: 22px; } main { max-width: 720px; padding: 8px 40px; } h1 { font-size: 34px; line-height: 1.2; } li { margin: 6px 0; }
-@media (max-width: 500px) { header { padding: 16px 20px; } header span { display: none; } main { padding: 0 20px; } }
+main { max-width: 720px; padding: 8px 40px; } h1 { font-size: 34px; line-height: 1.2; } li { margin: 6px 0; }
+@media (max-width: 500px) { main { padding: 0 20px; } }
 </style>`;
 const body = `<p>Bread from our own oven, six days a week. Order until four in the afternoon and fetch it warm the next morning.</p>
 <h2>This week</h2><ul><li>Rye with caraway, 1 kg: 4.50</li><li>Wheat sourdough, 750 g: 5.20</li><li>Spelt rolls, six: 3.60</li><li>Butter plait, Saturdays: 4.80</li></ul>
@@ -32,15 +30,16 @@ const pictures: readonly Picture[] = [
 export async function takePictures(t: Owner, house: House, folder: string): Promise<string[]> {
   const sites = await openSites(t, house);
   const greeting = 'Good morning! Ask me about bread, orders and opening hours.';
-  await linked(house, 'bakery', { name: 'Bakery', greeting, model: { provider: 'scripted', name: 'demo' }, origins: [sites.origin], visitor_fields: [] });
-  sites.put('/', { head: style, body, tags: ['data-slug="bakery" data-label="Ask the baker" data-accent="#8a4b16"'] });
+  const channels = { voice: false, link: false, widget: true };
+  await house.assistant({ name: 'The bakery', greeting, channels, model: { provider: 'scripted', name: 'demo' }, link: { slug: 'bakery', origins: [sites.origin] } });
+  sites.put('/', { title: 'Mill Lane Bakery', head: style, body, tags: ['data-slug="bakery" data-label="Ask the baker" data-accent="#8a4b16"'] });
   mkdirSync(folder, { recursive: true });
   for (const { name, options, closed } of pictures) {
     const { page, context } = await sites.visit('/', { ...options, deviceScaleFactor: 1 });
     await launcherOf(page).waitFor();
     if (!closed) {
       await launcherOf(page).click();
-      await say(await frameOf(page, 'bakery'), 'Six loaves of rye: what is 6 * 4.50?');
+      await say(await frameOf(page, 'bakery'), 'What is 6 * 4.50?');
     }
     await page.screenshot({ path: `${folder}${name}.png` });
     await context.close();

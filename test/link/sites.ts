@@ -12,6 +12,7 @@ import { findings, openBrowser } from './browser.ts';
 const patience = 120_000;
 
 export interface SitePage {
+  readonly title?: string;
   /** What stands in the page beside the widget's tag. */
   readonly body?: string;
   readonly head?: string;
@@ -48,10 +49,10 @@ export async function openSites(t: Owner, house: House): Promise<Sites> {
   const answer = (path: string, response: ServerResponse): void => {
     const page = pages.get(path);
     if (page === undefined) return void response.writeHead(404).end();
-    const { head = '', body = '', tags = ['data-slug="widget"'], headers = {} } = page;
+    const { title = 'Shop', head = '', body = '', tags = ['data-slug="widget"'], headers = {} } = page;
     const scripts = tags.map((attributes) => `<script src="${house.url}/widget.js" ${attributes} async></script>`).join('');
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers });
-    response.end(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><title>Shop</title>${head}${scripts}<main><h1>Shop</h1>${body}</main></html>`);
+    response.end(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><title>${title}</title>${head}${scripts}<main><h1>${title}</h1>${body}</main></html>`);
   };
   const server = createServer((request, response) => answer(new URL(request.url!, 'http://site').pathname, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
