@@ -28,9 +28,8 @@ export interface Settings {
 /** Listens until the widget is destroyed. */
 export type On = (target: EventTarget, name: string, handler: (event: Event) => void) => void;
 
-function make<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, name: string, ...children: Node[]): HTMLElementTagNameMap[Tag] {
+function make<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, ...children: Node[]): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
-  element.className = name;
   element.append(...children);
   return element;
 }
@@ -48,13 +47,14 @@ function icon(line: string): SVGElement {
 export type Parts = ReturnType<typeof makeParts>;
 
 export function makeParts({ inline }: Settings) {
-  const [label, badge] = [make('span', ''), make('b', '')];
-  const launcher = make('button', '', icon(bubble), icon(cross), label, badge);
+  const [label, badge] = [make('span'), make('b')];
+  const launcher = make('button', icon(bubble), icon(cross), label, badge);
   launcher.ariaHasPopup = 'dialog';
-  const panel = make((inline ? 'section' : 'dialog') as 'dialog', '');
+  badge.hidden = true;
+  const panel = make((inline ? 'section' : 'dialog') as 'dialog');
   panel.tabIndex = -1;
-  const all = make('div', '', launcher, panel);
-  const host = make('div', '');
+  const all = make('div', launcher, panel);
+  const host = make('div');
   host.className = all.className = inline ? 'inline' : '';
   const root = host.attachShadow(bare({ mode: 'open' as const }));
   const sheet = new CSSStyleSheet();

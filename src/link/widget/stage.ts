@@ -2,7 +2,6 @@
 import type { FromFrame, ToFrame } from '../messages.ts';
 import { makeBackButton } from './back.ts';
 import { makeFrame } from './frame.ts';
-import type { Look } from './look.ts';
 import { bare, type On, type Parts, type Settings } from './parts.ts';
 import { layPanel } from './place.ts';
 
@@ -21,7 +20,7 @@ export interface Stage {
   isBack(): boolean;
 }
 
-export function makeStage(on: On, emit: (name: string, detail?: object) => void, settings: Settings, page: URL, { host, root, launcher, panel }: Parts, look: Look): Stage {
+export function makeStage(on: On, emit: (name: string, detail?: object) => void, settings: Settings, page: URL, { host, root, launcher, badge, panel }: Parts): Stage {
   let opener: Element | null;
   const { slug, inline, launcher: own } = settings;
   const modeOf = () => (inline ? 'inline' : phone.matches ? 'full' : 'panel');
@@ -36,7 +35,10 @@ export function makeStage(on: On, emit: (name: string, detail?: object) => void,
     if (message.type === 'close') stage.close();
     else if (message.type === 'ready') panel.ariaLabel = frame.element!.title = message.name;
     else {
-      if (message.type === 'unread') look.count(message.count);
+      if (message.type === 'unread') {
+        badge.hidden = !message.count;
+        badge.textContent = ` ${message.count}`;
+      }
       emit(message.type, message);
     }
   };
@@ -77,7 +79,8 @@ export function makeStage(on: On, emit: (name: string, detail?: object) => void,
       const mode = modeOf();
       if (isOpen) {
         if (!inline) layPanel(panel, mode === 'full', frame.hasMet);
-        if (takesFocus) focus(frame.hasMet ? frame.element : panel);
+        const inner = frame.hasMet ? frame.element : panel;
+        if (takesFocus && root.activeElement !== inner) focus(inner);
       }
       // Until the page shows its own way out, the launcher is one.
       launcher.hidden = !!own && (frame.hasMet || !isOpen);

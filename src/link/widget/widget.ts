@@ -15,8 +15,8 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[])
   const parts = makeParts(settings);
   const { host, all } = parts;
   const emit = (name: string, detail = {}): boolean => host.dispatchEvent(new CustomEvent(name, { detail: { ...detail, slug } }));
-  const look = makeLook(parts, settings);
-  const stage = makeStage(on, emit, settings, page, parts, look);
+  const paint = makeLook(parts, settings);
+  const stage = makeStage(on, emit, settings, page, parts);
   if (position) all.dir = position === 'left' ? 'rtl' : 'ltr';
   all.style.setProperty('--up', `${20 + launcherPixels * widgets.length}px`);
   listen(on, settings, parts, stage);
@@ -25,7 +25,7 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[])
     if (!inline) {
       // On the browser's top layer nothing that the site does to its body moves or clips it.
       host.popover = 'manual';
-      host.showPopover();
+      host.showPopover?.();
     }
     if (stage.isOpen) stage.view();
     else if (isFirst && (inline || stage.isBack())) stage.open();
@@ -43,7 +43,7 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[])
     new: () => stage.send({ type: 'new' }),
     visitor: (fields: Record<string, string>) => stage.send({ type: 'visitor', fields }),
     locale: (lang: string) => stage.send({ type: 'locale', lang }),
-    theme: (theme: object) => stage.send(look.paint(theme)),
+    theme: (theme: object) => stage.send(paint(theme)),
     on: (name: string, handler: EventListener) => host.addEventListener(name, handler),
     destroy() {
       stage.close();
@@ -76,7 +76,7 @@ function listen(on: On, { launcher: own }: Settings, { root, launcher, panel }: 
   on(visualViewport!, 'scroll', refit);
   if (!own) return;
   on(document, 'click', (event) => {
-    if (!(event.target as Element).closest(own)) return;
+    if (!(event.target as Element).closest?.(own)) return;
     event.preventDefault();
     stage.toggle();
   });
