@@ -1,4 +1,4 @@
-/** The pictures of docs/widget.md: the widget on a site as there are many, open and closed, wide and on a phone. */
+/** The pictures of docs/widget.md: the widget on a site as there are many, open, wide and on a phone. */
 import { mkdirSync } from 'node:fs';
 import type { BrowserContextOptions } from 'playwright-core';
 import type { House } from '../api/house.ts';
@@ -17,12 +17,10 @@ const body = `<p>Bread from our own oven, six days a week. Order until four in t
 interface Picture {
   readonly name: string;
   readonly options: BrowserContextOptions;
-  readonly closed?: boolean;
 }
 
 const pictures: readonly Picture[] = [
   { name: 'open', options: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } },
-  { name: 'closed', options: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' }, closed: true },
   { name: 'phone', options: { ...phone, colorScheme: 'dark' } },
 ];
 
@@ -34,13 +32,11 @@ export async function takePictures(t: Owner, house: House, folder: string): Prom
   await house.assistant({ name: 'The bakery', greeting, channels, model: { provider: 'scripted', name: 'demo' }, link: { slug: 'bakery', origins: [sites.origin] } });
   sites.put('/', { title: 'Mill Lane Bakery', head: style, body, tags: ['data-slug="bakery" data-label="Ask the baker" data-accent="#8a4b16"'] });
   mkdirSync(folder, { recursive: true });
-  for (const { name, options, closed } of pictures) {
-    const { page, context } = await sites.visit('/', { ...options, deviceScaleFactor: 1 });
+  for (const { name, options } of pictures) {
+    const { page, context } = await sites.visit('/', { ...options, reducedMotion: 'reduce' });
     await launcherOf(page).waitFor();
-    if (!closed) {
-      await launcherOf(page).click();
-      await say(await frameOf(page, 'bakery'), 'What is 6 * 4.50?');
-    }
+    await launcherOf(page).click();
+    await say(await frameOf(page, 'bakery'), 'What is 6 * 4.50?');
     await page.screenshot({ path: `${folder}${name}.png` });
     await context.close();
   }
