@@ -1,27 +1,39 @@
 /** The buttons for voice. What speaks and listens is loaded when one of them is first used. */
-import { iconButton } from './dom.ts';
-import type { Trouble } from './chat.ts';
-import { now } from './clock.ts';
 import { RateLimitError } from '../../client/failure.ts';
-import type { View } from './view.ts';
+import type { Words } from '../words.ts';
+import type { Chat, Trouble } from './chat.ts';
+import { now } from './clock.ts';
+import type { Composer } from './composer.ts';
+import { iconButton } from './dom.ts';
+import type { Fields } from './fields.ts';
+import type { Notice } from './notice.ts';
 
 const microphone = 'M8 1.5a2 2 0 0 1 2 2V8a2 2 0 0 1-4 0V3.5a2 2 0 0 1 2-2zM3.5 7.5a4.5 4.5 0 0 0 9 0M8 12v2.5';
 const speaker = 'M2.5 6v4h2.2L8 13V3L4.7 6zM10.5 5.8a3 3 0 0 1 0 4.4M12.4 4a5.6 5.6 0 0 1 0 8';
 
+/** The page on which the buttons are. */
+export interface VoicePage {
+  readonly options: { readonly words: Words; chat(): Chat };
+  readonly composer: Composer;
+  readonly fields: Fields;
+  readonly notice: Notice;
+  changed(): void;
+}
+
 export class Voice {
   trouble: Trouble | null = null;
-  readonly #view: View;
+  readonly #view: VoicePage;
   /** The address of the microphone's worklet. */
   readonly #worklet: string;
   readonly #listener: HTMLButtonElement;
   /** Ends what speaks or listens now, whose button is pressed. */
   #running: AbortController | null = null;
 
-  constructor(view: View, worklet: string) {
+  constructor(view: VoicePage, worklet: string) {
     this.#view = view;
     this.#worklet = worklet;
     const { words } = view.options;
-    this.#listener = iconButton(words.listen, microphone, () => this.#toggle(this.#listener, words.listen, words.stopListening, (ending) => this.#listen(ending)));
+    this.#listener = iconButton(words.listen, microphone, () => void this.#toggle(this.#listener, words.listen, words.stopListening, (ending) => this.#listen(ending)));
     this.#listener.setAttribute('aria-pressed', 'false');
     view.composer.beside.prepend(this.#listener);
   }
@@ -29,7 +41,7 @@ export class Voice {
   /** A button that reads a text aloud. */
   speaker(text: () => string): HTMLButtonElement {
     const { words } = this.#view.options;
-    const made = iconButton(words.readAloud, speaker, () => this.#toggle(made, words.readAloud, words.stopReading, (ending) => this.#speak(text(), ending)), 'action');
+    const made = iconButton(words.readAloud, speaker, () => void this.#toggle(made, words.readAloud, words.stopReading, (ending) => this.#speak(text(), ending)), 'action');
     made.setAttribute('aria-pressed', 'false');
     return made;
   }
