@@ -20,17 +20,18 @@ export interface Stage {
   isBack(): boolean;
 }
 
+/** The frame's address: what holds from its first picture on. */
+function withQuery(page: URL, mode: string, { locale: lang, theme: scheme, accent }: Settings): URL {
+  for (const [name, value] of Object.entries({ host: location.origin, mode, lang, scheme, accent })) if (value) page.searchParams.set(name, value);
+  return page;
+}
+
 export function makeStage(on: On, emit: (name: string, detail?: object) => void, settings: Settings, page: URL, { host, root, launcher, badge, panel }: Parts): Stage {
   let opener: Element | null;
   const { slug, inline, launcher: own } = settings;
   const modeOf = () => (inline ? 'inline' : phone.matches ? 'full' : 'panel');
   const hasFocus = (): boolean => document.activeElement === host;
   const focus = (element: Element | null): void => (element as HTMLElement | null)?.focus(bare({ preventScroll: true }));
-  const address = (): URL => {
-    const { locale: lang, theme: scheme, accent } = settings;
-    for (const [name, value] of Object.entries({ host: location.origin, mode: modeOf(), lang, scheme, accent })) if (value) page.searchParams.set(name, value);
-    return page;
-  };
   const heard = (message: FromFrame): void => {
     if (message.type === 'close') stage.close();
     else if (message.type === 'ready') panel.ariaLabel = frame.element!.title = message.name;
@@ -57,7 +58,7 @@ export function makeStage(on: On, emit: (name: string, detail?: object) => void,
       opener = hasFocus() ? root.activeElement : document.activeElement;
       stage.isOpen = true;
       // Asked for again where it did not come.
-      if (!frame.hasMet) panel.replaceChildren(frame.load(address()));
+      if (!frame.hasMet) panel.replaceChildren(frame.load(withQuery(page, modeOf(), settings)));
       if (modeOf() === 'full') enter();
       stage.view(!inline);
       emit('open');
