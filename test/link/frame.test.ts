@@ -86,7 +86,7 @@ t.test('what crosses between a site and the frame', { skip: whyNoBrowser }, asyn
   t.same((await said(page)).slice(5), [{ type: 'close' }, { type: 'close' }]);
   await tell(page, { type: 'view', open: true, mode: 'inline' });
   await frame.getByRole('button', { name: 'Close' }).waitFor({ state: 'hidden' });
-  for (const strange of ['null', '"text"', '{}', '{ type: "nothing" }', '{ type: "view" }', '{ type: "visitor", fields: { __proto__: null } }']) await page.evaluate(`port.postMessage(${strange})`);
+  for (const strange of ['null', '"text"', '{}', '{ type: "nothing" }', '{ type: "view" }', '{ type: "visitor" }', '{ type: "visitor", fields: { __proto__: null } }', '{ type: "theme", accent: {}, scheme: 1 }']) await page.evaluate(`port.postMessage(${strange})`);
   await tell(page, { type: 'new' });
   await until(async () => (await replies(inside).count()) === 1);
   const crossed = JSON.stringify(await said(page));

@@ -1,42 +1,32 @@
-/** The pictures of docs/widget.md: the widget on a site as there are many, open, wide and on a phone. */
+/** Pictures of the link's page, for `npm run screenshots`: a conversation with the embedded assistant. */
 import { mkdirSync } from 'node:fs';
-import type { BrowserContextOptions } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import type { House } from '../api/house.ts';
-import type { Owner } from '../folders.ts';
-import { frameOf, launcherOf, openSites, phone, say } from './sites.ts';
+import { until } from '../api/talk.ts';
+import { openPage, quiet, replies, say } from './browser.ts';
 
-const style = `<style>
-:root { color-scheme: light; } body { margin: 0; background: #f3ede3; color: #2c2118; font: 17px/1.6 Georgia, serif; }
-main { max-width: 720px; padding: 8px 40px; } h1 { font-size: 34px; line-height: 1.2; } li { margin: 6px 0; }
-@media (max-width: 500px) { main { padding: 0 20px; } }
-</style>`;
-const body = `<p>Bread from our own oven, six days a week. Order until four in the afternoon and fetch it warm the next morning.</p>
-<h2>This week</h2><ul><li>Rye with caraway, 1 kg: 4.50</li><li>Wheat sourdough, 750 g: 5.20</li><li>Spelt rolls, six: 3.60</li><li>Butter plait, Saturdays: 4.80</li></ul>
-<h2>Where we are</h2><p>Mill Lane 4, beside the old bridge. Open from seven to one, on Saturdays from six to twelve.</p>`;
+const pictures = [
+  { name: 'page', slug: 'shop', options: { width: 1440, height: 800 }, messages: ['What is 12 plus 30?', 'How do I get started?'] },
+  { name: 'phone', slug: 'shop', options: { width: 390, height: 760, colorScheme: 'dark' }, messages: ['What is 6 times 7?'] },
+  { name: 'fields', slug: 'orders', options: { width: 390, height: 760, locale: 'de' }, messages: [] },
+] as const;
 
-interface Picture {
-  readonly name: string;
-  readonly options: BrowserContextOptions;
-}
-
-const pictures: readonly Picture[] = [
-  { name: 'open', options: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } },
-  { name: 'phone', options: { ...phone, colorScheme: 'dark' } },
-];
-
-/** Takes them into a folder; the paths of what was made. */
-export async function takePictures(t: Owner, house: House, folder: string): Promise<string[]> {
-  const sites = await openSites(t, house);
-  const greeting = 'Good morning! Ask me about bread, orders and opening hours.';
-  const channels = { voice: false, link: false, widget: true };
-  await house.assistant({ name: 'The bakery', greeting, channels, model: { provider: 'scripted', name: 'demo' }, link: { slug: 'bakery', origins: [sites.origin] } });
-  sites.put('/', { title: 'Mill Lane Bakery', head: style, body, tags: ['data-slug="bakery" data-label="Ask the baker" data-accent="#8a4b16"'] });
+/** Returns the names of the files, without the folder. */
+export async function takePictures(house: House, browser: Browser, folder: string): Promise<string[]> {
+  const common = { greeting: 'Good day! What can I do for you?', model: { provider: 'scripted', name: 'demo' }, description: 'Questions about opening hours, orders and returns.' };
+  await house.assistant({ ...common, name: 'Corner shop', channels: { voice: true, link: true, widget: false }, link: { slug: 'shop', limits: {}, origins: [] } });
+  const fields = [{ name: 'name', label: 'Name', type: 'text', required: true }, { name: 'email', label: 'E-Mail', type: 'email', required: true }, { name: 'order', label: 'Bestellnummer', type: 'number', required: false }];
+  await house.assistant({ ...common, greeting: 'Guten Tag!', description: 'Fragen zu Bestellungen.', name: 'Eckladen', visitor_fields: fields, channels: { voice: false, link: true, widget: false }, link: { slug: 'orders', limits: {}, origins: [] } });
   mkdirSync(folder, { recursive: true });
-  for (const { name, options } of pictures) {
-    const { page, context } = await sites.visit('/', { ...options, reducedMotion: 'reduce' });
-    await launcherOf(page).waitFor();
-    await launcherOf(page).click();
-    await say(await frameOf(page, 'bakery'), 'What is 6 * 4.50?');
+  for (const { name, slug, options, messages } of pictures) {
+    const { page, complaints, context } = await openPage(browser, `${house.url}/p/${slug}`, options);
+    await replies(page).waitFor();
+    for (const [index, message] of messages.entries()) {
+      await say(page, message);
+      await until(async () => (await replies(page).count()) === index + 2);
+      await quiet(page);
+    }
+    if (complaints.length > 0) throw new Error(complaints.join('\n'));
     await page.screenshot({ path: `${folder}${name}.png` });
     await context.close();
   }

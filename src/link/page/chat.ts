@@ -8,7 +8,7 @@ import { ConnectionError, ParleyError, RateLimitError } from '../../client/failu
 import { Parley } from '../../client/parley.ts';
 import type { Link, Visitor } from '../../client/types.ts';
 import { onWake } from '../../client/wake.ts';
-import { after, now } from './clock.ts';
+import { after, now, wallClock } from './clock.ts';
 import type { Memory, Pending } from './memory.ts';
 
 export type VisitorFields = Record<string, string | number | boolean>;
@@ -87,6 +87,7 @@ export class Chat {
     };
     this.parley = new Parley({
       url,
+      clock: wallClock,
       link: { slug: link.slug, visitor: this.#visitor, onVisitor, ...(host !== null && { host }) },
       onRetry: ({ error, waitMs }) => this.#retrying(error, waitMs),
     });
@@ -227,8 +228,8 @@ export class Chat {
 
   #fail(error: Error): void {
     const { code = null, field } = error as Partial<ParleyError>;
+    if (!(error instanceof ConnectionError) || this.#retries === 0) this.#options.listener.failed(error);
     if (error instanceof ConnectionError) return this.#lost();
-    this.#options.listener.failed(error);
     if (code !== null && gone.has(code)) {
       const wasSending = this.#pending !== null;
       this.#end('over');

@@ -1,6 +1,12 @@
 /** The time, and what is done later. Nothing else of the page reads a clock. */
+import { realClock, type Clock } from '../../client/clock.ts';
 
 export const now = (): number => Date.now();
+
+let latest = 0;
+
+/** The client's clock: while a device sleeps the usual one stands still, and a connection that is long dead would look fresh. */
+export const wallClock: Clock = { ...realClock, now: () => (latest = Math.max(latest, now())) };
 
 /** Calls `run` after `ms` milliseconds; the function returned cancels it. */
 export function after(ms: number, run: () => void): () => void {

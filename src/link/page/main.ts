@@ -122,7 +122,7 @@ class Page {
         return;
       case 'visitor':
         this.#prefilled = { ...this.#prefilled, ...message.fields };
-        return this.#view?.fields.prefill(message.fields);
+        return this.#view?.fields.prefill(this.#prefilled);
       case 'new':
         return this.#view?.begin();
     }

@@ -133,7 +133,7 @@ export class View {
   #send(text: string): boolean {
     const { link } = this.options;
     const chat = this.options.chat();
-    if (!chat.scene.begun && (link.status === 'closed' || !this.fields.complete())) return false;
+    if (chat.scene.status === 'loading' || (!chat.scene.begun && (link.status === 'closed' || !this.fields.complete()))) return false;
     this.#voice?.quiet();
     void chat.send(text);
     this.#show();
