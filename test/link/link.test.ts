@@ -185,7 +185,7 @@ t.test('sites', async (t) => {
     t.same(await about('https://anything.example:99', 'any'), [200, 'https://anything.example:99', 'Origin']);
     t.equal((await about('null', 'any'))[0], 403);
     t.equal((await about('https://shop.example', 'none'))[0], 403, 'none listed: nowhere');
-    t.equal((await about('https://shop.example', 'nobody'))[0], 404, 'the slug comes first');
+    t.same(await about('https://shop.example', 'nobody'), [404, undefined, 'Origin'], 'the slug comes first');
   });
 
   await t.test('what scripts may read and send', async (t) => {
