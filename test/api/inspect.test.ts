@@ -84,7 +84,7 @@ async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promi
     async until(type) {
       const seen = [];
       do seen.push(await next());
-      while (seen.at(-1).event?.type !== type);
+      while (seen.at(-1).event !== type);
       return seen;
     },
   };
@@ -100,11 +100,11 @@ async function watching(t: Test, house: House): Promise<void> {
   const actor = { kind: 'session', id, workspace_id: house.workspaceId };
   t.match(await watcher.until('finished'), [
     { type: 'activated', actor, state: 'open' },
-    { type: 'event', actor, event: { type: 'chat', turnId: stream.turnId }, from: 'open', to: 'streaming', context: { activeTurnId: stream.turnId }, outcomes: [{ type: 'turn.begun' }] },
-    { type: 'event', actor, event: { type: 'finished' }, from: 'streaming', to: 'open', context: { activeTurnId: null }, outcomes: [{ type: 'turn.closed' }] },
+    { type: 'event', actor, event: 'chat', data: { type: 'chat', turnId: stream.turnId }, from: 'open', to: 'streaming', context: { activeTurnId: stream.turnId }, outcomes: [{ type: 'turn.begun' }] },
+    { type: 'event', actor, event: 'finished', from: 'streaming', to: 'open', context: { activeTurnId: null }, outcomes: [{ type: 'turn.closed' }] },
   ]);
   await end(house, id);
-  t.match(await watcher.next(), { type: 'event', event: { type: 'end' }, from: 'open', to: 'ended', outcomes: [{ type: 'session.ended' }], at: Number });
+  t.match(await watcher.next(), { type: 'event', event: 'end', from: 'open', to: 'ended', outcomes: [{ type: 'session.ended' }], at: Number });
 
   const later = await watch(t, house, `?kind=session&id=${id}`);
   t.match(await later.next(), { type: 'actors', actors: [{ kind: 'session', id, workspace_id: house.workspaceId, state: 'ended' }] });
@@ -177,7 +177,7 @@ async function caused(t: Test, house: House): Promise<void> {
   const requestId = stream.headers.get('x-request-id');
   const by = { kind: 'key', id: /^key_/, name: 'test' };
   const [chat, finished] = (await watcher.until('finished')).filter(({ type }) => type === 'event');
-  for (const event of [chat, finished]) t.same(Object.keys(event), ['type', 'seq', 'at', 'actor', 'event', 'from', 'to', 'context', 'outcomes', 'refused', 'request_id', 'by']);
+  for (const event of [chat, finished]) t.same(Object.keys(event), ['type', 'seq', 'at', 'actor', 'event', 'from', 'to', 'context', 'outcomes', 'refused', 'request_id', 'by', 'data']);
   t.match(chat, { seq: 2, at: Number, refused: false, request_id: requestId, by });
   t.match(finished, { seq: 3, refused: false, request_id: requestId, by });
   t.ok(chat.at > 1e12, 'in milliseconds');
@@ -197,7 +197,7 @@ async function causedElsewhere(t: Test, house: House): Promise<void> {
   const watcher = await watch(t, house, `?workspace=${house.workspaceId}`);
   const seen: any[] = [];
   const caused = async (kind: string, type: string): Promise<[string | null, string | undefined]> => {
-    const fits = (each: any): boolean => each.actor?.kind === kind && each.event?.type === type;
+    const fits = (each: any): boolean => each.actor?.kind === kind && each.event === type;
     while (!seen.some(fits)) seen.push(await watcher.next());
     const [found] = seen.splice(seen.findIndex(fits), 1);
     return [found.request_id, found.by?.id];
