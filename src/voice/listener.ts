@@ -2,6 +2,7 @@
  * Turns one stream of audio into what a transcription socket sends (contract 8). The voice activity detector is in front of every
  * recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are samples.
  */
+import type { Draft } from '../voice.ts';
 import { windowSamples } from './engine/messages.ts';
 import { Hypothesis } from './hypothesis.ts';
 import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
@@ -30,7 +31,7 @@ export interface ListenerOptions {
   readonly repeats: boolean;
   /** For each window of 512 samples the chance that it has speech in it. */
   detect(samples: Int16Array): Promise<Float32Array>;
-  transcribe(samples: Int16Array, utterance: number, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string>;
+  transcribe(samples: Int16Array, utterance: { readonly number: number; readonly draft: Draft }, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string>;
   /** By how much partials are to be rarer now: 1 as often as can be, Infinity not at all. */
   stretch(): number;
   /** Called before the first event of an utterance; false ends the stream. */
@@ -48,6 +49,7 @@ interface Spoken {
   /** Where its audio begins. */
   readonly audioFrom: number;
   readonly hypothesis: Hypothesis;
+  readonly draft: Draft;
   partialsMade: number;
   /** A decoding begun at a pause, in case the speech ends there. */
   early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null } | null;
@@ -187,7 +189,7 @@ export class Listener {
     const begins = this.#options.begins();
     if (!(typeof begins === 'boolean' ? begins : await begins)) return this.close();
     const audioFrom = Math.max(from - prerollSamples, this.#lastEnd, 0);
-    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), partialsMade: 0, early: null, partial: null };
+    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, early: null, partial: null };
     this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
   }
 
@@ -197,7 +199,7 @@ export class Listener {
     if (spoken === null || !this.#options.repeats) return;
     spoken.early?.stop.abort();
     const stop = new AbortController();
-    const text = this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'final', stop.signal);
+    const text = this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', stop.signal);
     const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null });
     text.then((ready) => (early.ready = ready), () => {});
   }
@@ -223,7 +225,7 @@ export class Listener {
     while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
     const to = this.#segmenter.position;
     const stop = (spoken.partial = new AbortController());
-    this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'partial', stop.signal).then(
+    this.#options.transcribe(this.#audio(spoken, to), spoken, 'partial', stop.signal).then(
       (text) => {
         spoken.partial = null;
         this.#sendPartial(spoken, text, to);
@@ -260,7 +262,7 @@ export class Listener {
   #finalText(spoken: Spoken, to: number): Promise<string> {
     if (spoken.early?.to === to) return spoken.early.text;
     spoken.early?.stop.abort();
-    return this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'final', this.#stop.signal);
+    return this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', this.#stop.signal);
   }
 
   #audio({ audioFrom }: Spoken, to: number): Int16Array {
