@@ -98,7 +98,8 @@ ${first.map((path) => `<link rel="modulepreload" href="${base}${path}">\n`).join
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
-function withCopies({ path, contents }) {
+/** A file, and its copies as they are sent. */
+export function withCopies({ path, contents }) {
   return [
     { path, contents },
     { path: `${path}.br`, contents: brotliCompressSync(contents, quality) },
@@ -107,7 +108,7 @@ function withCopies({ path, contents }) {
 }
 
 /** Written beside and renamed, the page that names the others last; what an earlier build left is removed, since servers that run have read theirs. */
-function write(folder, files) {
+export function write(folder, files) {
   const kept = new Set(files.map(({ path }) => path));
   for (const { path, contents } of files) {
     mkdirSync(dirname(path), { recursive: true });

@@ -2,7 +2,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { Failure } from '../errors.ts';
 import type { RequestHead, ResponseHeaders } from '../edge.ts';
-import { loader } from '../link/loader.ts';
 import { conversationPage, languageFor, policyOf, unknownPage, type Built } from '../link/pages.ts';
 import { languages, type Language } from '../link/words.ts';
 import { lists } from '../origin.ts';
@@ -76,11 +75,14 @@ export function linkFile({ head, params }: Request<NobodyCaller>): Reply {
   return fileReply(file, head, assetHeaders);
 }
 
-const script = staticFile('text/javascript; charset=utf-8', Buffer.from(loader));
+let loader: StaticFile | undefined;
 
 /** Sites keep the loader for an hour; it is theirs to load, whatever their own isolation. */
-export const widget = ({ head }: Request<NobodyCaller>): Reply =>
-  fileReply(script, head, { 'cache-control': 'public, max-age=3600, stale-while-revalidate=86400', 'cross-origin-resource-policy': 'cross-origin' });
+export function widget({ head }: Request<NobodyCaller>): Reply {
+  loader ??= readStaticFiles(builtFolder('widget', 'widget.js')).get('widget.js');
+  if (loader === undefined) throw new Failure('route_not_found');
+  return fileReply(loader, head, { 'cache-control': 'public, max-age=3600, stale-while-revalidate=86400', 'cross-origin-resource-policy': 'cross-origin' });
+}
 
 /** A page for browsers; others get the shape of all failures. */
 function unknown(request: Request<NobodyCaller, PageQuery>): Reply {

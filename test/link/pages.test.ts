@@ -1,12 +1,8 @@
 /** The pages of the public link as they are served: who may open them, who may frame them, and how large they are (contract 9). */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { chromium } from 'playwright-core';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { languages } from '../../src/link/words.ts';
 import { openHouse } from '../api/house.ts';
-import { browserPath, whyNoBrowser } from '../browser.ts';
 import { linked, site } from './visits.ts';
 
 const house = await openHouse(t);
@@ -98,50 +94,4 @@ t.test('where there is nothing', async (t) => {
   await turn({ link: true, widget: false });
   t.same([(await get('/p/pages')).status, (await get('/p/pages/frame')).status], [200, 404]);
   await turn({ widget: true });
-});
-
-t.test('the loader', async (t) => {
-  const { status, headers, text } = await get('/widget.js', {});
-  t.same([status, headers.get('content-type'), headers.get('x-content-type-options'), headers.get('cross-origin-resource-policy')], [200, 'text/javascript; charset=utf-8', 'nosniff', 'cross-origin']);
-  t.match(headers.get('cache-control'), /max-age=3600/);
-  t.ok(gzipSync(text).length < 4096, `${gzipSync(text).length} bytes`);
-  t.notMatch(text, /eval|innerHTML|localStorage|sessionStorage|document\.cookie|https?:/);
-});
-
-/** A site with rules of its own: strict for scripts and frames, and rough with every element. */
-async function hostPage(t: Test): Promise<string> {
-  const page = `<!doctype html><title>Shop</title><style nonce="own">* { all: revert; display: block !important; color: red !important; font-size: 3px !important }</style><script src="${house.url}/widget.js" data-slug="widget" async></script><main>Shop</main>`;
-  const policy = `default-src 'none'; script-src ${house.url}; frame-src ${house.url}; style-src 'nonce-own'`;
-  const server = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy }).end(page));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => void server.close());
-  return `http://localhost:${(server.address() as AddressInfo).port}`;
-}
-
-t.test('the widget on a site in a browser', { skip: whyNoBrowser }, async (t) => {
-  const origin = await hostPage(t);
-  await linked(house, 'widget', { name: 'tokens=3,delay_ms=0', origins: [origin] });
-  const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
-  t.teardown(() => running.close());
-  const page = await running.newPage();
-  page.setDefaultTimeout(60_000);
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('console', (message) => void (message.type() === 'error' && !message.text().includes('favicon') && faults.push(message.text())));
-  const asked: string[] = [];
-  page.on('request', (request) => void (request.url().startsWith(house.url) && asked.push(new URL(request.url()).pathname)));
-  await page.goto(origin);
-  await page.locator('body > div').waitFor({ state: 'attached' });
-  t.same(asked, ['/widget.js'], 'one request, until it is opened');
-  t.equal(await page.locator('body > div').evaluate((host) => (host as { shadowRoot?: unknown }).shadowRoot), null, 'the site cannot look into it');
-  // The root is closed to scripts, and so to the locators that they are; a person clicks on what is there to see.
-  const { width, height } = page.viewportSize()!;
-  const opened = page.waitForEvent('framenavigated', (one) => one.url().includes('/p/widget/frame'));
-  await page.mouse.click(width - 50, height - 40);
-  const frame = await opened;
-  await frame.locator('#message').fill('Hello');
-  await frame.locator('#send').click();
-  await frame.locator('#messages li.assistant').filter({ hasText: /\S/ }).waitFor();
-  t.same(await page.context().cookies(), []);
-  t.same(faults, []);
 });

@@ -140,11 +140,11 @@ function longFunctions(tree: Tree): string[] {
   );
 }
 
-/** The ways in are the command and its bundle's source, that of the pages, the tests, and what a script of package.json names. */
+/** The ways in are the command and its bundle's source, those of the pages and of the widget, the tests, and what a script of package.json names. */
 function unreachable(tree: Tree): string[] {
   const sources = new Map(sourcesOf(tree).map((source) => [source.path, source]));
   const scripts = tree.get('package.json')?.match(/\b(src|test|bench)\/[\w./-]+/g) ?? [];
-  const outward = new Set(['src/start.mjs', 'src/cli.ts', 'src/web/main.tsx', 'src/link/page/main.ts', ...scripts]);
+  const outward = new Set(['src/start.mjs', 'src/cli.ts', 'src/web/main.tsx', 'src/link/page/main.ts', 'src/link/widget/main.ts', ...scripts]);
   const reach = (entries: Iterable<string>): Set<string> => {
     const reached = new Set<string>();
     const visit = (path: string): void => {
