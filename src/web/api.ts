@@ -65,9 +65,11 @@ export async function ask<Answer = void>(path: string, options: Ask = {}): Promi
 }
 
 /** What a person can do about a failure. */
-export function adviceOn({ status }: ApiFailure): string {
+export function adviceOn({ status, code }: ApiFailure): string {
   if (status === 0) return 'Check that the server runs and that the network is there. Nothing was lost.';
   if (status === 429) return 'Nothing was changed.';
+  if (code === 'voice_unavailable') return 'Its provider failed, is not offered by this server, or lacks its credential.';
+  if (code === 'assistant_unavailable') return 'Its provider failed or refused. Test its credential; the log of the server has the cause.';
   if (status === 503) return 'The server or its store is away for a moment. Try again.';
   if (status >= 500) return 'The log of the server has the cause under this request id.';
   if (status === 404) return 'It was deleted meanwhile, or belongs to another workspace.';
