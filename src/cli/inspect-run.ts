@@ -3,11 +3,18 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { operatorToken, serverUrl } from './connection.ts';
+import { operatorToken, serverUrl, type ConnectionOptions } from './connection.ts';
 import { ConsoleClient } from './console-client.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
-import type { InspectOptions } from './inspect.ts';
 import { print } from './output.ts';
+
+export interface InspectOptions extends ConnectionOptions {
+  readonly stately?: boolean;
+  readonly kind?: string;
+  readonly id?: string;
+  readonly port?: number;
+  readonly origin?: readonly string[];
+}
 
 export async function inspect(options: InspectOptions): Promise<void> {
   const { stately, port, origin: origins = [] } = options;

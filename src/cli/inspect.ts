@@ -1,15 +1,8 @@
 /** `parley inspect` */
 import { Option, type Command } from 'commander';
 import { wholeNumber, gather } from './arguments.ts';
-import { connected, type ConnectionOptions } from './connection.ts';
-
-export interface InspectOptions extends ConnectionOptions {
-  readonly stately?: boolean;
-  readonly kind?: string;
-  readonly id?: string;
-  readonly port?: number;
-  readonly origin?: readonly string[];
-}
+import { connected } from './connection.ts';
+import type { InspectOptions } from './inspect-run.ts';
 
 export function registerInspect(program: Command): void {
   const inspect = program.command('inspect').description('live actors and what happens to them, a line of JSON each, until Ctrl-C');
