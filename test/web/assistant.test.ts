@@ -6,7 +6,7 @@ import { worstDay } from '../../src/web/parts/link-cost.ts';
 import { linkDefaults } from '../../src/web/parts/link-limits.ts';
 import { whyNoBrowser } from '../browser.ts';
 import { Visit } from '../link/visits.ts';
-import { findings, openConsole, settled, type Console } from './console.ts';
+import { findings, openConsole, settled, until, type Console } from './console.ts';
 
 t.test('what the worst day may cost', async (t) => {
   t.same(linkDefaults, linkLimits, 'the form has the defaults of the server');
@@ -124,7 +124,7 @@ async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console,
   const audio = page.locator('audio');
   await audio.waitFor();
   t.equal((await house.console(path)).json.voice.voice, last.id, 'it is what was chosen');
-  await page.waitForFunction(`document.querySelector('audio').duration > 0.1`);
+  await until(page, `document.querySelector('audio').duration > 0.1`);
   await house.console(path, { method: 'PATCH', body: { channels: { voice: false } } });
   await page.getByRole('button', { name: 'Hear it' }).click();
   await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').waitFor();

@@ -52,6 +52,9 @@ export async function openConsole(t: Owner): Promise<Console> {
 /** Resolves when the page shows what it has to show. */
 export const settled = (page: Page): Promise<void> => page.locator('body:has(h1):not(:has(.wait))').waitFor({ state: 'attached' });
 
+/** Resolves once an expression is true in the page, looked at with each frame. The page's policy does not let it be given to `waitForFunction`. */
+export const until = (page: Page, expression: string): Promise<void> => page.evaluate(`new Promise((resolve) => { const look = () => (${expression}) ? resolve() : requestAnimationFrame(look); look(); })`);
+
 const everything = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 /** The findings that keep somebody from using the page; of another colour scheme of a page that was looked at, those on its colours. */
