@@ -19,6 +19,35 @@ export interface Filter {
   readonly id?: string;
 }
 
+/** Gathers messages to one call a frame. */
+class Frames {
+  readonly #receive: (messages: readonly FeedMessage[]) => void;
+  #waiting: FeedMessage[] = [];
+  #frame = 0;
+
+  constructor(receive: (messages: readonly FeedMessage[]) => void) {
+    this.#receive = receive;
+  }
+
+  add(message: FeedMessage): void {
+    this.#waiting.push(message);
+    // A page in the background draws no frames, and its messages must not pile up.
+    if (document.visibilityState === 'hidden' && this.#waiting.length >= 500) this.#deliver();
+    else if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#deliver());
+  }
+
+  end(): void {
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #deliver(): void {
+    this.#frame = 0;
+    const messages = this.#waiting;
+    this.#waiting = [];
+    this.#receive(messages);
+  }
+}
+
 /**
  * Calls back with what arrives, gathered to one call a frame. After a loss the server begins with all live actors again, so nothing is
  * missing and nothing is counted twice. Returns the function that ends it.
@@ -27,17 +56,10 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
   let socket: WebSocket | null = null;
   let ended = false;
   let wait = 500;
-  let waiting: FeedMessage[] = [];
-  let frame = 0;
   let cancel = () => {};
   let silence = () => {};
+  const frames = new Frames(receive);
 
-  const deliver = () => {
-    frame = 0;
-    const messages = waiting;
-    waiting = [];
-    receive(messages);
-  };
   /** A connection that a proxy holds open and says nothing on looks like one on which nothing happens. So after a silence the picture is asked for, which a feed that lives answers. */
   const listen = (mine: WebSocket) => {
     silence();
@@ -72,10 +94,7 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
       const message: FeedMessage = JSON.parse(data);
       // What was left out cannot be told one by one any more; the picture as it stands can.
       if (message.type === 'dropped') mine.send('{"type":"sync"}');
-      waiting.push(message);
-      // A page in the background draws no frames, and its messages must not pile up.
-      if (document.visibilityState === 'hidden' && waiting.length >= 500) deliver();
-      else if (frame === 0) frame = requestAnimationFrame(deliver);
+      frames.add(message);
     };
     mine.onclose = () => lose(mine);
   };
@@ -89,7 +108,7 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
     ended = true;
     cancel();
     silence();
-    cancelAnimationFrame(frame);
+    frames.end();
     removeEventListener('online', sooner);
     socket?.close();
     connection.value = null;
