@@ -50,11 +50,18 @@ export interface SentenceAudio {
   readonly pieces: AsyncIterable<Int16Array>;
 }
 
+/** What a recogniser keeps from one decoding of an utterance for the next one of it: its tokens, which are then a guess. */
+export interface Draft {
+  tokens: readonly number[];
+}
+
 export interface TranscriptionRequest {
   /** 16-bit PCM, mono, 16 kHz: one utterance. */
   readonly samples: Int16Array;
   /** Of the utterances of one socket, from 0. */
   readonly index: number;
+  /** Of this utterance. */
+  readonly draft: Draft;
   readonly name: string | null;
   /** A BCP 47 tag that `takesLanguage` accepts; null if the client names none. */
   readonly language: string | null;

@@ -68,6 +68,8 @@ export function performanceOf(result: Result, told: readonly QuestionTold[]): st
   const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
   return `# Performance
 
+What events, turns, streams and sessions cost here, against goals and beside other servers. [parley](../README.md) › performance
+
 Written by \`npm run bench -- --write\`; no figure is typed by hand, but why a goal is missed is. CPU time is user and system time of the server with its threads and
 children, as the operating system counts it. Contenders take turns over ${rounds} rounds after warm-ups that are thrown away; figures are medians, and a
 ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly disturbs its neighbour too.

@@ -8,8 +8,15 @@ import { Streams } from '../load/streams.ts';
 import { converse, type TurnTimes } from '../load/turns.ts';
 
 const shape = { tokens: 1, rate: 0 };
-const [calm, busy] = ['one at a time', 'beside 12,800 events/s'];
-const background = { streams: 128, rate: 100 };
+const calm = 'one at a time';
+/** Events a second of each of the other streams. */
+const rate = 100;
+/** How many streams are beside the turns. */
+const besides: Readonly<Record<string, number>> = { 'beside 12,800 events/s': 128, 'beside 25,600 events/s': 256 };
+const [busy, busier] = Object.keys(besides) as [string, string];
+/** Clients each of which begins its next turn when the one before has ended. */
+const crowd = { clients: 256, tokens: 50 };
+const crowded = '256 clients, 25,600 events/s';
 const turnsEach = 5;
 /** Of a conversation in a warm-up: V8 goes on compiling what a turn runs for some ten thousand of them, on the core that is measured. */
 const warmTurnsEach = 40;
@@ -20,9 +27,18 @@ const marginMs = 500;
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
   const { instance, case: name, size } = measurement;
-  const requests = await instance.conversations(shape, conversations[size]);
-  const { firstMs } = name === calm || size === 'smoke' ? await alone(measurement, requests) : await beside(measurement, requests);
+  const { firstMs } = name === crowded ? await together(measurement) : await besideOthers(measurement, await instance.conversations(shape, conversations[size]));
   return { p50: quantile(firstMs, 0.5), p99: quantile(firstMs, 0.99) };
+}
+
+const besideOthers = (measurement: Measurement, requests: readonly string[]): Promise<TurnTimes> =>
+  measurement.case === calm || measurement.size === 'smoke' ? alone(measurement, requests) : beside(measurement, requests);
+
+/** Each client waits for its own answers alone. */
+async function together({ instance, size }: Measurement): Promise<TurnTimes> {
+  const turns = { rate, tokens: size === 'smoke' ? 1 : crowd.tokens };
+  const clients = size === 'smoke' ? 4 : crowd.clients;
+  return converse(instance, await instance.conversations(turns, clients), size === 'smoke' ? 1 : besideSeconds[size] * (rate / crowd.tokens), clients, turns);
 }
 
 const turnsIn = ({ round }: Measurement): number => (round < 0 ? warmTurnsEach : turnsEach);
@@ -32,10 +48,10 @@ const alone = (measurement: Measurement, requests: readonly string[]): Promise<T
 
 /** The other streams are waited for: parley would go on with a turn whose client has left, into the next measurement. */
 async function beside(measurement: Measurement, requests: readonly string[]): Promise<TurnTimes> {
-  const { instance, size } = measurement;
+  const { instance, case: name, size } = measurement;
   const seconds = besideSeconds[size];
-  const others = { rate: background.rate, tokens: background.rate * seconds };
-  const streams = new Streams(instance, await instance.conversations(others, background.streams), others);
+  const others = { rate, tokens: rate * seconds };
+  const streams = new Streams(instance, await instance.conversations(others, besides[name]!), others);
   await streams.begun();
   const times = await converse(instance, requests, turnsIn(measurement), 1, shape, performance.now() + seconds * 1000 - marginMs);
   await streams.done;
@@ -57,15 +73,23 @@ const goal = (name: string, figure: string, most: number): Goal => ({
 export const firstToken: Question = {
   name: 'first-token',
   title: 'The first text',
-  method: `From the request to the first text, of a provider that answers at once; one turn after another, alone and beside ${background.streams} streams of ${background.rate} events a second.`,
+  method: `From the request to the first text, of a provider that answers at once; one turn after another, alone and beside 128 and 256 streams of ${rate} events a second; and of ${crowd.clients} clients, each of which begins its next turn of ${crowd.tokens} such events when the one before has ended.`,
   figures: [
     { name: 'p50', unit: 'ms' },
     { name: 'p99', unit: 'ms' },
   ],
   contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
-  cases: () => [calm, busy],
+  cases: () => [calm, busy, busier, crowded],
   warmUps: 3,
   takes: ({ standing }, name) => standing !== 'peer' || name === calm,
-  goals: [goal(calm, 'p50', 1), goal(calm, 'p99', 3), goal(busy, 'p50', 1), goal(busy, 'p99', 3)],
+  goals: [
+    goal(calm, 'p50', 1),
+    goal(calm, 'p99', 3),
+    goal(busy, 'p50', 1),
+    goal(busy, 'p99', 3),
+    goal(busier, 'p50', 1.5),
+    goal(busier, 'p99', 6),
+    { text: `p50, ${crowded} ≤ 15 ms`, kind: 'value', of: pick(parley.name, crowded, 'p50'), most: 15 },
+  ],
   measure,
 };

@@ -177,7 +177,7 @@ export class TranscriptionSocket implements SocketListener {
       repeats: provider.partials,
       detect: (samples) => detector.chances(samples),
       transcribe: (samples, utterance, urgency, signal) =>
-        provider.transcribe({ samples, index: utterance - 1, name: settings.transcriptionName ?? null, language, urgency, access, signal }),
+        provider.transcribe({ samples, index: utterance.number - 1, draft: utterance.draft, name: settings.transcriptionName ?? null, language, urgency, access, signal }),
       stretch: () => services.voice.ladder.stretch(),
       begins: () => this.#begins(assistant),
       ends: () => void this.#options.actor.send({ type: 'silence', at: this.#now }),

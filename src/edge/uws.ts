@@ -4,6 +4,7 @@ import type { Edge, EdgeBounds, EdgeListener, HeadFault } from '../edge.ts';
 import { guarded } from './guard.ts';
 import { Running } from './running.ts';
 import { declaredLength, faultOf, isHandshake } from './screen.ts';
+import { Anchor } from './uws/anchor.ts';
 import { listenExclusivePort, listenSharedPort, loadEngine } from './uws/engine.ts';
 import type { App, Engine, HttpRequest, HttpResponse, ListenToken } from './uws/engine.ts';
 import { UwsExchange } from './uws/exchange.ts';
@@ -32,6 +33,8 @@ class UwsEdge implements Edge {
   readonly engine = 'uws';
   #engine: Engine;
   #app: App;
+  /** Null until the edge listens. */
+  #anchor: Anchor | null = null;
   #listener: EdgeListener;
   #shared: { bounds: EdgeBounds; clock: Clock; running: Running };
   #token: ListenToken | null = null;
@@ -49,7 +52,7 @@ class UwsEdge implements Edge {
         const fault = faultOf(lines, bounds);
         if (fault !== null) this.#refuse(response, request, lines, fault);
         else if (isHandshake('GET', lines)) {
-          const upgrade = new UwsUpgrade(this.#shared, response, request, lines, context);
+          const upgrade = new UwsUpgrade(this.#shared, this.#anchor!, response, request, lines, context);
           guarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());
         } else this.#exchange(response, request, lines);
       },
@@ -63,10 +66,14 @@ class UwsEdge implements Edge {
   }
 
   async listen(host: string, port: number, shared = false): Promise<number> {
+    this.#anchor = await Anchor.open(this.#engine);
     const token = await new Promise<ListenToken | false>((resolve) => {
       this.#app.listen(host, port, shared ? listenSharedPort : listenExclusivePort, resolve);
     });
-    if (token === false) throw await listenError(host, port);
+    if (token === false) {
+      this.#anchor.close();
+      throw await listenError(host, port);
+    }
     this.#token = token;
     return this.#engine.us_socket_local_port(token);
   }
@@ -87,6 +94,7 @@ class UwsEdge implements Edge {
     // An answer given within the engine's own call is sent when that call returns, and no promise resolves before that.
     await new Promise<void>((resolve) => this.#shared.clock.after(0, resolve));
     this.#app.close();
+    this.#anchor?.close();
   }
 
   /**

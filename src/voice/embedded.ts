@@ -30,7 +30,7 @@ export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvide
   takesVoice: (id) => voices.some((voice) => voice.id === id),
   takesLanguage: isEnglish,
   speak: (request) => speakWith(speakers, (voices.find(({ id }) => id === request.voice) ?? voices[0]!).source, request),
-  transcribe: ({ samples, urgency, signal }) => listeners.transcribe(samples, null, urgency, signal).catch(asVoiceFailure),
+  transcribe: ({ samples, draft, urgency, signal }) => listeners.transcribe(samples, null, draft, urgency, signal).catch(asVoiceFailure),
 });
 
 /** A sentence made whole by a voice process: it takes less time than one of its words. */

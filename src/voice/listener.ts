@@ -2,6 +2,7 @@
  * Turns one stream of audio into what a transcription socket sends (contract 8). The voice activity detector is in front of every
  * recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are samples.
  */
+import type { Draft } from '../voice.ts';
 import { windowSamples } from './engine/messages.ts';
 import { Hypothesis } from './hypothesis.ts';
 import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
@@ -30,7 +31,7 @@ export interface ListenerOptions {
   readonly repeats: boolean;
   /** For each window of 512 samples the chance that it has speech in it. */
   detect(samples: Int16Array): Promise<Float32Array>;
-  transcribe(samples: Int16Array, utterance: number, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string>;
+  transcribe(samples: Int16Array, utterance: { readonly number: number; readonly draft: Draft }, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string>;
   /** By how much partials are to be rarer now: 1 as often as can be, Infinity not at all. */
   stretch(): number;
   /** Called before the first event of an utterance; false ends the stream. */
@@ -48,6 +49,7 @@ interface Spoken {
   /** Where its audio begins. */
   readonly audioFrom: number;
   readonly hypothesis: Hypothesis;
+  readonly draft: Draft;
   partialsMade: number;
   /** A decoding begun at a pause, in case the speech ends there. */
   early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null } | null;
@@ -64,6 +66,8 @@ export class Listener {
   #spoken: Spoken | null = null;
   /** The end of the utterance before, whose audio is not heard twice. */
   #lastEnd = 0;
+  /** Where the audio ends; behind it is only the silence that fills its last window. */
+  #audioEnd = Infinity;
   /** The utterance that was cut and whose final is owed; null if there is none. Events of later ones wait. */
   #cut: number | null = null;
   readonly #held: ListenerEvent[] = [];
@@ -116,7 +120,10 @@ export class Listener {
     return new Promise((done) => {
       if (this.#closed) return done();
       // What is less than a window is looked at with silence behind it.
-      if (reason === 'finish') this.#tape.append(new Int16Array((windowSamples - (this.#tape.end % windowSamples)) % windowSamples));
+      if (reason === 'finish') {
+        this.#audioEnd = Math.min(this.#audioEnd, this.#tape.end);
+        this.#tape.append(new Int16Array((windowSamples - (this.#tape.end % windowSamples)) % windowSamples));
+      }
       this.#commands.push({ at: this.#tape.end, reason, done });
       this.#run();
     });
@@ -182,7 +189,7 @@ export class Listener {
     const begins = this.#options.begins();
     if (!(typeof begins === 'boolean' ? begins : await begins)) return this.close();
     const audioFrom = Math.max(from - prerollSamples, this.#lastEnd, 0);
-    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), partialsMade: 0, early: null, partial: null };
+    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, early: null, partial: null };
     this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
   }
 
@@ -192,7 +199,7 @@ export class Listener {
     if (spoken === null || !this.#options.repeats) return;
     spoken.early?.stop.abort();
     const stop = new AbortController();
-    const text = this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'final', stop.signal);
+    const text = this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', stop.signal);
     const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null });
     text.then((ready) => (early.ready = ready), () => {});
   }
@@ -218,7 +225,7 @@ export class Listener {
     while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
     const to = this.#segmenter.position;
     const stop = (spoken.partial = new AbortController());
-    this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'partial', stop.signal).then(
+    this.#options.transcribe(this.#audio(spoken, to), spoken, 'partial', stop.signal).then(
       (text) => {
         spoken.partial = null;
         this.#sendPartial(spoken, text, to);
@@ -244,7 +251,7 @@ export class Listener {
     decoded.catch(() => {});
     this.#finals = this.#finals.then(async () => {
       const text = spoken.hypothesis.final(await decoded);
-      this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(to), reason });
+      this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(Math.min(to, this.#audioEnd)), reason });
       this.#release(utterance);
     });
     // The utterance was cut: what goes on is a new one, behind its final.
@@ -255,7 +262,7 @@ export class Listener {
   #finalText(spoken: Spoken, to: number): Promise<string> {
     if (spoken.early?.to === to) return spoken.early.text;
     spoken.early?.stop.abort();
-    return this.#options.transcribe(this.#audio(spoken, to), spoken.number, 'final', this.#stop.signal);
+    return this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', this.#stop.signal);
   }
 
   #audio({ audioFrom }: Spoken, to: number): Int16Array {

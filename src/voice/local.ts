@@ -41,7 +41,7 @@ export function localVoice({ speakers, listeners }: VoiceStaff, folder: string):
     // The operator's weights are of the languages that they are of.
     takesLanguage: () => true,
     speak: (request) => speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, request),
-    transcribe: ({ samples, name, urgency, signal }) =>
-      listeners.transcribe(samples, name === null ? null : join(folder, name), urgency, signal).catch(asVoiceFailure),
+    transcribe: ({ samples, name, draft, urgency, signal }) =>
+      listeners.transcribe(samples, name === null ? null : join(folder, name), draft, urgency, signal).catch(asVoiceFailure),
   };
 }

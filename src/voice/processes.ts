@@ -7,6 +7,7 @@ import { VoiceProcess, type Ended } from './process.ts';
 import { onAbort } from './abort.ts';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
+import type { Draft } from '../voice.ts';
 import type { DetectOrder, Report, SpeakOrder, TranscribeOrder, VoiceSource } from './engine/messages.ts';
 
 /** What is done first: finals, then speech that a listener waits for, then what is only ahead of its time. */
@@ -88,8 +89,9 @@ export class VoiceProcesses {
   }
 
   /** Transcribes an utterance; 16 kHz. */
-  async transcribe(samples: Int16Array, folder: string | null, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string> {
-    const report = (await this.#post({ do: 'transcribe', id: this.#ids++, samples, folder }, urgency, signal)) as Extract<Report, { text: string }>;
+  async transcribe(samples: Int16Array, folder: string | null, draft: Draft, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string> {
+    const report = (await this.#post({ do: 'transcribe', id: this.#ids++, samples, folder, guess: draft.tokens }, urgency, signal)) as Extract<Report, { text: string }>;
+    if (report.tokens.length > 0) draft.tokens = report.tokens;
     this.decoded.cpuSeconds += report.cpuMs / 1000;
     this.decoded.audioSeconds += samples.length / 16_000;
     return report.text;

@@ -69,8 +69,7 @@ t.test('a restart keeps who is signed in, and prints another link; a new operato
 t.test('several processes', onRedis, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  // On uws a connection sometimes ends in the moment in which it becomes a socket (docs/promises.md, V1).
-  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_EDGE: 'node' };
+  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret };
   const houses = (await Promise.all([1, 2].map(() => openHouse(t, { env })))) as [House, House];
   t.same(houses.map((house) => linksIn(house).length), [1, 1], 'each start prints a link');
   await t.test('what one knows all know', (t) => shared(t, houses));

@@ -44,6 +44,7 @@ const silent: SocketListener = { opened: () => {}, message: () => {}, closed: ()
 /** What every engine must do with WebSockets. */
 export async function socketContract(t: Test, open: OpenEdge): Promise<void> {
   await t.test('the handshake', (t) => handshake(t, open));
+  await t.test('accepted after the call that brought the request', (t) => acceptedLate(t, open));
   await t.test('odd handshakes', (t) => oddHandshakes(t, open));
   await t.test('other wishes to upgrade', (t) => otherWishes(t, open));
   await t.test('messages', (t) => messages(t, open));
@@ -86,6 +87,65 @@ async function handshake(t: Test, open: OpenEdge): Promise<void> {
       t.equal(client.refusedWith, 401);
     });
   }
+}
+
+/** An engine that looks at a request's state after its memory has become the socket's closes the socket, or mixes up two connections. */
+async function acceptedLate(t: Test, open: OpenEdge): Promise<void> {
+  const waiting: Upgrade[] = [];
+  let arrived = gate();
+  const echo = (opened: () => void): SocketListener => {
+    let own: Socket | null = null;
+    return {
+      ...silent,
+      opened(socket) {
+        own = socket;
+        opened();
+      },
+      message: (data) => void own!.send(data),
+    };
+  };
+  const { port } = await serve(t, open, {
+    exchange: async (exchange) => {
+      if (exchange.method === 'POST') await exchange.body();
+      for (const upgrade of waiting.splice(0)) upgrade.accept(echo(() => {}));
+      exchange.respond(200, {}, 'accepted');
+    },
+    upgrade: async (upgrade) => {
+      if (upgrade.path === '/wait') {
+        waiting.push(upgrade);
+        return arrived.open();
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      upgrade.accept(echo(takeFreedMemory));
+    },
+  });
+  const echoes = async (t: Test, client: Client): Promise<void> => {
+    await client.opened;
+    client.socket.send('one');
+    t.same(await Promise.race([client.received(1), client.closed]), ['one']);
+    client.socket.close();
+    t.equal(await client.closed, 1005);
+  };
+
+  await t.test('whatever memory its listener takes', async (t) => {
+    for (let each = 0; each < 5; each++) await echoes(t, new Client(port));
+  });
+  await t.test('within the call for another connection', async (t) => {
+    for (const asked of [{}, { method: 'POST', body: 'a body' }, {}]) {
+      arrived = gate();
+      const client = new Client(port, '/wait');
+      await arrived.promise;
+      t.same((await ask(port, asked)).text, 'accepted');
+      await echoes(t, client);
+    }
+  });
+}
+
+const taken: Buffer[] = [];
+
+/** Takes small pieces of memory of every size and fills them with the flag that marks an answer of uWebSockets.js as the last of its connection. */
+function takeFreedMemory(): void {
+  for (let size = 8; size <= 512; size += 8) for (let each = 0; each < 4; each++) taken.push(Buffer.allocUnsafeSlow(size).fill(0x10));
 }
 
 async function oddHandshakes(t: Test, open: OpenEdge): Promise<void> {

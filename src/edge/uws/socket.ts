@@ -1,9 +1,11 @@
+import { atTurnEnd } from '../../clock.ts';
 import { engineMessageFactor } from '../../edge.ts';
 import type { EdgeBounds, ResponseHeaders, Socket, SocketListener, Upgrade } from '../../edge.ts';
 import { guarded } from '../guard.ts';
 import { Heartbeat } from '../heartbeat.ts';
 import type { Cuttable } from '../running.ts';
 import type { HeaderLines } from '../screen.ts';
+import type { Anchor } from './anchor.ts';
 import type { HttpRequest, HttpResponse, UpgradeContext, WebSocket, WebSocketBehavior } from './engine.ts';
 import { headerText, UwsRequest } from './request.ts';
 import type { UwsShared } from './request.ts';
@@ -15,23 +17,34 @@ export interface UwsSocketData {
 
 /** A request to upgrade in this engine. */
 export class UwsUpgrade extends UwsRequest implements Upgrade {
+  #anchor: Anchor;
   #context: UpgradeContext;
 
-  constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: UpgradeContext) {
+  constructor(shared: UwsShared, anchor: Anchor, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: UpgradeContext) {
     super(shared, response, request, lines);
+    this.#anchor = anchor;
     this.#context = context;
   }
 
   accept(listener: SocketListener, headers: ResponseHeaders = {}, protocol = ''): void {
     const response = this.claim(headers);
     if (response === null) return;
-    const key = this.headers('sec-websocket-key')[0]!;
-    const socket = new UwsSocket(this.shared, listener);
+    // While the engine parses another connection's bytes, it takes that connection for the one that became a socket.
+    atTurnEnd(() => {
+      if (!this.gone) this.#open(response, new UwsSocket(this.shared, listener), headers, protocol);
+    });
+  }
+
+  /**
+   * Not in its own cork, though each piece of the head is then sent by itself: at the end of a cork this build reads the request's state
+   * from memory that was freed when the request became a socket, and may close the socket (mended in uWebSockets of July 2026, #1929).
+   */
+  #open(response: HttpResponse, socket: UwsSocket, headers: ResponseHeaders, protocol: string): void {
     this.complete();
-    response.cork(() => {
-      response.writeStatus('101 Switching Protocols');
-      for (const name in headers) response.writeHeader(name, headerText(headers[name]!));
-      response.upgrade<UwsSocketData>({ socket }, key, protocol, '', this.#context);
+    const lines = ['101 Switching Protocols', ...Object.entries(headers).map((line) => line.join(': '))];
+    this.#anchor.cork(() => {
+      response.writeStatus(headerText(lines.join('\r\n')));
+      response.upgrade<UwsSocketData>({ socket }, this.headers('sec-websocket-key')[0]!, protocol, '', this.#context);
     });
   }
 }

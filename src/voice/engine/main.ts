@@ -48,10 +48,10 @@ async function obey(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<R
   }
   const engine = await recogniser(order.folder);
   const before = process.cpuUsage();
-  const text = await engine.text(order.samples, () => dropped.has(id));
+  const decoded = await engine.decode(order.samples, order.guess, () => dropped.has(id));
   dropped.delete(id);
   const { user, system } = process.cpuUsage(before);
-  return { id, text, cpuMs: (user + system) / 1000 };
+  return { id, ...decoded, cpuMs: (user + system) / 1000 };
 }
 
 process.on('message', (order: Order) => {

@@ -20,6 +20,8 @@ export interface TranscribeOrder {
   readonly do: 'transcribe';
   readonly id: number;
   readonly samples: Int16Array;
+  /** The tokens of an earlier decoding of the same utterance. */
+  readonly guess: readonly number[];
   /** A folder with the weights; null for those that are installed. */
   readonly folder: string | null;
 }
@@ -47,7 +49,7 @@ export type Order =
 /** `cpuMs`: the CPU time of the process for this order, decoding alone. */
 export type Report =
   | { readonly id: number; readonly samples: Int16Array; readonly sampleRate: number }
-  | { readonly id: number; readonly text: string; readonly cpuMs: number }
+  | { readonly id: number; readonly text: string; readonly tokens: readonly number[]; readonly cpuMs: number }
   | { readonly id: number; readonly chances: Float32Array }
   | { readonly id: number; readonly warm: true }
   | { readonly id: number; readonly failed: string };

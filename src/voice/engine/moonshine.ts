@@ -1,4 +1,4 @@
-/** English recognition by Moonshine's networks: an encoder, and a decoder that is run once for each token. */
+/** English recognition by Moonshine's networks: an encoder, and a decoder that is run once for each token that nobody has guessed. */
 import { join } from 'node:path';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { openSession, tensors, toFloat } from './onnx.ts';
@@ -19,6 +19,11 @@ const quiet = 0.003;
 
 type Cache = Record<string, Tensor>;
 
+export interface Decoded {
+  readonly text: string;
+  readonly tokens: readonly number[];
+}
+
 export class Recogniser {
   readonly #encoder: InferenceSession;
   readonly #decoder: InferenceSession;
@@ -26,12 +31,15 @@ export class Recogniser {
   readonly #textOf: (tokens: number[]) => string;
   /** The names of the decoder's caches, and what an empty one looks like. */
   readonly #empty: Cache = {};
+  /** The results that are wanted of all runs but the first. */
+  readonly #further: readonly string[];
 
   private constructor(encoder: InferenceSession, decoder: InferenceSession, make: Awaited<ReturnType<typeof tensors>>, textOf: (tokens: number[]) => string) {
     this.#encoder = encoder;
     this.#decoder = decoder;
     this.#make = make;
     this.#textOf = textOf;
+    this.#further = decoder.outputNames.filter((name) => name === 'logits' || isOfDecoder(name));
     for (const input of decoder.inputMetadata) {
       if (!input.name.startsWith('past_key_values') || !input.isTensor) continue;
       const [, heads, , width] = input.shape as number[];
@@ -47,40 +55,77 @@ export class Recogniser {
     return new Recogniser(encoder, decoder, await tensors(), (tokens) => tokenizer.decode(tokens, false, false));
   }
 
-  /** The text; empty where nothing is said, or once `dropped` says that it is not wanted any more. */
-  async text(samples: Int16Array, dropped: () => boolean = () => false): Promise<string> {
+  /**
+   * What is said, and its tokens; both empty where nothing is, and what there is of them once `dropped` says that it is not wanted any more.
+   * `guess`: tokens that are likely, as an earlier decoding of the same utterance found them. They make it quicker; what is said is looked for as without them.
+   */
+  async decode(samples: Int16Array, guess: readonly number[] = [], dropped: () => boolean = () => false): Promise<Decoded> {
     const audio = toFloat(samples, new Float32Array(samples.length));
     for (const margin of isQuiet(audio) ? [] : margins) {
-      const text = this.#textOf(await this.#tokens(withMargin(audio, margin), dropped)).trim();
-      if (text !== '' || dropped()) return dropped() ? '' : text;
+      const tokens = withoutLoop(await this.#tokens(withMargin(audio, margin), margin === 0 ? guess : [], dropped));
+      const text = this.#textOf(tokens).trim();
+      if (text !== '' || dropped()) return { text, tokens };
     }
-    return '';
+    return { text: '', tokens: [] };
   }
 
-  async #tokens(audio: Float32Array, dropped: () => boolean): Promise<number[]> {
+  /** The decoder reads the guess at once, in a fifth of the time that token after token takes, and goes on where it would have said something else. */
+  async #tokens(audio: Float32Array, guess: readonly number[], dropped: () => boolean): Promise<number[]> {
     const { last_hidden_state: heard } = await this.#encoder.run({ input_values: new this.#make('float32', audio, [1, audio.length]) });
     const most = Math.max(tokensLeast, Math.ceil((audio.length / sampleRate) * tokensPerSecond));
-    const [tokens, cache]: [number[], Cache] = [[], { ...this.#empty }];
-    let token = startToken;
-    while (tokens.length < most && !dropped()) {
-      const first = tokens.length === 0;
-      const results = await this.#decoder.run({
-        ...cache,
-        input_ids: new this.#make('int64', BigInt64Array.of(BigInt(token)), [1, 1]),
-        encoder_hidden_states: heard!,
-        use_cache_branch: new this.#make('bool', [!first]),
-      });
-      token = likeliest(results['logits']!.data as Float32Array);
-      if (token === endToken) break;
-      tokens.push(token);
-      // What the encoder heard is cached with the first token; later results leave it out.
-      for (const name of Object.keys(cache)) if (first || name.includes('decoder')) cache[name] = results[name.replace('past_key_values', 'present')] as Tensor;
+    const read = [startToken, ...guess.slice(0, most)];
+    const results = await this.#run(heard!, read, null);
+    const tokens: number[] = [];
+    let next = likeliest(results['logits']!, 0);
+    for (; next === read[tokens.length + 1]; next = likeliest(results['logits']!, tokens.length)) tokens.push(next);
+    let cache = this.#cacheOf(results, tokens.length + 1);
+    while (next !== endToken && tokens.length < most && !dropped()) {
+      tokens.push(next);
+      const further = await this.#run(heard!, [next], cache);
+      next = likeliest(further['logits']!, 0);
+      // What the encoder heard is cached with the first run; later results leave it out.
+      cache = { ...cache, ...renamed(further) };
     }
-    return withoutLoop(tokens);
+    return tokens;
+  }
+
+  /** One run of the decoder over further tokens; `cache` is of those before, null if there are none. */
+  #run(heard: Tensor, tokens: readonly number[], cache: Cache | null): Promise<Cache> {
+    const feeds = {
+      ...(cache ?? this.#empty),
+      input_ids: new this.#make('int64', BigInt64Array.from(tokens, BigInt), [1, tokens.length]),
+      encoder_hidden_states: heard,
+      use_cache_branch: new this.#make('bool', [cache !== null]),
+    };
+    return cache === null ? this.#decoder.run(feeds) : this.#decoder.run(feeds, this.#further);
+  }
+
+  /** The caches after the first run, for so many of the tokens that it has read. */
+  #cacheOf(results: Cache, kept: number): Cache {
+    const cache = renamed(results);
+    for (const name of Object.keys(cache)) if (isOfDecoder(name)) cache[name] = this.#beginning(cache[name]!, kept);
+    return cache;
+  }
+
+  /** Of a tensor of heads, tokens and width, the first tokens of each head. */
+  #beginning({ data, dims }: Tensor, kept: number): Tensor {
+    const [, heads, tokens, width] = dims as [number, number, number, number];
+    const shorter = new Float32Array(heads * kept * width);
+    for (let head = 0; head < heads; head++) shorter.set((data as Float32Array).subarray(head * tokens * width, (head * tokens + kept) * width), head * kept * width);
+    return new this.#make('float32', shorter, [1, heads, kept, width]);
   }
 }
 
-function likeliest(scores: Float32Array): number {
+const isOfDecoder = (name: string): boolean => name.includes('decoder');
+
+/** Results as the inputs of the next run. */
+const renamed = (results: Cache): Cache =>
+  Object.fromEntries(Object.entries(results).flatMap(([name, tensor]) => (name.startsWith('present') ? [[name.replace('present', 'past_key_values'), tensor]] : [])));
+
+/** The token with the highest score at a place of the result. */
+function likeliest({ data, dims }: Tensor, place: number): number {
+  const count = dims[2]!;
+  const scores = (data as Float32Array).subarray(place * count, (place + 1) * count);
   let best = 0;
   for (let i = 1; i < scores.length; i++) if (scores[i]! > scores[best]!) best = i;
   return best;

@@ -1,5 +1,7 @@
 /** The ONNX runtime, loaded when something listens. */
+import { readFileSync } from 'node:fs';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import { withIntegerProducts } from './integer-products.ts';
 
 /** One thread each: a voice process has one core. */
 const options: InferenceSession.SessionOptions = {
@@ -13,7 +15,7 @@ const options: InferenceSession.SessionOptions = {
 
 export async function openSession(file: string): Promise<InferenceSession> {
   const runtime = await import('onnxruntime-node');
-  return runtime.InferenceSession.create(file, options);
+  return runtime.InferenceSession.create(withIntegerProducts(readFileSync(file)), options);
 }
 
 /** The class of the runtime's tensors. */
