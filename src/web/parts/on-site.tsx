@@ -57,7 +57,7 @@ function Widget({ assistant, snippet }: { assistant: Assistant; snippet: string 
       <Command>{lineOf(snippet, look)}</Command>
       {!isListed && <p class="fault">No site is listed above, so it works nowhere yet.</p>}
       <div class="pair">
-        <Input label="Words on its button" value={look.label} onValue={(label) => set({ label })} placeholder="Chat" maxLength={40} autocomplete="off" />
+        <Input label="Words on its button" value={look.label} onValue={(label) => set({ label })} placeholder="None: an icon" maxLength={40} autocomplete="off" />
         <Choice label="Colours" value={look.theme} onValue={(theme) => set({ theme })} choices={[['auto', 'As the visitor’s system'], ['light', 'Light'], ['dark', 'Dark']]} />
         <Input label="Accent" type="color" value={look.accent || standardAccent} onValue={(accent) => set({ accent })} />
         <Check label="On the left" checked={look.left} onValue={(left) => set({ left })} />
@@ -74,6 +74,13 @@ function inkOn(colour: string): string {
   const [red, green, blue] = [1, 3, 5].map((place) => (Number.parseInt(colour.slice(place, place + 2), 16) / 255) ** 2.2);
   return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue! > 0.18 ? '#000' : '#fff';
 }
+
+/** What the button has without words. */
+const Bubble = () => (
+  <svg role="img" aria-label="Chat" width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linejoin="round">
+    <path d="M4 3.5h12a1.5 1.5 0 0 1 1.5 1.5v7.5A1.5 1.5 0 0 1 16 14h-5.5L6 17.5V14H4a1.5 1.5 0 0 1-1.5-1.5V5A1.5 1.5 0 0 1 4 3.5z" />
+  </svg>
+);
 
 /** A drawing: the widget itself works on the sites that are listed alone, of which the console is none. */
 function Preview({ assistant: { name, greeting }, look }: { assistant: Assistant; look: Look }) {
@@ -97,7 +104,7 @@ function Preview({ assistant: { name, greeting }, look }: { assistant: Assistant
             </div>
           )}
           <button type="button" style={{ background: accent, color: inkOn(accent), borderColor: accent }} aria-expanded={open} onClick={() => setOpen(!open)}>
-            {look.label.trim() || 'Chat'}
+            {look.label.trim() || <Bubble />}
           </button>
         </div>
       </div>
