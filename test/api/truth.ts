@@ -18,7 +18,7 @@ interface Event {
   readonly type: 'event';
   readonly seq: number;
   readonly actor: Actor;
-  readonly event: { readonly type: string };
+  readonly event: string;
   readonly from: string;
   readonly to: string;
   readonly refused: boolean;
@@ -175,11 +175,11 @@ async function committed(house: House, { kind, id }: Actor): Promise<ReadonlyMap
 }
 
 /** What is wrong with an event; null if the store has it. */
-function faultOf({ seq, event: { type }, from, to }: Event, rows: ReadonlyMap<number, Row>): string | null {
+function faultOf({ seq, event, from, to }: Event, rows: ReadonlyMap<number, Row>): string | null {
   const row = rows.get(seq);
   if (row === undefined) return 'no such step was committed';
   if (from === to) return row.to === to ? null : `it was ${row.to}`;
-  return row.event === type && row.from === from && row.to === to ? null : `what was committed is ${row.event} ${row.from} → ${row.to}`;
+  return row.event === event && row.from === from && row.to === to ? null : `what was committed is ${row.event} ${row.from} → ${row.to}`;
 }
 
 const isKept = ({ kind }: Actor): boolean => kind === 'session' || kind === 'assistant';
@@ -201,7 +201,7 @@ async function held(watchers: readonly Watcher[], house: House, counts: Record<s
     } else if (message.type === 'event' && isKept(message.actor)) {
       counts['shown'] = (counts['shown'] ?? 0) + 1;
       const fault = faultOf(message, await historyOf(message.actor));
-      if (fault !== null) wrong.push(`${message.actor.id} ${message.seq}: ${message.event.type} ${message.from} → ${message.to} is shown, and ${fault}`);
+      if (fault !== null) wrong.push(`${message.actor.id} ${message.seq}: ${message.event} ${message.from} → ${message.to} is shown, and ${fault}`);
     }
   }
   return wrong;

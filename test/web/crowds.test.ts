@@ -100,7 +100,7 @@ const burst = (workspaceId: string, count: number): string => `(async () => {
   const task = () => new Promise((resolve) => { port1.onmessage = resolve; port2.postMessage(null); });
   const actor = { kind: 'session', id: 'ses_${'1'.padStart(26, '0')}', workspace_id: '${workspaceId}' };
   for (let number = 0; number < ${count}; number++) {
-    feeds.at(-1).say({ type: 'event', seq: number, at: Date.now(), actor, event: { type: 'abort' }, from: 'open', to: 'open', context: {}, outcomes: [{ type: 'unchanged' }], refused: false, request_id: null, by: null });
+    feeds.at(-1).say({ type: 'event', seq: number, at: Date.now(), actor, event: 'abort', from: 'open', to: 'open', context: {}, outcomes: [{ type: 'unchanged' }], refused: false, request_id: null, by: null });
     await task();
   }
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
