@@ -9,6 +9,7 @@ import { registerDoctor } from './cli/doctor.ts';
 import { registerExport } from './cli/export.ts';
 import { exitCode, failureJson, failureLine } from './cli/exit.ts';
 import { registerImport } from './cli/import.ts';
+import { registerInspect } from './cli/inspect.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerLink } from './cli/link.ts';
 import { registerMachines } from './cli/machines.ts';
@@ -48,7 +49,7 @@ function command(): Command {
     .hook('preAction', (_program, action) => {
       json = action.opts().json === true;
     });
-  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerDoctor, registerExport, registerImport];
+  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerInspect, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program);
   return program;
 }

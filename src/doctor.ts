@@ -23,10 +23,16 @@ export async function examine(environment: Environment, { clock, ids }: { readon
   if (config !== null) {
     checks.push(check('engine', await engine(config)), check('port', await port(config, clock)));
     if (config.servicePort !== null) checks.push(check('service-port', await servicePort(config, clock)));
+    if (config.consoleOrigins.length > 0 && config.trustedProxies.length === 0) checks.push(check('proxies', hiddenAddresses));
     checks.push(...(await examineStore(config, clock, ids)), ...(await examineVoice(config, clock)));
   }
   return { ok: checks.every(({ status }) => status !== 'fail'), store: config && named(config.store), checks };
 }
+
+const hiddenAddresses = warn(
+  'PARLEY_CONSOLE_ORIGIN says that a proxy stands in front, and PARLEY_TRUSTED_PROXIES names none: all visitors of a public link share the limit of one address',
+  "Set PARLEY_TRUSTED_PROXIES to the proxy's address, unless browsers reach this server directly.",
+);
 
 const named = (store: Config['store']): string => (store.kind === 'redis' ? redacted(store.url) : store.kind === 'lmdb' ? `lmdb:${store.folder}` : 'memory:');
 

@@ -9,7 +9,7 @@
 import { BlockList, isIP } from 'node:net';
 import { clientAddress, cameByTls, isBehindTrustedProxy } from './client-address.ts';
 import type { Config } from './config.ts';
-import type { RequestHead } from './edge.ts';
+import type { RequestHead, ResponseHeaders } from './edge.ts';
 
 type OriginConfig = Pick<Config, 'consoleOrigins' | 'trustedProxies'>;
 
@@ -87,6 +87,12 @@ export function maySignIn(head: RequestHead, config: OriginConfig): boolean {
 function isWithinMachine(head: RequestHead, config: OriginConfig): boolean {
   const reached = reachedOrigin(head, config);
   return reached !== null && isLoopbackName(new URL(reached).hostname) && isLoopbackAddress(clientAddress(head, config.trustedProxies));
+}
+
+/** For a page that came by TLS: browsers are to ask for this host by TLS alone. Names of loopback are left out, since other servers on other ports share them. */
+export function transportHeaders(head: RequestHead, config: OriginConfig): ResponseHeaders {
+  const reached = cameByTls(head, config.trustedProxies) ? reachedOrigin(head, config) : null;
+  return reached === null || isLoopbackName(new URL(reached).hostname) ? {} : { 'strict-transport-security': 'max-age=31536000' };
 }
 
 /** Where the console is, for a link to it. */

@@ -1,5 +1,5 @@
 /** `…/assistants/{id}/link`: where an assistant's public link is, and what it has used of its limits today (contract 9). */
-import { reachedOrigin } from '../client-address.ts';
+import { mayShareAddress, reachedOrigin } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { nextDay, shownUse } from '../host/link-use.ts';
@@ -30,5 +30,5 @@ export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
     refused: Object.fromEntries(linkLimitNames.map((name, index) => [name, refused[index]!])),
     resets_at: secondsOf(nextDay(nowMs)),
   };
-  return { status: 200, json };
+  return { status: 200, headers: { 'x-visitor-addresses': mayShareAddress(head, config) ? 'shared' : 'own' }, json };
 }

@@ -1,9 +1,15 @@
 /** `/console/api/load`: the last hour of all processes. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { acceptedCoding } from '../handlers/file.ts';
 import { limits } from '../limits.ts';
-import type { Reply } from '../request.ts';
+import { jsonType, type Reply } from '../request.ts';
 import type { ConsoleRequest } from './common.ts';
 
-export async function getLoad({ services }: ConsoleRequest): Promise<Reply> {
+const gzipped = promisify(gzip);
+
+/** An hour in steps is some 150 KB, mostly figures that are alike: a page over a slow network waits for a tenth of it. */
+export async function getLoad({ head, services }: ConsoleRequest): Promise<Reply> {
   const data = (await services.load.steps()).map((step) => ({
     start: step.start,
     requests: step.requests,
@@ -16,5 +22,8 @@ export async function getLoad({ services }: ConsoleRequest): Promise<Reply> {
     memory_bytes: step.memoryBytes,
     store_ms: step.storeMs,
   }));
-  return { status: 200, json: { object: 'load', step_seconds: limits.loadStepSeconds, data } };
+  const json = { object: 'load', step_seconds: limits.loadStepSeconds, data };
+  if (acceptedCoding(head, ['gzip']) === null) return { status: 200, headers: { vary: 'accept-encoding' }, json };
+  const bytes = await gzipped(JSON.stringify(json), { level: 4 });
+  return { status: 200, headers: { 'content-type': jsonType, 'content-encoding': 'gzip', vary: 'accept-encoding' }, bytes };
 }

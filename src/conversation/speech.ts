@@ -15,6 +15,8 @@ import { countVoice } from './voice-usage.ts';
 export interface SpeechWish {
   /** The API key that asks for it; null if none does. */
   readonly keyId: string | null;
+  /** Whether it counts in the workspace's usage. */
+  readonly counted: boolean;
   readonly text: string;
   readonly format: SpeechFormat;
   /** Null for the assistant's, or the provider's own. */
@@ -40,6 +42,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
   onGone(() => stop.abort());
   const { workspaceId } = assistant.record;
   let begun = 0;
+  const count = (): void => void (wish.counted && countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services));
   const speak = (index: number): Promise<SentenceAudio> => {
     const { said, characters } = sentences[index]!;
     begun += characters;
@@ -50,7 +53,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
     return audio;
   };
   const first = await speak(0).catch((error) => {
-    if (stop.signal.aborted) void countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services);
+    if (stop.signal.aborted) count();
     throw error;
   });
   const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
@@ -74,7 +77,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
       throw error;
     } finally {
       stop.abort();
-      void countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services);
+      count();
     }
   };
   return { encoder, whole, bytes: bytes() };

@@ -6,7 +6,7 @@ import { codings, type Coding, type StaticFile } from '../static-files.ts';
 
 /** Answers 304 to a client that has the file; clients keep a copy and check it each time, unless `headers` say otherwise. */
 export function fileReply(file: StaticFile, head: RequestHead, headers: ResponseHeaders = {}): Reply {
-  const coding = acceptedCoding(head, file);
+  const coding = acceptedCoding(head, codings.filter((one) => file.coded[one] !== undefined));
   // The tag names the content: of each coding it is another representation, so it is weak there.
   const etag = coding === null ? file.etag : `W/${file.etag}`;
   const common = { etag, vary: 'accept-encoding', 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff', ...headers };
@@ -16,8 +16,8 @@ export function fileReply(file: StaticFile, head: RequestHead, headers: Response
   return { status: 200, headers: { ...typed, 'content-encoding': coding }, bytes: file.coded[coding]! };
 }
 
-/** The best coding that the file has and the client accepts; null for none (RFC 9110, 12.5.3). */
-function acceptedCoding(head: RequestHead, { coded }: StaticFile): Coding | null {
+/** The best of these codings that the client accepts; null for none (RFC 9110, 12.5.3). */
+export function acceptedCoding(head: RequestHead, offered: readonly Coding[]): Coding | null {
   const weights = new Map<string, number>();
   for (const item of head.headers('accept-encoding').flatMap((line) => line.split(','))) {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
@@ -25,5 +25,5 @@ function acceptedCoding(head: RequestHead, { coded }: StaticFile): Coding | null
     weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)));
   }
   const weightOf = (coding: Coding): number => weights.get(coding) ?? weights.get('*') ?? 0;
-  return codings.filter((coding) => coded[coding] !== undefined && weightOf(coding) > 0).toSorted((one, other) => weightOf(other) - weightOf(one))[0] ?? null;
+  return offered.filter((coding) => weightOf(coding) > 0).toSorted((one, other) => weightOf(other) - weightOf(one))[0] ?? null;
 }

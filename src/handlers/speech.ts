@@ -1,9 +1,11 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
-import { beginSpeech, type BegunSpeech } from '../conversation/speech.ts';
+import { beginSpeech, type BegunSpeech, type SpeechWish } from '../conversation/speech.ts';
 import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../conversation/reach.ts';
-import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf } from '../conversation/voice-call.ts';
+import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf, type AssistantVoice } from '../conversation/voice-call.ts';
 import { Failure } from '../errors.ts';
+import type { AssistantActor } from '../host/assistants.ts';
 import { causeOf, type PartyCaller, type Reply, type Request } from '../request.ts';
+import type { Services } from '../services.ts';
 import type { Session } from '../store.ts';
 import { voiceView } from '../views.ts';
 import type { SpeechFormat } from '../voice/audio/formats.ts';
@@ -21,21 +23,37 @@ export async function speak(
   sessionId: string | null,
   admit: (session: Session | null) => Promise<void>,
 ): Promise<Reply> {
-  if (!audible.test(body.text)) throw new Failure('invalid_field', { field: 'text' });
+  checkText(body.text);
   const assistant = await reachAssistant(caller.party, body.assistant_id, services);
   const session = sessionId === null ? null : await reachSession(caller.party, sessionId, services);
-  const chosen = voiceOf(assistant, services);
-  if (body.voice !== undefined && !(chosen.provider?.takesVoice(body.voice) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
+  const chosen = chosenVoice(assistant, body.voice, services);
   if (session !== null) checkOpen(session, services);
   checkSpeaks(assistant, causeOf(caller.party, requestId), services);
   await admit(session);
+  const wish = { keyId: keyOf(caller.party), counted: true, text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
+  return spoken(assistant, chosen, wish, { head, requestId, services });
+}
+
+/** Throws 422 for a text in which there is nothing to say. */
+export function checkText(text: string): void {
+  if (!audible.test(text)) throw new Failure('invalid_field', { field: 'text' });
+}
+
+/** The assistant's voice; throws 422 for another one that its provider does not have. */
+export function chosenVoice(assistant: AssistantActor, wished: string | undefined, services: Services): AssistantVoice {
+  const chosen = voiceOf(assistant, services);
+  if (wished !== undefined && !(chosen.provider?.takesVoice(wished) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
+  return chosen;
+}
+
+/** The answer that speaks, after every check but the provider's. */
+export async function spoken(assistant: AssistantActor, chosen: AssistantVoice, wish: SpeechWish, { head, requestId, services }: Pick<Request<never>, 'head' | 'requestId' | 'services'>): Promise<Reply> {
   const ready = await readyVoice(assistant, chosen, services);
-  const wish = { keyId: keyOf(caller.party), text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
   const askedAt = services.clock.monotonic();
   let gone = false;
   head.onGone(() => (gone = true));
   const failed = (error: unknown): never => {
-    if (!gone) services.log.warn({ request_id: requestId, assistant_id: body.assistant_id, reason: (error as { reason?: string }).reason, err: error }, 'voice provider failed');
+    if (!gone) services.log.warn({ request_id: requestId, assistant_id: assistant.record.id, reason: (error as { reason?: string }).reason, err: error }, 'voice provider failed');
     throw failureOfVoice(error);
   };
   const begun = await beginSpeech(assistant, ready, wish, (callback) => head.onGone(callback), services).catch(failed);
@@ -68,7 +86,11 @@ export async function listVoices({ caller, query, services }: Request<PartyCalle
   const assistant = await services.host.assistants.of(caller.party.workspaceId, query.assistant_id);
   // What the key may not use does not exist in a list (contract 8).
   if (assistant === null || !mayUse(caller.party, query.assistant_id)) throw new Failure('assistant_not_found');
+  return voicesOf(assistant, query, services);
+}
+
+/** The newest is first by default, as in every list: the provider's own is the newest. */
+export function voicesOf(assistant: AssistantActor, query: PageFields, services: Services): Promise<Reply> {
   const { provider, settings } = voiceOf(assistant, services);
-  // The newest is first by default, as in every list: the provider's own is the newest.
   return listOfAll(provider?.voices(choiceOf(settings)) ?? [], query, 'desc', voiceView);
 }

@@ -80,7 +80,7 @@ export const consoleRoutes: readonly Route[] = [
   }),
   operator('GET', `${inWorkspace}/assistants/{id}/link`, linkStatus, {
     summary: "Where an assistant's public link is, and what it has used today.",
-    success: json(wire.LinkStatusView, "The link's status."),
+    success: json(wire.LinkStatusView, "The link's status.", 200, ['X-Visitor-Addresses']),
     errors: assistantErrors,
   }),
   ...(Object.keys(moves) as (keyof typeof moves)[]).map((verb) =>

@@ -1,12 +1,25 @@
 /** The console's pages (contract 9). They are for browsers, and so not in the documents of the API. */
+import { listAssistantVoices, speakInTrial } from '../console/speech.ts';
 import { page, pageOrFile } from '../handlers/pages.ts';
 import type { Route } from '../request.ts';
-import { open, text } from './row.ts';
+import { limits } from '../limits.ts';
+import * as wire from '../wire.ts';
+import { json, open, operator, text } from './row.ts';
 
+const assistant = '/console/api/workspaces/{w}/assistants/{id}';
 const options = { summary: "The console's page.", success: text('text/html', 'The page.') };
 
 export const pageRoutes: readonly Route[] = [
   open('GET', '/console', page, options),
   open('GET', '/console/', page, options),
+  // What the assistant's page lets its voice be heard by. The contract's table of the console's API has neither.
+  operator('GET', `${assistant}/voices`, listAssistantVoices, { summary: "Lists the voices of an assistant's provider.", query: wire.TrialVoicesQuery, success: json(wire.VoiceList, 'A page of voices.') }),
+  operator('POST', `${assistant}/speech`, speakInTrial, {
+    summary: 'Speaks a text with the voice of an assistant, of a draft too.',
+    body: wire.TrialSpeechBody,
+    tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
+    success: { status: 200, description: 'The audio, whole.', content: { type: 'audio/wav', schema: wire.Audio } },
+    newWork: true,
+  }),
   open('GET', '/console/{path*}', pageOrFile, options),
 ];

@@ -4,6 +4,9 @@ import { signedOut } from './person.ts';
 
 const base = '/console/api';
 
+/** How long the head of an answer to a read may take before the connection counts as dead. What changes something may take its time: a turn of a trial answers with its first words. */
+const readMs = 30_000;
+
 export class ApiFailure extends Error {
   /** 0 where no answer came. */
   readonly status: number;
@@ -31,18 +34,22 @@ export interface Ask {
 /** The whole answer, for streams and exports; rejects with an `ApiFailure`. */
 export async function request(path: string, { method, body, signal, headers = {} }: Ask = {}): Promise<Response> {
   let response: Response;
+  const late = new AbortController();
+  const inTime = (method ?? 'GET') === 'GET' && body === undefined ? after(readMs, () => late.abort()) : () => {};
   try {
     response = await fetch(base + path, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
+      signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
       credentials: 'same-origin',
       redirect: 'error',
     });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiFailure(0, 'no_answer', 'The server did not answer.', null, null);
+  } finally {
+    inTime();
   }
   if (response.ok) return response;
   const failure = await failureOf(response);
@@ -65,9 +72,11 @@ export async function ask<Answer = void>(path: string, options: Ask = {}): Promi
 }
 
 /** What a person can do about a failure. */
-export function adviceOn({ status }: ApiFailure): string {
+export function adviceOn({ status, code }: ApiFailure): string {
   if (status === 0) return 'Check that the server runs and that the network is there. Nothing was lost.';
   if (status === 429) return 'Nothing was changed.';
+  if (code === 'voice_unavailable') return 'Its provider failed, is not offered by this server, or lacks its credential.';
+  if (code === 'assistant_unavailable') return 'Its provider failed or refused. Test its credential; the log of the server has the cause.';
   if (status === 503) return 'The server or its store is away for a moment. Try again.';
   if (status >= 500) return 'The log of the server has the cause under this request id.';
   if (status === 404) return 'It was deleted meanwhile, or belongs to another workspace.';

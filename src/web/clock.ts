@@ -8,6 +8,21 @@ export const after = (milliseconds: number, call: () => void): (() => void) => {
   return () => clearTimeout(timer);
 };
 
+/** Calls again and again, so long after the call before has settled, and not while the page is hidden. Returns the function that ends it. */
+export function repeatedly(milliseconds: number, call: () => Promise<void>): () => void {
+  let ended = false;
+  let cancel = () => {};
+  const again = () => {
+    if (ended) return;
+    cancel = after(milliseconds, () => void (document.visibilityState === 'visible' ? call() : Promise.resolve()).then(again));
+  };
+  again();
+  return () => {
+    ended = true;
+    cancel();
+  };
+}
+
 /** Unix seconds, for texts such as "3 minutes ago"; stands still while the page is not shown. */
 export const tick = signal(seconds());
 setInterval(() => {

@@ -84,7 +84,8 @@ const filtered = (path: string, fields: Readonly<Record<string, string | null>>)
 async function page<Item extends { readonly id: string }>(path: string, fields: Readonly<Record<string, string | null>>, first: boolean): Promise<void> {
   const list = listOf<Item>(filtered(path, fields));
   const { loading, next } = list.peek();
-  if (loading) return;
+  // Whoever asks for more may not have seen yet that this was all.
+  if (loading || (!first && next === null)) return;
   list.value = { ...list.peek(), loading: true };
   try {
     const read = await patiently(() => ask<List<Item>>(path + query({ ...fields, limit: pageSize, after: first ? null : next })), new AbortController().signal);

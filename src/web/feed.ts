@@ -10,10 +10,42 @@ export type Connection = 'connecting' | 'live' | 'lost';
 /** Whether what is shown comes as it happens. */
 export const connection = signal<Connection | null>(null);
 
+/** How long a feed may say nothing before it is asked, and how long the answer may take. */
+const [silenceMs, answerMs] = [20_000, 10_000];
+
 export interface Filter {
   readonly workspace?: string;
   readonly kind?: string;
   readonly id?: string;
+}
+
+/** Gathers messages to one call a frame. */
+class Frames {
+  readonly #receive: (messages: readonly FeedMessage[]) => void;
+  #waiting: FeedMessage[] = [];
+  #frame = 0;
+
+  constructor(receive: (messages: readonly FeedMessage[]) => void) {
+    this.#receive = receive;
+  }
+
+  add(message: FeedMessage): void {
+    this.#waiting.push(message);
+    // A page in the background draws no frames, and its messages must not pile up.
+    if (document.visibilityState === 'hidden' && this.#waiting.length >= 500) this.#deliver();
+    else if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#deliver());
+  }
+
+  end(): void {
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #deliver(): void {
+    this.#frame = 0;
+    const messages = this.#waiting;
+    this.#waiting = [];
+    this.#receive(messages);
+  }
 }
 
 /**
@@ -24,45 +56,50 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
   let socket: WebSocket | null = null;
   let ended = false;
   let wait = 500;
-  let waiting: FeedMessage[] = [];
-  let frame = 0;
   let cancel = () => {};
+  let silence = () => {};
+  const frames = new Frames(receive);
 
-  const deliver = () => {
-    frame = 0;
-    const messages = waiting;
-    waiting = [];
-    receive(messages);
+  /** A connection that a proxy holds open and says nothing on looks like one on which nothing happens. So after a silence the picture is asked for, which a feed that lives answers. */
+  const listen = (mine: WebSocket) => {
+    silence();
+    silence = after(silenceMs, () => {
+      if (mine.readyState === WebSocket.OPEN) mine.send('{"type":"sync"}');
+      silence = after(answerMs, () => lose(mine));
+    });
+  };
+  const lose = (mine: WebSocket) => {
+    if (ended || mine !== socket) return;
+    socket = null;
+    silence();
+    mine.close();
+    connection.value = 'lost';
+    // The answer tells whether the sign-in has ended or the server is away.
+    void ask<Person>('/me').catch(() => {});
+    cancel = after(wait, open);
+    wait = Math.min(wait * 2, 8000);
   };
   const open = () => {
     cancel();
     const url = new URL(`/console/api/inspect${query({ ...filter })}`, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const mine = (socket = new WebSocket(url));
-    mine.onopen = () => {
+    listen(mine);
+    mine.onmessage = ({ data }: MessageEvent<string>) => {
+      if (mine !== socket) return;
+      // A feed lives once it has said something: it begins with the actors as they stand.
       wait = 500;
       connection.value = 'live';
-    };
-    mine.onmessage = ({ data }: MessageEvent<string>) => {
+      listen(mine);
       const message: FeedMessage = JSON.parse(data);
       // What was left out cannot be told one by one any more; the picture as it stands can.
       if (message.type === 'dropped') mine.send('{"type":"sync"}');
-      waiting.push(message);
-      // A page in the background draws no frames, and its messages must not pile up.
-      if (document.visibilityState === 'hidden' && waiting.length >= 500) deliver();
-      else if (frame === 0) frame = requestAnimationFrame(deliver);
+      frames.add(message);
     };
-    mine.onclose = () => {
-      if (ended || mine !== socket) return;
-      connection.value = 'lost';
-      // The answer tells whether the sign-in has ended or the server is away.
-      void ask<Person>('/me').catch(() => {});
-      cancel = after(wait, open);
-      wait = Math.min(wait * 2, 8000);
-    };
+    mine.onclose = () => lose(mine);
   };
   const sooner = () => {
-    if (socket?.readyState === WebSocket.CLOSED) open();
+    if (socket === null) open();
   };
   connection.value = 'connecting';
   addEventListener('online', sooner);
@@ -70,7 +107,8 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
   return () => {
     ended = true;
     cancel();
-    cancelAnimationFrame(frame);
+    silence();
+    frames.end();
     removeEventListener('online', sooner);
     socket?.close();
     connection.value = null;

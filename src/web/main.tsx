@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { ApiFailure, ask, patiently } from './api.ts';
 import { person } from './person.ts';
-import { Page } from './pages.tsx';
+import { expectPage, Page } from './pages.tsx';
 import { Shell } from './parts/shell.tsx';
 import { followLinks, segments } from './route.ts';
 import { SignIn, tokenInAddress } from './pages/sign-in.tsx';
@@ -32,4 +32,5 @@ function Console() {
 }
 
 followLinks();
+if (tokenInAddress.peek() === null) expectPage();
 render(<Console />, document.getElementById('page')!);

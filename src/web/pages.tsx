@@ -34,20 +34,27 @@ function named(parts: readonly string[]): { readonly lot: LotName; readonly name
 
 const loaded = new Map<LotName, Lot>();
 
+const load = (lot: LotName): Promise<void> => lots[lot]().then((module) => void loaded.set(lot, module));
+
+/** Asks for the page that the address names while it is not known yet who wants to see it. A failure is met when the page is shown. */
+export function expectPage(): void {
+  const lot = named(segments.peek())?.lot;
+  if (lot !== undefined) load(lot).catch(() => {});
+}
+
 export function Page() {
   const parts = segments.value;
   const page = named(parts);
   const lot = page?.lot ?? null;
+  // As it was when this was drawn: it may be loaded before the effect runs.
+  const ready = lot !== null && loaded.has(lot);
   const [, drawn] = useState(0);
   const [failed, setFailed] = useState(false);
   useEffect(() => {
-    if (lot === null || loaded.has(lot)) return;
+    if (lot === null || ready) return;
     setFailed(false);
-    lots[lot]().then(
-      (module) => {
-        loaded.set(lot, module);
-        drawn((times) => times + 1);
-      },
+    load(lot).then(
+      () => drawn((times) => times + 1),
       () => setFailed(true),
     );
   }, [lot]);

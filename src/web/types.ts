@@ -5,10 +5,12 @@ import type * as wire from '../wire.ts';
 
 export type Workspace = wire.WorkspaceView;
 export type Assistant = wire.ConsoleAssistantView;
+export type LinkStatus = wire.LinkStatusView;
 export type Credential = wire.CredentialView;
 export type CredentialTest = wire.CredentialTestView;
 export type Message = Static<typeof wire.MessageView>;
 export type Turn = Static<typeof wire.TurnView>;
+export type Voice = Static<typeof wire.VoiceView>;
 export type Usage = Static<typeof wire.UsageView>;
 
 export type Session = Static<typeof wire.SessionView>;

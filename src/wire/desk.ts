@@ -1,8 +1,8 @@
 /** What the console's API has beyond its records (contract 9, "Details of history, feed and desk"). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
-import { channels, SessionsQuery, TranscriptQuery, UsageQuery } from './conversation.ts';
+import { indexQuery, listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
+import { channels, SessionsQuery, SpeechBody, TranscriptQuery, UsageQuery } from './conversation.ts';
 
 /** The cursors are indexes, as those of a transcript. */
 export const MachinesQuery = Type.Object(messagesQuery());
@@ -29,6 +29,11 @@ export const MachineConfiguration = named(
     on: nodes('What holds in every state, by event.'),
   }),
 );
+
+export const TrialSpeechBody = named('TrialSpeech', Type.Object({ text: SpeechBody.properties.text, voice: SpeechBody.properties.voice }));
+export type TrialSpeechBody = Static<typeof TrialSpeechBody>;
+
+export const TrialVoicesQuery = Type.Object(indexQuery());
 
 export const ConsoleSessionsQuery = Type.Object({
   ...SessionsQuery.properties,

@@ -11,6 +11,7 @@ t.test('conversations in the console', async (t) => {
   await t.test('a trial takes nothing and is nowhere on the API', (t) => apart(t, house));
   await t.test('chat in a trial is as on the API', (t) => chats(t, house));
   await t.test('any session is read along, aborted and ended', (t) => any(t, house));
+  await t.test('a draft is heard', (t) => heard(t, house));
   await t.test('what is not there', (t) => nowhere(t, house));
 });
 
@@ -70,6 +71,35 @@ async function states(t: Test, house: House): Promise<void> {
   await post(house, `${path}/unpublish`);
   t.equal((await chat()).status, 200, 'as a draft again');
   isRefused(t, await house.ask('/sessions', { key: place.key, body: { assistant_id: assistant.id } }), refusals.notPublished, 'which the API does not open');
+}
+
+async function heard(t: Test, house: House): Promise<void> {
+  const place = await workspace(house);
+  const assistant = await draft(house, place, { channels: { voice: true }, voice: { provider: 'synthetic', name: 'audio_ms=100' } });
+  const path = `${place.inside}/assistants/${assistant.id}`;
+  // The page's own paths stand in no document that answers could be held to.
+  const ask = async (from: string, options: { method?: string; body?: string } = {}, token = house.operatorToken): Promise<Answer> => {
+    const answer = await fetch(`${house.url}/console/api${from}`, { ...options, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+  };
+  const speak = (body: object, from = path, token?: string) => ask(`${from}/speech`, { method: 'POST', body: JSON.stringify(body) }, token);
+  const spoken = await speak({ text: 'Hello.' });
+  t.same([spoken.status, spoken.headers.get('content-type'), spoken.text.slice(0, 4)], [200, 'audio/wav', 'RIFF']);
+  isRated(t, spoken, false, 'no rate headers');
+  isRefused(t, await speak({ text: 'Hello.' }, path, house.key), unrated(refusals.invalidKey), 'not to an API key');
+  isRefused(t, await speak({ text: 'Hello.' }, path.replace(place.inside, (await workspace(house)).inside)), unrated(refusals.noAssistant), 'nor from another workspace');
+  const voices = (await ask(`${path}/voices`)).json.data;
+  t.same(voices, (await house.ask(`/voices?assistant_id=${assistant.id}`, { key: place.key })).json.data, 'its voices are those of the API');
+  t.equal((await speak({ text: 'Hello.', voice: voices[0].id })).status, 200);
+  isRefused(t, await speak({ text: 'Hello.', voice: 'nobody' }), unrated(wrongField('voice')));
+  isRefused(t, await speak({ text: '…' }), unrated(wrongField('text')));
+  isRefused(t, await speak({ text: 'a'.repeat(1001) }), unrated(refusals.textTooLong));
+  await house.console(path, { method: 'PATCH', body: { channels: { voice: false } } });
+  isRefused(t, await speak({ text: 'Hello.' }), unrated(refusals.voiceDisabled));
+  await post(house, `${path}/disable`);
+  isRefused(t, await speak({ text: 'Hello.' }), unrated(refusals.disabled));
+  isRefused(t, await speak({ text: 'Hello.' }, `${place.inside}/assistants/asst_none`), unrated(refusals.noAssistant));
 }
 
 async function four(t: Test, house: House): Promise<void> {

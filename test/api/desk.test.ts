@@ -102,6 +102,10 @@ async function load(t: Test, house: House): Promise<void> {
     t.match([status, json.object, json.step_seconds], [200, 'load', 5]);
     return json.data as any[];
   };
+  for (const [accepted, coding] of [['gzip', 'gzip'], ['br;q=1, gzip;q=0', null], ['identity', null]] as const) {
+    const { status, headers, json } = await house.console('/load', { headers: { 'accept-encoding': accepted } });
+    t.same([status, headers.get('content-encoding'), headers.get('vary'), json.data.length], [200, coding, 'accept-encoding', 720], accepted);
+  }
   const sum = (steps: any[], name: string): number => steps.reduce((all, step) => all + (step[name] ?? 0), 0);
   const before = await read();
   t.equal(before.length, 720, 'an hour');

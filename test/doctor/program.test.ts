@@ -32,6 +32,13 @@ t.test('settings: what a store allows, and what all processes must be given', as
   t.same(said, ['PARLEY_SECRET', 'PARLEY_OPERATOR_TOKEN'].map((variable) => `${variable} must be set with Redis, the same for every process.`));
 });
 
+t.test('proxies: an address of the console behind a proxy, and no proxy that is trusted', async (t) => {
+  const behind = { PARLEY_STORE: 'memory:', PARLEY_CONSOLE_ORIGIN: 'https://parley.example.com' };
+  t.match((await diagnose(behind)).of('proxies'), { status: 'warn', found: /share the limit of one address/, advice: /PARLEY_TRUSTED_PROXIES/ });
+  t.equal((await diagnose({ ...behind, PARLEY_TRUSTED_PROXIES: '10.0.0.0/8' })).of('proxies').status, 'not looked at');
+  t.equal((await diagnose({ PARLEY_STORE: 'memory:' })).of('proxies').status, 'not looked at');
+});
+
 t.test('the port: free, or somebody else has it, or an address that is not ours', async (t) => {
   t.match((await diagnose({ PARLEY_STORE: 'memory:' })).of('port'), { status: 'ok', found: /a free one is picked/ });
   const other = createServer((_request, response) => response.end('{"status":"ok"}')).listen(0, '127.0.0.1');

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { browserPath } from '../browser.ts';
 import type { Owner } from '../folders.ts';
+import { Visit } from '../link/visits.ts';
 import { openHouse, type House, type Stream } from '../api/house.ts';
 import { openStandIn, type StandIn } from './stand-in.ts';
 
@@ -52,6 +53,9 @@ export async function openConsole(t: Owner): Promise<Console> {
 /** Resolves when the page shows what it has to show. */
 export const settled = (page: Page): Promise<void> => page.locator('body:has(h1):not(:has(.wait))').waitFor({ state: 'attached' });
 
+/** Resolves once an expression is true in the page, looked at with each frame. The page's policy does not let it be given to `waitForFunction`. */
+export const until = (page: Page, expression: string): Promise<void> => page.evaluate(`new Promise((resolve) => { const look = () => (${expression}) ? resolve() : requestAnimationFrame(look); look(); })`);
+
 const everything = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 /** The findings that keep somebody from using the page; of another colour scheme of a page that was looked at, those on its colours. */
@@ -74,7 +78,7 @@ export interface Furnished {
 /** A workspace as it looks after a morning: assistants, keys, a credential, talks that are over, and one that runs. */
 export async function furnish(house: House): Promise<Furnished> {
   const assistant = await house.assistant({ name: 'support', greeting: 'Hello! What can I do for you?', model: { provider: 'synthetic', name: 'hang_at=40,delay_ms=5,tokens=200' } });
-  const quick = await house.assistant({ name: 'opening hours', visitor_fields: [{ name: 'email', type: 'email', required: false }] });
+  const quick = await house.assistant({ name: 'opening hours', visitor_fields: [{ name: 'email', type: 'email', required: false }], greeting: 'Hello! Ask me when we are open.', channels: { link: true, widget: true }, link: { slug: 'hours', origins: ['https://shop.example.com'] } });
   await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'returns' } });
   await house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1', api_key: 'a-key-of-the-provider' } });
   const key = await house.newKey({ name: 'web shop', limits: { requests: 60 } });
@@ -85,6 +89,8 @@ export async function furnish(house: House): Promise<Furnished> {
     for (const message of ['Hello', 'What is 6 times 7?']) await (await house.stream(`/sessions/${talk.id}/chat`, { body: { message } })).rest();
     talks.push(talk);
   }
+  const visit = await Visit.to(house, 'hours');
+  await visit.say(await visit.session({ visitor: { email: 'hedy@example.com' } }), 'When are you open?');
   await house.ask(`/sessions/${talks[0].id}/end`, { method: 'POST' });
   const session = await house.session(assistant.id);
   const turn = await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Tell me all about it. <img src=x onerror=complain(1)>' } });

@@ -24,6 +24,7 @@ const picturesOf = (workspace: string, { session, ended, assistant, key }: Furni
   { name: 'session', colorScheme: 'light', path: [workspace, 'live', 'session', session.id] },
   { name: 'past', colorScheme: 'dark', path: [workspace, 'live', 'session', ended.id], set: twoStepsBack },
   { name: 'assistant', colorScheme: 'light', path: [workspace, 'assistants', assistant.id], set: aTrial },
+  { name: 'link', colorScheme: 'light', path: [workspace, 'assistants', assistant.id], set: theLink },
   { name: 'key', colorScheme: 'dark', path: [workspace, 'keys', key.id] },
   { name: 'sessions', colorScheme: 'light', path: [workspace, 'sessions'] },
   { name: 'phone', colorScheme: 'light', width: 390, path: [workspace, 'sessions', ended.id] },
@@ -44,10 +45,16 @@ async function twoStepsBack(page: Page): Promise<void> {
 }
 
 async function aTrial(page: Page): Promise<void> {
-  await page.getByLabel('Message').fill('What is 6 times 7?');
+  await page.getByLabel('Message', { exact: true }).fill('What is 6 times 7?');
   await page.keyboard.press('Enter');
   await page.getByRole('article', { name: 'Assistant' }).getByText('42').waitFor();
   await page.locator('.beside .row.lit').waitFor();
+}
+
+/** The part of the link in use, in the middle of the page. */
+async function theLink(page: Page): Promise<void> {
+  await page.getByText('1 present').waitFor();
+  await page.evaluate(`[...document.querySelectorAll('legend')].find(({ textContent }) => textContent.startsWith('Public link')).scrollIntoView()`);
 }
 
 if (whyNoBrowser) {

@@ -26,6 +26,7 @@ for (const edge of edges) {
     await t.test('the page has its policy, is never kept and is the same at every address of its own', (t) => thePage(t, house, page));
     await t.test('its files never change under their names, and come compressed', (t) => itsFiles(t, house, text));
     await t.test("what is the API's stays the API's", (t) => notTheApi(t, house));
+    await t.test('by TLS it asks browsers for TLS from then on', (t) => byTls(t, edge));
     if (edge === edges[0]) await t.test('sizes', (t) => sizes(t, house, text));
   });
 }
@@ -43,6 +44,8 @@ async function thePage(t: Test, house: House, { status, headers, bytes }: Got): 
     'x-frame-options': 'DENY',
     'x-request-id': /^req_/,
   });
+  const believed = await get(house, '/console', { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'parley.example.com' });
+  t.equal(believed.headers['strict-transport-security'], undefined, 'nobody is believed who is not trusted');
   t.notMatch(policy, /unsafe|\*|http/);
   for (const needed of ["default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "base-uri 'none'"]) t.ok(policy.includes(needed), needed);
   t.notMatch(bytes.toString(), /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:\/\/(?!www\.w3\.org)/, 'nothing inline, nothing from elsewhere');
@@ -52,6 +55,17 @@ async function thePage(t: Test, house: House, { status, headers, bytes }: Got): 
   }
   const head = await get(house, '/console', {}, 'HEAD');
   t.same([head.status, head.bytes.length, head.headers['content-type']], [200, 0, 'text/html; charset=utf-8']);
+}
+
+async function byTls(t: Test, edge: 'uws' | 'node'): Promise<void> {
+  const trusting = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
+  const strict = async (headers: Record<string, string>): Promise<string | undefined> => (await get(trusting, '/console/live', headers)).headers['strict-transport-security'];
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'parley.example.com' };
+  t.equal(await strict(forwarded), 'max-age=31536000');
+  t.equal(await strict({ ...forwarded, 'x-forwarded-host': 'localhost:8443' }), undefined, 'a name of loopback is shared with other servers');
+  t.equal(await strict({ ...forwarded, 'x-forwarded-proto': 'http' }), undefined, 'not by plain HTTP');
+  t.equal(await strict({}), undefined);
+  await trusting.stop();
 }
 
 const filesOf = (text: string): string[] => [...new Set([...text.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path]) => path!))];

@@ -1,5 +1,5 @@
 /** Callers of an assistant's public link (contract 9): anybody who knows its slug, and visitors with a token. */
-import { clientAddress, isBehindTrustedProxy } from '../../client-address.ts';
+import { clientAddress, noteUnnamedProxy } from '../../client-address.ts';
 import type { RequestHead } from '../../edge.ts';
 import { Failure } from '../../errors.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
@@ -13,6 +13,8 @@ import { bearer } from './bearer.ts';
 import type { CallerKind } from './kind.ts';
 
 const unknown = (): Failure => new Failure('assistant_not_found');
+
+const unnamedProxy = 'X-Forwarded-For came from a peer that PARLEY_TRUSTED_PROXIES does not name: visitors behind such a proxy share one address and its limit';
 
 /** Who needs no token: the slug and one of its channels are enough. */
 export const byLink: CallerKind<GuestCaller> = {
@@ -39,22 +41,12 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
     const { id, channel } = claimsOf(token, assistant, services);
     const { workspaceId, id: assistantId, channels } = assistant.record;
     if (!channels[channel]) throw unknown();
-    warnOfProxy(head, services);
+    if (noteUnnamedProxy(head, services.config)) services.log.warn(unnamedProxy);
     const addressKey = services.visitorTokens.addressKey(networkOf(clientAddress(head, services.config.trustedProxies)), services.clock.now());
     return { kind: 'visitor', assistant, party: { workspaceId, id, kind: 'visitor', name: id, channel, assistantIds: [assistantId], visitor: { addressKey } } };
   },
   charge: () => null,
 };
-
-/** The servers that have said it. */
-const warned = new WeakSet<object>();
-
-/** Says once that visitors may share one address: a proxy that nobody has named hides theirs. */
-function warnOfProxy(head: RequestHead, { config, log }: Services): void {
-  if (warned.has(config) || head.headers('x-forwarded-for').length === 0 || isBehindTrustedProxy(head, config.trustedProxies)) return;
-  warned.add(config);
-  log.warn('X-Forwarded-For came from a peer that PARLEY_TRUSTED_PROXIES does not name: visitors behind such a proxy share one address and its limit');
-}
 
 function claimsOf(token: string, { record }: AssistantActor, { visitorTokens, clock }: Services): VisitorClaims {
   const claims = visitorTokens.open(token, record.id);

@@ -1,13 +1,14 @@
 /** An assistant: its form, what may be done with it, and beside it a talk with it, also while it is a draft. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
 import { bodyOf, emptyDraft, draftOf, forget, keep, kept, type Draft } from '../parts/assistant-draft.ts';
 import { AssistantForm } from '../parts/assistant-form.tsx';
-import { Command } from '../parts/copy.tsx';
 import { Ask } from '../parts/dialog.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Head, State } from '../parts/head.tsx';
+import { useLinkUse } from '../parts/link-use.ts';
+import { OnSite } from '../parts/on-site.tsx';
 import { Trial } from '../parts/trial.tsx';
 import { Wait } from '../parts/wait.tsx';
 import type { ApiFailure } from '../api.ts';
@@ -45,7 +46,7 @@ function useDraft(assistant: Assistant | null, path: string) {
     setBusy(true);
     setFailure(null);
     try {
-      const body = bodyOf(draft);
+      const body = bodyOf(draft, assistant);
       const stored = assistant === null ? await ask<Assistant>(`${apiWorkspace()}/assistants`, { body }) : await ask<Assistant>(path, { method: 'PATCH', body });
       forget(place);
       changeInLists(stored.id, stored);
@@ -66,6 +67,10 @@ function useDraft(assistant: Assistant | null, path: string) {
 function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
   const credentials = useList<Credential>(`${apiWorkspace()}/credentials`).items;
   const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
+  const use = useLinkUse(path, assistant);
+  const form = useRef<HTMLFormElement>(null);
+  // One is led to the field that was refused.
+  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [failure]);
   return (
     <>
       <Head name={assistant?.name ?? 'New assistant'} id={assistant?.id} above={[inWorkspace('assistants'), 'Assistants']} state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}>
@@ -74,12 +79,13 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
       <div class="bench">
         <form
           class="form"
+          ref={form}
           onSubmit={(event) => {
             event.preventDefault();
             void save();
           }}
         >
-          <AssistantForm draft={draft} change={(fields) => setDraft((held) => ({ ...held, ...fields }))} credentials={credentials} failure={failure} />
+          <AssistantForm draft={draft} change={(fields) => setDraft((held) => ({ ...held, ...fields }))} credentials={credentials} failure={failure} use={use} voice={{ path, assistant, dirty, save }} />
           <div class="save">
             <Failure failure={failure} />
             <p class="acts">
@@ -97,9 +103,9 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
             </p>
           </div>
         </form>
+        {assistant !== null && use !== null && <OnSite assistant={assistant} use={use} />}
         <aside>
           {assistant === null ? <Later /> : <Trial assistant={assistant} dirty={dirty} save={save} />}
-          {assistant !== null && (assistant.channels.link || assistant.channels.widget) && <Snippet path={path} />}
         </aside>
       </div>
     </>
@@ -112,19 +118,6 @@ const Later = () => (
     <p class="note">Once it is created you can talk to it here, as a draft, before anybody else can, and watch its session on the state chart.</p>
   </section>
 );
-
-/** The widget's one line, where the link is on. */
-function Snippet({ path }: { path: string }) {
-  const { value } = useRead<{ url: string | null; snippet: string | null }>(`${path}/link`);
-  if (!value?.snippet) return null;
-  return (
-    <section class="section" aria-label="Widget">
-      <h2>On your site</h2>
-      <Command>{value.snippet}</Command>
-      {value.url && <Command>{value.url}</Command>}
-    </section>
-  );
-}
 
 interface ActsOptions {
   readonly assistant: Assistant;

@@ -7,6 +7,7 @@ import { Empty } from '../parts/empty.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Choice, Input } from '../parts/field.tsx';
 import { Head, State } from '../parts/head.tsx';
+import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Day } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import type { ApiFailure } from '../api.ts';
@@ -151,39 +152,23 @@ function CredentialDialog({ of, path, close, done }: { of: Credential | null; pa
   const [provider, setProvider] = useState<string>(of?.provider ?? 'openai');
   const [url, setUrl] = useState(of?.base_url ?? '');
   const [secret, setSecret] = useState('');
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
+  const sending = useSubmit(async () => {
     const fields = { provider, base_url: url.trim() === '' ? null : url.trim(), api_key: secret };
-    try {
-      if (of === null) await ask(path, { body: { kind, ...fields } });
-      else await ask(`${path}/${of.id}`, { method: 'PATCH', body: fields });
-      setSecret('');
-      done();
-    } catch (error) {
-      setFailure(caught(error));
-    }
-    setBusy(false);
-  };
+    if (of === null) await ask(path, { body: { kind, ...fields } });
+    else await ask(`${path}/${of.id}`, { method: 'PATCH', body: fields });
+    setSecret('');
+    done();
+  });
+  const { failure } = sending;
+  const name = of === null ? 'Enter credential' : 'Replace credential';
   return (
-    <Dialog name={of === null ? 'Enter credential' : 'Replace credential'} close={close}>
-      <form onSubmit={(event) => void submit(event)}>
+    <Dialog name={name} close={close}>
+      <form onSubmit={sending.submit}>
         {of === null && <Choice label="For" value={kind} onValue={(value) => setKind(value as 'model' | 'voice')} choices={[['model', 'Models'], ['voice', 'Voices']]} />}
         <Choice label="Provider" path="provider" value={provider} onValue={setProvider} choices={providers[kind].some(([name]) => name === provider) ? providers[kind] : [...providers[kind], [provider, provider]]} failure={failure} />
         <Input label="Base URL" path="base_url" type="url" value={url} onValue={setUrl} failure={failure} placeholder="https://api.example.com/v1" note="With its version. Empty: the provider's own." spellcheck={false} autocomplete="off" />
         <Input label={of === null ? 'API key of the provider' : 'New API key of the provider'} path="api_key" type="password" value={secret} onValue={setSecret} required failure={failure} autocomplete="off" note="Stored encrypted; it is never shown again." />
-        <Failure failure={failure} />
-        <p class="acts end">
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            {of === null ? 'Enter credential' : 'Replace credential'}
-          </button>
-        </p>
+        <FormEnd sending={sending} act={name} cancel={close} />
       </form>
     </Dialog>
   );

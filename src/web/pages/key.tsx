@@ -6,13 +6,13 @@ import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
 import { watch } from '../feed.ts';
 import { count, plural } from '../format.ts';
 import { Ask, Dialog } from '../parts/dialog.tsx';
-import { caught, Failure } from '../parts/failure.tsx';
+import { Failure } from '../parts/failure.tsx';
 import { Choice } from '../parts/field.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { KeyForm, Once, type Fields } from '../parts/key-form.tsx';
+import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago, Day, Moment } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
-import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, segments, workspaceId } from '../route.ts';
 import type { Assistant, Budget, CreatedKey, Key } from '../types.ts';
 import { keyState } from './keys.tsx';
@@ -163,32 +163,18 @@ const overlaps = [
 
 function Rotate({ item, path, close, made }: { item: Key; path: string; close: () => void; made: (key: CreatedKey) => void }) {
   const [overlap, setOverlap] = useState('86400');
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      const key = await ask<CreatedKey>(`${path}/rotate`, { body: { overlap_seconds: Number(overlap) } });
-      close();
-      made(key);
-      void refresh(path);
-    } catch (error) {
-      setFailure(caught(error));
-    }
-  };
+  const sending = useSubmit(async () => {
+    const key = await ask<CreatedKey>(`${path}/rotate`, { body: { overlap_seconds: Number(overlap) } });
+    close();
+    made(key);
+    void refresh(path);
+  });
   return (
     <Dialog name={`Rotate “${item.name}”`} close={close}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={sending.submit}>
         <p>A new key with the same name, limits and assistants takes its place. Until the old one ends, both work.</p>
         <Choice label="The old key ends" value={overlap} onValue={setOverlap} choices={overlaps} />
-        <Failure failure={failure} />
-        <p class="acts end">
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="primary">
-            Make the new key
-          </button>
-        </p>
+        <FormEnd sending={sending} act="Make the new key" cancel={close} />
       </form>
     </Dialog>
   );

@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks';
 import { useList } from '../data.ts';
 import { count } from '../format.ts';
-import { tick } from '../clock.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Head, State } from '../parts/head.tsx';
 import { KeyForm, Once, type Fields } from '../parts/key-form.tsx';
@@ -13,11 +12,8 @@ import { ask } from '../api.ts';
 import { apiWorkspace, inWorkspace } from '../route.ts';
 import type { Assistant, CreatedKey, Key } from '../types.ts';
 
-/** The state in a word, with what the dates say. */
-export function keyState({ status, expires_at: expiry }: Key): { name: string; tone: 'good' | 'plain' | 'red' } {
-  if (status !== 'active') return { name: status, tone: 'plain' };
-  return expiry !== null && expiry - tick.value < 7 * 86_400 ? { name: 'active', tone: 'good' } : { name: 'active', tone: 'good' };
-}
+/** The state in a word. */
+export const keyState = ({ status }: Key): { name: string; tone: 'good' | 'plain' } => ({ name: status, tone: status === 'active' ? 'good' : 'plain' });
 
 export default function Keys() {
   const path = `${apiWorkspace()}/keys`;

@@ -1,6 +1,6 @@
 /** Load: the last hour of the whole installation in steps of five seconds, there when the page opens and read on while it is looked at. */
 import { useEffect, useState } from 'preact/hooks';
-import { after } from '../clock.ts';
+import { repeatedly } from '../clock.ts';
 import { refresh, useRead } from '../data.ts';
 import { bytes, count, timeOfDay } from '../format.ts';
 import { Failure } from '../parts/failure.tsx';
@@ -37,18 +37,7 @@ const shown = (step: number): readonly Shown[] => [
 export default function LoadPage() {
   const { value: load, failure } = useRead<Load>(path);
   const [minutes, setMinutes] = useState('60');
-  useEffect(() => {
-    let cancel = () => {};
-    const again = () => {
-      cancel = after(5000, () => {
-        // Nobody looks at a page that is hidden, and then it asks for nothing.
-        const read = document.visibilityState === 'visible' ? refresh(path) : Promise.resolve();
-        void read.then(again);
-      });
-    };
-    again();
-    return () => cancel();
-  }, []);
+  useEffect(() => repeatedly(5000, () => refresh(path)), []);
   return (
     <>
       <Head name="Load">

@@ -5,13 +5,12 @@ import { forgetAll, useList } from '../data.ts';
 import { Ask, Dialog } from '../parts/dialog.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { caught, Failure } from '../parts/failure.tsx';
 import { Input } from '../parts/field.tsx';
 import { Head } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
+import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago, Moment } from '../parts/time.tsx';
 import { person } from '../person.ts';
-import type { ApiFailure } from '../api.ts';
 import type { SignIn, SignInLink } from '../types.ts';
 
 /** A browser by the name that it gives first among those that it claims. */
@@ -66,16 +65,7 @@ export default function People() {
 function Invite({ close }: { close: () => void }) {
   const [name, setName] = useState('');
   const [link, setLink] = useState<SignInLink | null>(null);
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setFailure(null);
-    try {
-      setLink(await ask<SignInLink>('/sign-in-links', { body: { name } }));
-    } catch (error) {
-      setFailure(caught(error));
-    }
-  };
+  const sending = useSubmit(async () => setLink(await ask<SignInLink>('/sign-in-links', { body: { name } })));
   if (link !== null) {
     return (
       <Dialog name={`A link for ${link.name}`} close={close} held>
@@ -96,17 +86,9 @@ function Invite({ close }: { close: () => void }) {
   }
   return (
     <Dialog name="Invite a colleague" close={close}>
-      <form onSubmit={(event) => void submit(event)}>
-        <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} autocomplete="off" note="Stands beside what they do, in histories and in this list." />
-        <Failure failure={failure} />
-        <p class="acts end">
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="primary">
-            Make the link
-          </button>
-        </p>
+      <form onSubmit={sending.submit}>
+        <Input label="Name" path="name" value={name} onValue={setName} required failure={sending.failure} autocomplete="off" note="Stands beside what they do, in histories and in this list." />
+        <FormEnd sending={sending} act="Make the link" cancel={close} />
       </form>
     </Dialog>
   );

@@ -2,8 +2,8 @@
 import { computed } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiFailure, ask } from '../api.ts';
-import { caught } from '../parts/failure.tsx';
-import { Command, CopyButton } from '../parts/copy.tsx';
+import { caught, Failure } from '../parts/failure.tsx';
+import { Command } from '../parts/copy.tsx';
 import { Input } from '../parts/field.tsx';
 import { person } from '../person.ts';
 import { address, go, pathOf, segments } from '../route.ts';
@@ -75,7 +75,7 @@ export function SignIn() {
         ) : (
           <Input label="Operator token" type="password" autocomplete="off" required value={typed} onValue={type} spellcheck={false} note="As set in PARLEY_OPERATOR_TOKEN, or in the file operator-token of the data folder." />
         )}
-        {failure && <Why failure={failure} />}
+        <Failure failure={failure} advice={adviceOn} />
         <button type="submit" class="primary" disabled={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
@@ -88,24 +88,6 @@ export function SignIn() {
         </section>
       )}
     </main>
-  );
-}
-
-function Why({ failure }: { failure: ApiFailure }) {
-  return (
-    <div class="failure" role="alert">
-      <p>
-        <strong>{failure.message}</strong> {adviceOn(failure)}
-      </p>
-      {failure.requestId && (
-        <p>
-          <span class="id">
-            <code>{failure.requestId}</code>
-            <CopyButton text={failure.requestId} label="Copy the request id" />
-          </span>
-        </p>
-      )}
-    </div>
   );
 }
 

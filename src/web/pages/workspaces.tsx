@@ -4,12 +4,11 @@ import { ask } from '../api.ts';
 import { count } from '../format.ts';
 import { Ask, Dialog } from '../parts/dialog.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { caught, Failure } from '../parts/failure.tsx';
 import { Input } from '../parts/field.tsx';
 import { Head } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
+import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Day } from '../parts/time.tsx';
-import type { ApiFailure } from '../api.ts';
 import { pathOf } from '../route.ts';
 import type { Workspace } from '../types.ts';
 import { readWorkspaces, workspaces } from '../workspaces.ts';
@@ -77,37 +76,23 @@ function Editor({ of, close }: { of: Workspace | null; close: () => void }) {
   const [name, setName] = useState(of?.name ?? '');
   const [turns, setTurns] = useState(String(of?.turns_in_flight_max ?? 10));
   const [days, setDays] = useState(String(of?.retention_days ?? 30));
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setFailure(null);
+  const sending = useSubmit(async () => {
     const body = { name, turns_in_flight_max: Number(turns), retention_days: Number(days) };
-    try {
-      if (of === null) await ask('/workspaces', { body });
-      else await ask(`/workspaces/${of.id}`, { method: 'PATCH', body });
-      await readWorkspaces();
-      close();
-    } catch (error) {
-      setFailure(caught(error));
-    }
-  };
+    if (of === null) await ask('/workspaces', { body });
+    else await ask(`/workspaces/${of.id}`, { method: 'PATCH', body });
+    await readWorkspaces();
+    close();
+  });
+  const { failure } = sending;
   return (
     <Dialog name={of === null ? 'Create workspace' : `Edit “${of.name}”`} close={close}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={sending.submit}>
         <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} />
         <div class="pair">
           <Input label="Turns in flight at most" path="turns_in_flight_max" type="number" min={1} value={turns} onValue={setTurns} required failure={failure} />
           <Input label="Sessions are kept, in days" path="retention_days" type="number" min={1} value={days} onValue={setDays} required failure={failure} />
         </div>
-        <Failure failure={failure} />
-        <p class="acts end">
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="primary">
-            {of === null ? 'Create workspace' : 'Save'}
-          </button>
-        </p>
+        <FormEnd sending={sending} act={of === null ? 'Create workspace' : 'Save'} cancel={close} />
       </form>
     </Dialog>
   );

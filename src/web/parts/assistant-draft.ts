@@ -1,5 +1,7 @@
 /** What the form of an assistant holds, and what the API takes and gives for it. Unsaved changes outlive a reload of the page. */
+import type { ApiFailure } from '../api.ts';
 import type { Assistant } from '../types.ts';
+import { limitOf, linkDefaults, type LinkLimit, type LinkLimits } from './link-limits.ts';
 
 export interface VisitorField {
   readonly name: string;
@@ -29,16 +31,22 @@ export interface Draft {
   readonly slug: string;
   /** One on each line. */
   readonly origins: string;
-  readonly linkLimits: Readonly<Record<string, string>>;
+  readonly linkLimits: LinkLimits;
 }
 
-/** The limits of the link with their defaults (contract 9). */
-export const linkLimits = [
-  ['minutes_per_day', 'Minutes a day', 600],
-  ['concurrent_visitors', 'Visitors at a time', 25],
-  ['messages_per_visitor_per_day', 'Messages of a visitor a day', 100],
-  ['messages_per_address_per_hour', 'Messages of an address an hour', 120],
-] as const;
+export interface FormOptions {
+  readonly draft: Draft;
+  readonly change: (fields: Partial<Draft>) => void;
+  readonly failure: ApiFailure | null;
+}
+
+/** Takes a field of the draft to a field of the form. */
+export const bound = ({ draft, change, failure }: FormOptions, name: keyof Draft, path: string) => ({
+  value: draft[name] as string,
+  onValue: (value: string) => change({ [name]: value }),
+  path,
+  failure,
+});
 
 export const emptyDraft: Draft = {
   ...{ name: '', description: '', greeting: '', maxCallSeconds: '3600' },
@@ -61,10 +69,11 @@ export function draftOf({ name, description, greeting, channels, visitor_fields:
 
 const orNull = (value: string): string | null => (value.trim() === '' ? null : value);
 const numberOrNull = (value: string): number | null => (value.trim() === '' ? null : Number(value));
-const limitOf = (value: string): number | null => (value === 'none' ? null : Number(value));
 
-export function bodyOf(draft: Draft): object {
-  const limits = Object.entries(draft.linkLimits).filter(([, value]) => value.trim() !== '').map(([name, value]) => [name, limitOf(value.trim())]);
+/** `before`: what is stored. The API keeps a limit that a change does not name, so one that was emptied is sent as its default. */
+export function bodyOf(draft: Draft, before: Assistant | null): object {
+  const isGiven = (name: LinkLimit) => (draft.linkLimits[name] ?? '').trim() !== '' || before?.link?.limits?.[name] !== undefined;
+  const limits = (Object.keys(linkDefaults) as LinkLimit[]).filter(isGiven).map((name) => [name, limitOf(draft.linkLimits, name)]);
   const origins = draft.origins.split('\n').map((line) => line.trim()).filter((line) => line !== '');
   const hasLink = draft.slug.trim() !== '' || origins.length > 0 || limits.length > 0 || draft.linkOn || draft.widgetOn;
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';

@@ -1,15 +1,17 @@
 /** The form of an assistant, by what it is about: who it is, its model, its voice, its visitors, its link. */
-import type { ApiFailure } from '../api.ts';
 import { inWorkspace } from '../route.ts';
 import type { Credential } from '../types.ts';
-import { linkLimits, type Draft, type VisitorField } from './assistant-draft.ts';
+import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts';
 import { Area, Check, Choice, Input } from './field.tsx';
+import { LinkForm } from './link-form.tsx';
+import type { LinkUse } from './link-use.ts';
+import { VoiceForm, type VoiceStand } from './voice-form.tsx';
 
-interface Options {
-  readonly draft: Draft;
-  readonly change: (fields: Partial<Draft>) => void;
+interface Options extends FormOptions {
   readonly credentials: readonly Credential[];
-  readonly failure: ApiFailure | null;
+  /** What the link has used; null without one. */
+  readonly use: LinkUse | null;
+  readonly voice: VoiceStand;
 }
 
 const providers = [
@@ -22,19 +24,11 @@ export const AssistantForm = (options: Options) => (
   <>
     <About {...options} />
     <Model {...options} />
-    <Voice {...options} />
+    <VoiceForm {...options} />
     <Visitors {...options} />
-    <Link {...options} />
+    <LinkForm {...options} />
   </>
 );
-
-/** Takes a field of the draft to a field of the form. */
-const bound = ({ draft, change, failure }: Options, name: keyof Draft, path: string) => ({
-  value: draft[name] as string,
-  onValue: (value: string) => change({ [name]: value }),
-  path,
-  failure,
-});
 
 const About = (options: Options) => (
   <>
@@ -78,25 +72,6 @@ function Model(options: Options) {
   );
 }
 
-function Voice(options: Options) {
-  const { draft, change, credentials } = options;
-  const usable = credentials.filter(({ kind }) => kind === 'voice');
-  const choices = [['embedded', 'Embedded: English, offline'], ['openai', 'Any endpoint of OpenAI’s kind'], ['local', 'Voices of your own']] as const;
-  return (
-    <fieldset>
-      <legend>Voice</legend>
-      <Check label="It speaks and listens" checked={draft.voiceOn} onValue={(voiceOn) => change({ voiceOn })} />
-      {draft.voiceOn && (
-        <div class="pair">
-          <Choice label="Provider of the voice" {...bound(options, 'voiceProvider', 'voice.provider')} choices={choices.some(([name]) => name === draft.voiceProvider) ? choices : [...choices, [draft.voiceProvider, draft.voiceProvider]]} />
-          <Input label="Voice" {...bound(options, 'voice', 'voice.voice')} note="An id that parley voices lists; empty: the default." spellcheck={false} />
-          {draft.voiceProvider === 'openai' && <Choice label="Credential of the voice" {...bound(options, 'voiceCredential', 'voice.credential_id')} choices={[['', 'None'], ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const)]} />}
-        </div>
-      )}
-    </fieldset>
-  );
-}
-
 function Visitors({ draft: { fields }, change, failure }: Options) {
   const set = (index: number, field: Partial<VisitorField>) => change({ fields: fields.with(index, { ...fields[index]!, ...field }) });
   return (
@@ -119,30 +94,6 @@ function Visitors({ draft: { fields }, change, failure }: Options) {
           Add a field
         </button>
       </p>
-    </fieldset>
-  );
-}
-
-function Link(options: Options) {
-  const { draft, change, failure } = options;
-  return (
-    <fieldset>
-      <legend>Public link and widget</legend>
-      <div class="pair">
-        <Check label="Public link" checked={draft.linkOn} onValue={(linkOn) => change({ linkOn })} />
-        <Check label="Widget" checked={draft.widgetOn} onValue={(widgetOn) => change({ widgetOn })} />
-      </div>
-      {(draft.linkOn || draft.widgetOn) && (
-        <>
-          <Input label="Address of the link" {...bound(options, 'slug', 'link.slug')} pattern="[a-z0-9\-]{1,64}" note={`${location.origin}/p/${draft.slug || '…'}`} spellcheck={false} autocomplete="off" />
-          {draft.widgetOn && <Area label="Sites that may show the widget" rows={2} {...bound(options, 'origins', 'link.origins')} note="One on each line: https://example.com, https://*.example.com, http://localhost:3000. None: it works nowhere." />}
-          <div class="pair">
-            {linkLimits.map(([name, label, least]) => (
-              <Input key={name} label={label} value={draft.linkLimits[name] ?? ''} onValue={(value) => change({ linkLimits: { ...draft.linkLimits, [name]: value } })} pattern="[0-9]+|none" placeholder={String(least)} path={`link.limits.${name}`} failure={failure} note="A number, 0 for nobody, or none." />
-            ))}
-          </div>
-        </>
-      )}
     </fieldset>
   );
 }

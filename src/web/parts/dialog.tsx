@@ -1,8 +1,7 @@
 /** A dialog: the browser's own, which keeps the focus, closes on Escape and gives the focus back. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ApiFailure } from '../api.ts';
-import { caught, Failure } from './failure.tsx';
+import { FormEnd, useSubmit } from './submit.tsx';
 
 interface Options {
   readonly name: string;
@@ -38,24 +37,11 @@ interface Question {
 
 /** Asks before what cannot be undone. */
 export function Ask({ name, children, act, run, close, typed }: Question) {
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
   const [text, setText] = useState('');
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
-    try {
-      await run();
-      close();
-    } catch (error) {
-      setFailure(caught(error));
-    }
-    setBusy(false);
-  };
+  const sending = useSubmit(() => run().then(close));
   return (
     <Dialog name={name} close={close}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={sending.submit}>
         {children}
         {typed !== undefined && (
           <label class="field">
@@ -63,15 +49,7 @@ export function Ask({ name, children, act, run, close, typed }: Question) {
             <input value={text} onInput={(event) => setText(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
           </label>
         )}
-        <Failure failure={failure} />
-        <p class="acts end">
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="danger" disabled={busy || (typed !== undefined && text !== typed)}>
-            {busy ? `${act} …` : act}
-          </button>
-        </p>
+        <FormEnd sending={sending} act={act} cancel={close} danger disabled={typed !== undefined && text !== typed} />
       </form>
     </Dialog>
   );

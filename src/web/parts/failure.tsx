@@ -2,12 +2,19 @@
 import { adviceOn, ApiFailure } from '../api.ts';
 import { CopyButton } from './copy.tsx';
 
-export function Failure({ failure, again }: { failure: ApiFailure | null; again?: (() => void) | undefined }) {
+interface Options {
+  readonly failure: ApiFailure | null;
+  readonly again?: (() => void) | undefined;
+  /** What a person can do about it, where the page knows better. */
+  readonly advice?: (failure: ApiFailure) => string;
+}
+
+export function Failure({ failure, again, advice = adviceOn }: Options) {
   if (failure === null) return null;
   return (
     <div class="failure" role="alert">
       <p>
-        <strong>{failure.message}</strong> {adviceOn(failure)}
+        <strong>{failure.message}</strong> {advice(failure)}
       </p>
       <p class="acts">
         {again && (

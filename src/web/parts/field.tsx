@@ -16,7 +16,7 @@ const faultOf = (failure: ApiFailure | null | undefined, path: string | undefine
   failure?.status === 422 && path !== undefined && failure.message.includes(`\`${path}\``) ? failure.message : null;
 
 interface InputOptions extends Labelled {
-  readonly type?: 'text' | 'password' | 'number' | 'email' | 'search' | 'url' | 'datetime-local';
+  readonly type?: 'text' | 'password' | 'number' | 'email' | 'search' | 'url' | 'datetime-local' | 'color';
   readonly value: string | number;
   readonly onValue: (value: string) => void;
   readonly required?: boolean;

@@ -1,12 +1,11 @@
 /** The fields of an API key, and the key itself, which is shown once. */
 import { useState } from 'preact/hooks';
-import type { ApiFailure } from '../api.ts';
 import { dateOf } from '../clock.ts';
 import type { Assistant, CreatedKey, Key } from '../types.ts';
 import { Command, CopyButton } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
-import { caught, Failure } from './failure.tsx';
 import { Check, Choice, Input } from './field.tsx';
+import { FormEnd, useSubmit } from './submit.tsx';
 
 export interface Fields {
   readonly name: string;
@@ -35,23 +34,14 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
   const [ids, setIds] = useState<readonly string[] | null>(of?.assistant_ids ?? null);
   const [expiry, setExpiry] = useState(dateOf(of?.expires_at ?? null));
   const [limits, setLimits] = useState<Readonly<Record<string, string>>>(Object.fromEntries(budgets.map(([budget, , least]) => [budget, String(of?.limits[budget] ?? least)])));
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
+  const sending = useSubmit(() => {
     const given = Object.entries(limits).filter(([, value]) => value !== '');
-    try {
-      await run({ name, assistant_ids: ids, expires_at: expiry === '' ? null : Math.floor(Date.parse(expiry) / 1000), limits: Object.fromEntries(given.map(([budget, value]) => [budget, Number(value)])) });
-    } catch (error) {
-      setFailure(caught(error));
-    }
-    setBusy(false);
-  };
+    return run({ name, assistant_ids: ids, expires_at: expiry === '' ? null : Math.floor(Date.parse(expiry) / 1000), limits: Object.fromEntries(given.map(([budget, value]) => [budget, Number(value)])) });
+  });
+  const { failure } = sending;
   const may = (id: string, allowed: boolean) => setIds((held) => (allowed ? [...(held ?? []), id] : (held ?? []).filter((one) => one !== id)));
   return (
-    <form class="form" onSubmit={(event) => void submit(event)}>
+    <form class="form" onSubmit={sending.submit}>
       <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} note="Says who calls with it: a shop, a job, a person." />
       <Choice label="May use" path="assistant_ids" value={ids === null ? 'all' : 'some'} onValue={(value) => setIds(value === 'all' ? null : [])} choices={[['all', 'All assistants of the workspace'], ['some', 'Some of them']]} failure={failure} />
       {ids !== null && (
@@ -68,17 +58,7 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
           <Input key={budget} label={label} path={`limits.${budget}`} type="number" min={1} value={limits[budget]!} onValue={(value) => setLimits((held) => ({ ...held, [budget]: value }))} failure={failure} />
         ))}
       </div>
-      <Failure failure={failure} />
-      <p class={cancel ? 'acts end' : 'acts'}>
-        {cancel && (
-          <button type="button" class="quiet" onClick={cancel}>
-            Cancel
-          </button>
-        )}
-        <button type="submit" class="primary" disabled={busy}>
-          {busy ? `${act} …` : act}
-        </button>
-      </p>
+      <FormEnd sending={sending} act={act} cancel={cancel} />
     </form>
   );
 }

@@ -1,0 +1,135 @@
+/** The assistant's page: its public link with what it may cost and has used, the widget's line, and its voice. */
+import t, { type Test } from 'tap';
+import type { Page } from 'playwright-core';
+import { linkLimits } from '../../src/limits.ts';
+import { worstDay } from '../../src/web/parts/link-cost.ts';
+import { linkDefaults } from '../../src/web/parts/link-limits.ts';
+import { whyNoBrowser } from '../browser.ts';
+import { Visit } from '../link/visits.ts';
+import { findings, openConsole, settled, until, type Console } from './console.ts';
+
+t.test('what the worst day may cost', async (t) => {
+  t.same(linkDefaults, linkLimits, 'the form has the defaults of the server');
+  const said = (limits: object, fields = {}) => worstDay({ provider: 'openai', outputTokens: '', linkLimits: limits, ...fields });
+  t.match(said({}), /for 600 minutes, and for up to 150 more .* 4\.5 million output tokens\. What the model reads comes on top/);
+  t.match(said({}, { outputTokens: '500' }), /A reply has at most 500 tokens\./);
+  t.match(said({}, { provider: 'scripted' }), /4\.5 million output tokens\. The embedded model costs nothing\.$/);
+  t.match(said({ minutes_per_day: 'none', concurrent_visitors: '1' }), /1 visitor is answered without a pause .* 8\.6 million/);
+  t.match(said({ minutes_per_day: '10', concurrent_visitors: 'none' }), /for 10 minutes\. .* 60,000 output tokens, and the turns that still run then/);
+  t.match(said({ minutes_per_day: '5000', concurrent_visitors: '1' }), /8\.6 million/, 'a day has no more minutes than it has');
+  t.match(said({ minutes_per_day: 'none', concurrent_visitors: 'none' }), /Nothing bounds/);
+  t.match(said({ messages_per_visitor_per_day: '0' }), /nobody is answered/);
+});
+
+t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+  const console = await openConsole(t);
+  const within = (name: string, run: (t: Test, page: Page, console: Console, complaints: string[]) => Promise<void>) =>
+    t.test(name, async (t) => {
+      const { page, complaints, context } = await console.open();
+      await run(t, page, console, complaints);
+      t.same(complaints, [], 'without a complaint');
+      await context.close();
+    });
+  await within('the link is set, and what the server refuses is said at the field', setLink);
+  await within('what the link has used is there, and goes on being so', linkInUse);
+  await within("the widget's line has what was chosen", widgetLine);
+  await within('the voice is heard, and says why it is not', voiceHeard);
+});
+
+/** What the browser says of an answer with a failure. */
+const withoutRefusal = (complaints: string[]): void => void complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4(09|22)/.test(one)));
+
+async function setLink(t: Test, page: Page, { url, house }: Console, complaints: string[]): Promise<void> {
+  await house.assistant({ name: 'other', link: { slug: 'taken' } });
+  const { id } = await house.assistant({ name: 'asked' });
+  const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json;
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  await settled(page);
+  await page.getByLabel('Public link').check();
+  await page.getByLabel('Widget', { exact: false }).check();
+  const slug = page.getByLabel(/^Slug/);
+  await slug.fill('taken');
+  await page.getByLabel('Minutes a day').fill('30');
+  await page.getByLabel('Visitors at a time').fill('none');
+  await page.getByText(/for 30 minutes\. .*180,000 output tokens/).waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('[aria-invalid="true"]').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'link.slug', 'one is led to the field');
+  t.match(await page.locator('small.fault').textContent(), /`link\.slug`/);
+  t.same(await findings(page), []);
+  await slug.fill('asked');
+  const origins = page.getByLabel('Sites that may show the widget');
+  await origins.fill('https://shop.example.com\nftp://nowhere');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('textarea[aria-invalid="true"]').waitFor();
+  t.match(await page.locator('small.fault').textContent(), /`link\.origins`/);
+  await origins.fill('https://shop.example.com\nhttp://localhost:3000');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('region', { name: 'The page' }).getByRole('link', { name: /\/p\/asked$/ }).waitFor();
+  t.match(await stored(), { channels: { link: true, widget: true }, link: { slug: 'asked', origins: ['https://shop.example.com', 'http://localhost:3000'], limits: { minutes_per_day: 30, concurrent_visitors: null } } });
+  await page.getByLabel('Minutes a day').fill('');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+  t.equal((await stored()).link.limits.minutes_per_day, 600, 'what was emptied is the default again');
+  withoutRefusal(complaints);
+}
+
+async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ channels: { link: true }, link: { slug: 'used', limits: { messages_per_visitor_per_day: 1 } } });
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.getByText('0 used, 0 refused today').waitFor();
+  await page.getByText('0 present, 0 refused today').waitFor();
+  t.equal(await page.getByRole('note').count(), 0, 'every visitor has an address of their own');
+  const visit = await Visit.to(house, 'used', { headers: { 'x-forwarded-for': '203.0.113.9' } });
+  const session = await visit.session();
+  t.equal((await visit.say(session, 'Hello')).status, 200);
+  t.equal((await visit.say(session, 'Hello?')).status, 429);
+  await page.getByText('1 present, 0 refused today').waitFor();
+  await page.getByText(/^1(\.\d)? used, 0 refused today/).waitFor();
+  await page.getByText(/^1 refused today/).waitFor();
+  t.match(await page.getByRole('note').textContent(), /Visitors cannot be told apart by their address.*PARLEY_TRUSTED_PROXIES/);
+  t.same(await findings(page), []);
+}
+
+async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'shown', greeting: 'Hello there.', channels: { widget: true }, link: { slug: 'shown', origins: [] } });
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  const part = page.getByRole('region', { name: 'The widget' });
+  await part.getByText('No site is listed above').waitFor();
+  const line = part.locator('.command code');
+  const { snippet } = (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/link`)).json;
+  t.equal((await line.textContent())!.replace(/http:\/\/[^/]+/, ''), snippet.replace(/http:\/\/[^/]+/, ''), "it is the server's");
+  await part.getByLabel('Words on its button').fill('Ask "us" <now>');
+  await part.getByLabel('Colours').selectOption('dark');
+  await part.getByLabel('On the left').check();
+  await part.getByLabel('Accent').fill('#ffcc00');
+  t.match(await line.textContent(), 'data-slug="shown" data-label="Ask &quot;us&quot; &lt;now>" data-accent="#ffcc00" data-theme="dark" data-position="left" async></script>');
+  await part.getByText('Hello there.').waitFor();
+  t.same(await findings(page), []);
+  await part.getByRole('button', { name: 'Ask "us" <now>' }).click();
+  await part.getByText('Hello there.').waitFor({ state: 'detached' });
+}
+
+async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console, complaints: string[]): Promise<void> {
+  const { id } = (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'spoken', channels: { voice: true }, voice: { provider: 'synthetic', name: 'audio_ms=200' } } })).json;
+  const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  const { data: voices } = (await (await fetch(`${standIn.url}/console/api${path}/voices`)).json()) as { data: { id: string; name: string }[] };
+  const last = voices.at(-1)!;
+  const chosen = page.getByLabel('Voice', { exact: true });
+  await chosen.getByRole('option', { name: new RegExp(last.name) }).waitFor({ state: 'attached' });
+  await chosen.selectOption(last.id);
+  await page.getByLabel('A sentence to hear it by').fill('Hello.');
+  await page.getByRole('button', { name: 'Save and hear it' }).click();
+  const audio = page.locator('audio');
+  await audio.waitFor();
+  t.equal((await house.console(path)).json.voice.voice, last.id, 'it is what was chosen');
+  await until(page, `document.querySelector('audio').duration > 0.1`);
+  await house.console(path, { method: 'PATCH', body: { channels: { voice: false } } });
+  await page.getByRole('button', { name: 'Hear it' }).click();
+  await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').waitFor();
+  t.match(await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').textContent(), /voice.*req_\w{26}/i);
+  const now = Math.floor(Date.now() / 1000);
+  t.equal((await house.console(`/workspaces/${house.workspaceId}/usage?start=${now - 86_400}&end=${now + 86_400}`)).json.totals.speech_characters, 0, 'it counts in no usage');
+  withoutRefusal(complaints);
+}
