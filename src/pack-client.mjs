@@ -13,7 +13,7 @@ const target = join(root, 'dist', 'client');
 const stamped = join(target, 'package.json');
 
 /** The package's entries, by the name under which they are imported. */
-const entries = { '.': './client/index.ts', './conversation': './client/conversation.ts', './ai': './client/ai.ts', './microphone': './client/microphone.ts' };
+const entries = { '.': './client/index.ts', './conversation': './client/conversation.ts', './ai': './client/ai.ts', './microphone': './client/microphone.ts', './microphone-worklet': './client/microphone-worklet.ts' };
 
 /** The name of an entry's module, without its ending. */
 const moduleOf = (path) => path.replace(/^.*\/|\.ts$/g, '');

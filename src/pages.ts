@@ -1,4 +1,4 @@
-/** The console's pages, as the build left them beside the bundle, and what a browser is told about them (contract 9). */
+/** Pages as the build left them beside the bundle, and what a browser is told about those of the console (contract 9). */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ResponseHeaders } from './edge.ts';
@@ -50,7 +50,7 @@ let known: Pages | null = null;
 /** Read once, at the first request for one: a start does not wait for them. */
 export function pages(): Pages {
   if (known === null) {
-    const files = new Map(readStaticFiles(folder()));
+    const files = new Map(readStaticFiles(builtFolder('console', 'index.html')));
     const page = files.get('index.html');
     files.delete('index.html');
     known = { page, files };
@@ -58,8 +58,8 @@ export function pages(): Pages {
   return known;
 }
 
-/** Beside the bundle; for what runs from the sources, where the build puts the bundle. */
-function folder(): string {
-  const [beside, built] = ['./console/', '../dist/console/'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
-  return existsSync(`${beside!}index.html`) ? beside! : built!;
+/** A folder of built pages, by a file in it: beside the bundle; for what runs from the sources, where the build puts the bundle. */
+export function builtFolder(name: string, file: string): string {
+  const [beside, built] = [`./${name}/`, `../dist/${name}/`].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  return existsSync(beside! + file) ? beside! : built!;
 }

@@ -1,47 +1,84 @@
 /**
- * Bundles the console's pages into dist/console: modules and styles with hashed names, the one HTML file that names them, and of each
- * file copies that were compressed here, once, so that no request waits for that.
+ * Bundles the pages: the console's into dist/console, the public link's into dist/link. Modules and styles with hashed names, what names
+ * them, and of each file copies that were compressed here, once, so that no request waits for that.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-/** Where the pages are served. */
+/** Where the console's pages are served. */
 const base = '/console/';
 
-/** The files to write, as esbuild returns them; none where there are no pages to build. Rejects as the build does. */
+const common = {
+  write: false,
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  platform: 'browser',
+  target: ['chrome120', 'firefox121', 'safari17.5'],
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'error',
+};
+
+/** Builds what there is to build. Rejects as a build does. */
 export async function buildPages(root) {
-  const source = join(root, 'src', 'web');
-  if (!existsSync(source)) return;
-  const { build } = await import('esbuild');
+  await Promise.all([buildConsole(root), buildLink(root)]);
+}
+
+async function buildConsole(root) {
+  if (!existsSync(join(root, 'src', 'web'))) return;
   const folder = join(root, 'dist', 'console');
-  const { outputFiles, metafile } = await build({
-    absWorkingDir: root,
+  const built = await bundled(root, folder, {
     entryPoints: { main: 'src/web/main.tsx', style: 'src/web/style.css' },
-    outdir: folder,
     entryNames: 'assets/[name]-[hash]',
     chunkNames: 'assets/[name]-[hash]',
-    write: false,
-    bundle: true,
-    splitting: true,
-    minify: true,
-    format: 'esm',
-    platform: 'browser',
-    target: ['chrome120', 'firefox121', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    legalComments: 'none',
-    metafile: true,
-    logLevel: 'error',
   });
+  const page = html({ style: built.entry('style.css'), script: built.entry('main.tsx'), first: built.first('main.tsx') });
+  write(folder, [...built.files, { path: join(folder, 'index.html'), contents: Buffer.from(page) }].flatMap(withCopies));
+}
+
+/** The link's pages are made by the server, for each language: it reads here what they name. */
+async function buildLink(root) {
+  const source = join(root, 'src', 'link', 'page');
+  if (!existsSync(source)) return;
+  const folder = join(root, 'dist', 'link');
+  const languages = readdirSync(join(root, 'src', 'link', 'words')).map((name) => name.replace(/\.ts$/, ''));
+  const built = await bundled(root, folder, {
+    entryPoints: { main: 'src/link/page/main.ts', style: 'src/link/page/style.css', worklet: 'src/client/microphone-worklet.ts' },
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    charset: 'utf8',
+    // Of the client, what no browser loads.
+    external: ['./node-socket.ts'],
+  });
+  const names = {
+    script: built.entry('main.ts'),
+    style: built.entry('style.css'),
+    // The client asks nothing of the link before it has this module.
+    first: [...built.first('main.ts'), built.entry('client/visit.ts')],
+    words: Object.fromEntries(languages.map((language) => [language, built.entry(`words/${language}.ts`)])),
+    worklet: built.entry('microphone-worklet.ts'),
+  };
+  write(folder, [...built.files.flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
+}
+
+/** The files as esbuild returns them, and the names in the folder by their sources. */
+async function bundled(root, folder, options) {
+  const { build } = await import('esbuild');
+  const { outputFiles, metafile } = await build({ absWorkingDir: root, outdir: folder, ...common, ...options });
   const named = (path) => relative(folder, join(root, path)).replaceAll('\\', '/');
-  const entry = (ending) => Object.entries(metafile.outputs).find(([path, { entryPoint }]) => entryPoint?.endsWith(ending) && path.endsWith(ending === '.css' ? '.css' : '.js'));
-  const [script, { imports }] = entry('main.tsx');
-  const first = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => named(path));
-  const page = html({ style: named(entry('.css')[0]), script: named(script), first });
-  // The style's entry has an empty module beside it, which nothing loads.
-  const files = outputFiles.filter(({ contents }) => contents.length > 0).map(({ path, contents }) => ({ path, contents }));
-  write(folder, [...files, { path: join(folder, 'index.html'), contents: Buffer.from(page) }].flatMap(withCopies));
+  const output = (ending) => Object.entries(metafile.outputs).find(([path, { entryPoint }]) => entryPoint?.endsWith(`/${ending}`) && path.endsWith(ending.endsWith('.css') ? '.css' : '.js'));
+  return {
+    // A style's entry has an empty module beside it, which nothing loads.
+    files: outputFiles.filter(({ contents }) => contents.length > 0).map(({ path, contents }) => ({ path, contents })),
+    entry: (ending) => named(output(ending)[0]),
+    /** Modules that it imports at once. */
+    first: (ending) => output(ending)[1].imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => named(path)),
+  };
 }
 
 const html = ({ style, script, first }) => `<!doctype html>
@@ -61,7 +98,8 @@ ${first.map((path) => `<link rel="modulepreload" href="${base}${path}">\n`).join
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
-function withCopies({ path, contents }) {
+/** A file, and its copies as they are sent. */
+export function withCopies({ path, contents }) {
   return [
     { path, contents },
     { path: `${path}.br`, contents: brotliCompressSync(contents, quality) },
@@ -70,7 +108,7 @@ function withCopies({ path, contents }) {
 }
 
 /** Written beside and renamed, the page that names the others last; what an earlier build left is removed, since servers that run have read theirs. */
-function write(folder, files) {
+export function write(folder, files) {
   const kept = new Set(files.map(({ path }) => path));
   for (const { path, contents } of files) {
     mkdirSync(dirname(path), { recursive: true });

@@ -70,7 +70,9 @@ export async function build() {
   let outputs;
   try {
     // The pages are built by esbuild's own process while this one waits for the bundles.
-    const pages = existsSync(inRoot('src', 'web')) ? import('./prepare-pages.mjs').then(({ buildPages }) => buildPages(root)) : null;
+    const pages = existsSync(inRoot('src', 'web'))
+      ? Promise.all([import('./prepare-pages.mjs').then(({ buildPages }) => buildPages(root)), import('./prepare-widget.mjs').then(({ buildWidget }) => buildWidget(root))])
+      : null;
     pages?.catch(() => {});
     outputs = [modules, script].flatMap((how) => buildSync(how).outputFiles);
     await pages;

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { PrepareError, root } from '../src/prepare.mjs';
 
 /** Beside the packages, which the bundles import by name; of its own for each run, since several may run at a time. */
@@ -40,7 +40,7 @@ const asModules = {
   name: 'packages as modules',
   setup({ onResolve }) {
     const filter = new RegExp(`^(?:${packages.join('|')})$`);
-    onResolve({ filter }, ({ path }) => ({ path: pathToFileURL(join(packageFolder, `${nameOf(path)}.mjs`)).href, external: true }));
+    onResolve({ filter }, ({ path }) => ({ path: moduleOf(path), external: true }));
   },
 };
 
@@ -66,18 +66,27 @@ const common = {
   logLevel: 'error',
 };
 
-/** Resolves with the bundles' paths in the project, in the order of the files. */
-export async function bundle(files) {
+/** Where the bundles find a package. */
+export const moduleOf = (name) => pathToFileURL(join(packageFolder, `${nameOf(name)}.mjs`)).href;
+
+export async function bundlePackages(names = packages) {
   const { build } = await import('esbuild');
-  const ofPackages = build({
+  await build({
     ...common,
-    entryPoints: Object.fromEntries(packages.map((name) => [nameOf(name), name])),
+    entryPoints: Object.fromEntries(names.map((name) => [nameOf(name), name])),
     outdir: packageFolder,
     chunkNames: '@tapjs/[name]-[hash]',
     plugins: [namedExports],
+    // What tap is given instead is explained there.
+    alias: { 'async-hook-domain': fileURLToPath(new URL('./run/domain.mjs', import.meta.url)) },
     // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
     banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" },
   });
+}
+
+/** Resolves with the bundles' paths in the project, in the order of the files. */
+export async function bundle(files) {
+  const { build } = await import('esbuild');
   const ofFiles = build({
     ...common,
     entryPoints: files,
@@ -86,11 +95,10 @@ export async function bundle(files) {
     packages: 'external',
     sourcemap: 'linked',
     sourcesContent: false,
-    keepNames: true,
     define: { 'import.meta.url': 'moduleUrl', 'import.meta.filename': 'moduleFile' },
     plugins: [asModules, inPlace],
   });
-  await Promise.all([ofPackages, ofFiles]).catch(() => {
+  await Promise.all([bundlePackages(), ofFiles]).catch(() => {
     throw new PrepareError('see above.');
   });
   return files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs'))));

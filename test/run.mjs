@@ -103,6 +103,7 @@ await step('packages', async () => {
 if (counts.failed === 0) {
   await step('types', () => runTool(tool('typescript', 'bin', 'tsc'), ['-p', '.']));
   await step('types of the pages', () => runTool(tool('typescript', 'bin', 'tsc'), ['-p', 'src/web']));
+  await step("types of the link's page", () => runTool(tool('typescript', 'bin', 'tsc'), ['-p', 'src/link/page']));
   await step('lint', () => runTool(tool('oxlint', 'bin', 'oxlint'), ['--format=unix', 'src', 'machines', 'test', 'bench']));
   await step('build', build);
   await step('client', buildClient);

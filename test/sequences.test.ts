@@ -32,8 +32,10 @@ t.test('a server that differs from the machines is found', async (t) => {
       path.includes('/transcript') && json.data ? { ...json, data: json.data.map((each: any) => (each.status === 'partial' ? { ...each, status: 'completed' } : each)) } : json,
     'an expired key told as unknown': (_, json) => (json?.error?.code === 'expired_api_key' ? { ...json, error: { ...json.error, code: 'invalid_api_key' } } : json),
   };
+  // The first sequence that comes upon it; those before it are not run. What is drawn may have changed since: then one after it does.
+  const firstOf: Record<string, string> = { 'a draft refused as switched off': '15', 'an expired key told as unknown': '9' };
   for (const [name, changed] of Object.entries(bugs)) {
-    const found = await runSequences(differing(house, changed), { seed: 5, runs: 60, length: 30, anyLength: true }).then(() => null, (error: Error) => error.message);
+    const found = await runSequences(differing(house, changed), { seed: 5, runs: 60, length: 30, anyLength: true, path: firstOf[name] ?? '0' }).then(() => null, (error: Error) => error.message);
     t.match(found, /Counterexample/, name);
   }
 });

@@ -4,7 +4,7 @@ import { bugs } from './simulate/bugs.ts';
 import { run } from './simulate/run.ts';
 import { modes } from './simulate/world.ts';
 
-const seedsOfEach = 8;
+const seedsOfEach = 5;
 /** Runs within which a deliberate bug must have been found. */
 const runsMax = 30;
 /** Those that are not found by the first, with one that finds them. */
@@ -12,32 +12,35 @@ const knownSeeds: Readonly<Record<string, number>> = {
   'no fence: whoever writes to a turn is let in': 5,
   'a piece that is sent again is stored again': 2,
   'an Idempotency-Key is forgotten': 5,
-  'a request whose answer was lost on the way from the store is charged again': 8,
+  'a request whose answer was lost on the way from the store is charged again': 7,
+  'what a dead process left is sealed though nothing was said in it': 2,
+  'release twice: a turn that is over frees two slots': 3,
   'a stop that was asked for is forgotten with the process': 17,
   'no turn is withdrawn: it is sealed once its lease has run out': 10,
   'a turn that failed for a fault of ours is stored as aborted': 5,
   'a revoked key is never heard of': 8,
 };
 
+const digests = new Set<string>();
+
 for (const mode of modes) {
-  t.test(`${mode}: nothing is wrong`, async (t) => {
-    for (let seed = 1; seed <= seedsOfEach; seed++) t.same((await run(seed, mode)).wrong, [], `seed ${seed}`);
+  t.test(`${mode}: nothing is wrong, and a seed is one story`, async (t) => {
+    const stories: string[][] = [[], []];
+    const into = (story: string[]) => ({ tell: (line: string): unknown => story.push(line) });
+    for (let seed = 1; seed <= seedsOfEach; seed++) {
+      const { wrong, digest } = await run(seed, mode, seed === 1 ? into(stories[0]!) : {});
+      t.same(wrong, [], `seed ${seed}`);
+      digests.add(digest);
+    }
+    const again = await run(1, mode, into(stories[1]!));
+    t.ok(stories[0]!.length > 100);
+    t.equal(stories[1]!.join('\n'), stories[0]!.join('\n'));
+    t.ok(digests.has(again.digest));
   });
 }
 
-t.test('a seed is one story, and no two are the same', async (t) => {
-  const digests = new Set<string>();
-  for (const mode of modes) {
-    for (const seed of [3, 7]) {
-      const stories: string[][] = [[], []];
-      const [first, second] = [await run(seed, mode, { tell: (line) => stories[0]!.push(line) }), await run(seed, mode, { tell: (line) => stories[1]!.push(line) })];
-      t.ok(stories[0]!.length > 100);
-      t.equal(stories[1]!.join('\n'), stories[0]!.join('\n'));
-      t.equal(first.digest, second.digest);
-      digests.add(first.digest);
-    }
-  }
-  t.equal(digests.size, 6);
+t.test('no two stories are the same', async (t) => {
+  t.equal(digests.size, modes.length * seedsOfEach);
 });
 
 for (const [name, bug] of Object.entries(bugs)) {

@@ -57,9 +57,14 @@ const create = (selector: string, options: CreateOptions): Promise<void> =>
     const { body: assistant } = await connection.client.patch<ConsoleAssistantView>(path, { channels, link });
     connection.show(await connection.client.get<LinkStatusView>(`${path}/link`), (status) => {
       const closed = assistant.status === 'published' ? '' : `\nThe assistant is ${assistant.status === 'draft' ? 'a draft' : assistant.status}, so nobody can talk to it yet.`;
-      return `The assistant "${oneLine(assistant.name)}" is at ${status.url}${closed}${assistant.channels.widget ? `\n\nOn a site of yours:\n\n  ${status.snippet}` : ''}`;
+      return `The assistant "${oneLine(assistant.name)}" is at ${status.url}${closed}${assistant.channels.widget ? onSite(assistant, status) : ''}`;
     });
   });
+
+function onSite({ link }: ConsoleAssistantView, { snippet }: LinkStatusView): string {
+  const nowhere = link?.origins.length ? '' : '\n\nIt works on no site yet: name one with --origin.';
+  return `\n\nOn a site of yours:\n\n  ${snippet}${nowhere}`;
+}
 
 const show = (selector: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(options, async (connection) => {

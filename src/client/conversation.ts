@@ -5,7 +5,8 @@
 import type { ParleyError } from './failure.ts';
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
-import type { Message } from './types.ts';
+import type { OnceOptions } from './requester.ts';
+import type { Message, StopReason } from './types.ts';
 
 /** A message as it is shown: of the transcript, or on its way there. */
 export interface ConversationMessage {
@@ -14,6 +15,10 @@ export interface ConversationMessage {
   readonly role: Message['role'];
   readonly content: string;
   readonly status: Message['status'] | 'sending' | 'failed';
+  /** What ended a reply; null for one that goes on, and for the visitor's own messages. */
+  readonly stopReason: StopReason | null;
+  /** Unix seconds; null for a message that was sent or begun here. */
+  readonly createdAt: number | null;
 }
 
 /** `loading` before the transcript is there; `sending` until the assistant begins; `replying` while it speaks; `over` once the session is. */
@@ -31,17 +36,22 @@ export interface Conversation {
   subscribe(listener: () => void): () => void;
   getSnapshot(): ConversationSnapshot;
   /** Sends a message and follows the reply to its end. Never rejects: a failure is in the snapshot. Ignored unless the status is `idle`. */
-  send(message: string): Promise<void>;
-  /** Stops the reply. */
+  send(message: string, options?: Pick<OnceOptions, 'idempotencyKey'>): Promise<void>;
+  /** Stops the reply, also one that has not begun. */
   abort(): Promise<void>;
+  /**
+   * Reads the session again, and goes on with a reply that is under way: after a connection that failed, or where somebody else may
+   * have sent a message. Messages that failed are not shown any more. Ignored while a step runs.
+   */
+  refresh(): Promise<void>;
   /** Ends the session. */
   end(): Promise<void>;
   /** Leaves the conversation: the turn runs on, and the snapshot does not change any more. */
   leave(): void;
 }
 
-/** The store of one session. */
-export const conversation = (parley: Parley, sessionId: string): Conversation => new Talk(parley, sessionId);
+/** The store of one session. Of a session that was made here the messages are known, if only that there are none: then nothing is loaded. */
+export const conversation = (parley: Parley, sessionId: string, known: readonly ConversationMessage[] | null = null): Conversation => new Talk(parley, sessionId, known);
 
 const overCodes = new Set<unknown>(['session_ended', 'session_expired', 'session_not_found']);
 
@@ -53,11 +63,16 @@ class Talk implements Conversation {
   #snapshot: ConversationSnapshot = { status: 'loading', messages: [], error: null };
   #loaded: Promise<void> | null = null;
   #turn: Turn | null = null;
+  /** Whether the reply is to be stopped as soon as it begins. */
+  #unwanted = false;
   #sent = 0;
 
-  constructor(parley: Parley, sessionId: string) {
+  constructor(parley: Parley, sessionId: string, known: readonly ConversationMessage[] | null) {
     this.#parley = parley;
     this.#sessionId = sessionId;
+    if (known === null) return;
+    this.#snapshot = { status: 'idle', messages: known, error: null };
+    this.#loaded = Promise.resolve();
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -68,26 +83,42 @@ class Talk implements Conversation {
 
   readonly getSnapshot = (): ConversationSnapshot => this.#snapshot;
 
-  readonly send = async (message: string): Promise<void> => {
+  readonly send = async (message: string, options: Pick<OnceOptions, 'idempotencyKey'> = {}): Promise<void> => {
     await this.#load();
     if (this.#snapshot.status !== 'idle') return;
-    const own: ConversationMessage = { id: `sent-${++this.#sent}`, role: 'user', content: message, status: 'sending' };
+    const own: ConversationMessage = { id: `sent-${++this.#sent}`, role: 'user', content: message, status: 'sending', stopReason: null, createdAt: null };
+    this.#unwanted = false;
     const { messages } = this.#snapshot;
     this.#change({ status: 'sending', messages: [...messages, own], error: null });
     await this.#step(async () => {
       try {
-        this.#turn = await this.#parley.sessions.chat(this.#sessionId, message, { signal: this.#signal });
+        this.#turn = await this.#parley.sessions.chat(this.#sessionId, message, { ...options, signal: this.#signal });
       } catch (error) {
         this.#change({ messages: [...messages, { ...own, status: 'failed' }] });
         throw error;
       }
+      if (this.#unwanted) void this.abort();
       await this.#follow(this.#turn, [...messages, { ...own, status: 'completed' }], '');
     });
   };
 
   readonly abort = async (): Promise<void> => {
-    const turn = this.#turn;
-    if (turn !== null) await turn.abort({ signal: this.#signal }).catch((error: Error) => this.#change({ error }));
+    const { status } = this.#snapshot;
+    if (this.#turn === null && status !== 'sending') return;
+    this.#unwanted = true;
+    const options = { signal: this.#signal };
+    try {
+      // The turn has a name before the assistant begins, but only the session tells it.
+      const id = this.#turn?.id ?? (await this.#parley.sessions.get(this.#sessionId, options)).active_turn_id;
+      if (id !== null) await this.#parley.turns.resume(this.#sessionId, id).abort(options);
+    } catch (error) {
+      this.#change({ error: error as Error });
+    }
+  };
+
+  readonly refresh = async (): Promise<void> => {
+    if (this.#snapshot.status === 'idle') this.#loaded = null;
+    await this.#load();
   };
 
   readonly end = async (): Promise<void> => {
@@ -138,7 +169,7 @@ class Talk implements Conversation {
 
   /** Shows the reply as it comes, behind the messages that are there. */
   async #follow(turn: Turn, before: readonly ConversationMessage[], partial: string): Promise<void> {
-    let reply: ConversationMessage = { id: turn.id, role: 'assistant', content: partial, status: 'streaming' };
+    let reply: ConversationMessage = { id: turn.id, role: 'assistant', content: partial, status: 'streaming', stopReason: null, createdAt: null };
     const show = (more: Partial<ConversationMessage>): void => {
       reply = { ...reply, ...more };
       this.#change({ status: 'replying', messages: [...before, reply] });
@@ -147,10 +178,12 @@ class Talk implements Conversation {
     try {
       for await (const event of turn) {
         if (event.type === 'message.delta') show({ content: reply.content + event.text });
-        else show({ id: event.message_id, ...(event.type === 'turn.completed' ? { status: 'completed' } : event.type === 'turn.aborted' ? { status: 'partial' } : {}) });
+        else show({ id: event.message_id, ...ends[event.type] });
       }
     } catch (error) {
-      show({ status: 'partial' });
+      // What only the connection lost may go on yet.
+      const { code } = error as Partial<ParleyError>;
+      show({ status: 'partial', stopReason: code == null ? null : code === 'session_expired' ? 'expired' : 'error' });
       throw error;
     }
   }
@@ -177,4 +210,9 @@ class Talk implements Conversation {
   }
 }
 
-const shown = ({ id, role, content, status }: Message): ConversationMessage => ({ id, role, content, status });
+const ends: Readonly<Record<string, Partial<ConversationMessage>>> = {
+  'turn.completed': { status: 'completed', stopReason: 'end' },
+  'turn.aborted': { status: 'partial', stopReason: 'aborted' },
+};
+
+const shown = ({ id, role, content, status, stop_reason, created_at }: Message): ConversationMessage => ({ id, role, content, status, stopReason: stop_reason, createdAt: created_at });

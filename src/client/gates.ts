@@ -77,8 +77,11 @@ class Gate {
 
 export class Gates {
   readonly #gates: Record<Budget, Gate>;
+  readonly #described: boolean;
 
-  constructor(clock: Clock) {
+  /** `described`: answers have headers that describe a budget. A visitor's have none, and what the limits of a link refuse is the call's own budget alone. */
+  constructor(clock: Clock, described: boolean) {
+    this.#described = described;
     this.#gates = { requests: new Gate(clock), speech: new Gate(clock), tokens: new Gate(clock), turns: new Gate(clock) };
   }
 
@@ -97,7 +100,7 @@ export class Gates {
     const [limit, remaining] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN)) as [number, number];
     const [own] = budgets;
     // A chat's headers are those of the requests: if some are left, it is the workspace's turns that refused.
-    const described = own === 'turns' ? 'requests' : own;
+    const described = own === 'turns' && this.#described ? 'requests' : own;
     if (waitMs !== null) this.#gates[own === 'turns' && remaining > 0 ? own : described].refuse(waitMs);
     else for (const budget of budgets) this.#gates[budget].passed(budget === described ? limit : NaN, budget === described ? remaining : NaN);
   }

@@ -9,3 +9,4 @@ export type { Speech } from './speech.ts';
 export type { Transcription } from './transcription.ts';
 export type { Turn, TurnOptions } from './turn.ts';
 export type * from './types.ts';
+export type { LinkOptions } from './visit.ts';

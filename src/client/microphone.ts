@@ -2,6 +2,7 @@
  * `parley-client/microphone`: a browser's microphone as a source of audio for `transcribe`. An audio worklet makes the frames,
  * so a page that is busy loses none. The samples are sent at the rate that the device has.
  */
+import { microphoneWorklet } from './worklet.ts';
 
 export interface MicrophoneOptions {
   /** The id of the device; the browser's choice by default. */
@@ -10,6 +11,8 @@ export interface MicrophoneOptions {
   echoCancellation?: boolean;
   noiseSuppression?: boolean;
   autoGainControl?: boolean;
+  /** Where the page serves `parley-client/microphone-worklet`. Without it the module is a `blob:`, which the page's policy must allow in `script-src`. */
+  worklet?: string | URL;
 }
 
 /** What is used of the browser, written out so that a program for a server compiles as well. */
@@ -49,23 +52,6 @@ interface Browser {
 const rateMax = 48_000;
 /** Frames that nobody has read; older ones are dropped, as the service takes no more than ten seconds at once. */
 const framesMax = 500;
-
-/** Runs in the worklet: the first channel as frames of 20 ms of 16-bit samples. */
-const processor = `
-registerProcessor('parley-microphone', class extends AudioWorkletProcessor {
-  frame = new Int16Array(sampleRate / 50);
-  filled = 0;
-  process([[samples = []]]) {
-    for (const sample of samples) {
-      this.frame[this.filled++] = Math.max(-32768, Math.min(32767, Math.round(sample * 32768)));
-      if (this.filled < this.frame.length) continue;
-      this.port.postMessage(this.frame, [this.frame.buffer]);
-      this.frame = new Int16Array(sampleRate / 50);
-      this.filled = 0;
-    }
-    return true;
-  }
-});`;
 
 /**
  * Iterate over it for frames of 20 ms. The microphone stays open until `stop()`, until the iteration is left, or until the device
@@ -121,7 +107,7 @@ export class Microphone implements AsyncIterable<Int16Array> {
 }
 
 /** Opens the microphone: the browser asks the person, and rejects with its own error where that or the device is missing. Call it in a handler of a click. */
-export async function microphone({ deviceId, echoCancellation = true, ...more }: MicrophoneOptions = {}): Promise<Microphone> {
+export async function microphone({ deviceId, echoCancellation = true, worklet: address, ...more }: MicrophoneOptions = {}): Promise<Microphone> {
   const { navigator, AudioContext, AudioWorkletNode } = globalThis as unknown as Browser;
   if (navigator?.mediaDevices === undefined) throw new TypeError('There is no microphone here: a browser has one, on a page that came over HTTPS or from localhost.');
   const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, echoCancellation, ...more, ...(deviceId !== undefined && { deviceId: { exact: deviceId } }) } });
@@ -131,8 +117,8 @@ export async function microphone({ deviceId, echoCancellation = true, ...more }:
       void context.close();
       context = new AudioContext({ sampleRate: rateMax });
     }
-    const url = URL.createObjectURL(new Blob([processor], { type: 'text/javascript' }));
-    await context.audioWorklet.addModule(url).finally(() => URL.revokeObjectURL(url));
+    const url = String(address ?? URL.createObjectURL(new Blob([`(${microphoneWorklet})();`], { type: 'text/javascript' })));
+    await context.audioWorklet.addModule(url).finally(() => address === undefined && URL.revokeObjectURL(url));
     const worklet = new AudioWorkletNode(context, 'parley-microphone', { channelCount: 1, channelCountMode: 'explicit' });
     const opened = new Microphone(context, stream, worklet);
     context.createMediaStreamSource(stream).connect(worklet);

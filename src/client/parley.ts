@@ -1,13 +1,15 @@
 /** The client of the API (contract 10). */
 import { realClock, type Clock } from './clock.ts';
-import type { Fetch } from './http.ts';
+import { ConnectionError } from './failure.ts';
+import { mustBe, type Fetch } from './http.ts';
 import { given, Pages } from './pages.ts';
 import { Requester, type CallOptions, type OnceOptions, type Retry } from './requester.ts';
 import type { SocketClass } from './socket.ts';
-import { speech, type Speech } from './speech.ts';
+import type { Speech } from './speech.ts';
 import { Transcription } from './transcription.ts';
 import { chat, Turn, type TurnOptions } from './turn.ts';
-import type { Assistant, Message, NewSession, NewSpeech, NewTranscription, PageQuery, Session, SessionsQuery, Usage, UsageQuery, Voice, VoicesQuery } from './types.ts';
+import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, SessionsQuery, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
+import type { LinkOptions } from './visit.ts';
 import { inBrowser } from './wake.ts';
 
 export interface ParleyOptions {
@@ -15,6 +17,8 @@ export interface ParleyOptions {
   url: string;
   /** An API key. */
   key?: string;
+  /** Instead of a key: the visitor's way in, by a public link. Sessions, turns and voice are then the visitor's; what else the API has is not there. */
+  link?: string | LinkOptions;
   /** A key in a browser is everybody's; this says that it may be. */
   allowKeyInBrowser?: boolean;
   /** Instead of the runtime's own. */
@@ -45,7 +49,8 @@ export class Parley {
 
   /** Throws a `TypeError` for options that cannot be meant. */
   constructor(options: ParleyOptions) {
-    const { key, url } = options;
+    const { key, url, link } = options;
+    if (key !== undefined && link !== undefined) throw new TypeError('Give `key` or `link`.');
     if (!/^https?:\/\/[^/]/.test(url)) throw new TypeError('`url` must be an http or https address.');
     if (key !== undefined && !options.allowKeyInBrowser && inBrowser()) {
       throw new TypeError('An API key in a browser can be read by everybody who opens the page. Set `allowKeyInBrowser` if that is what you want.');
@@ -61,10 +66,21 @@ export class Parley {
       onRetry: options.onRetry,
       clock: options.clock ?? realClock,
       WebSocket: options.WebSocket,
+      link: typeof link === 'string' ? { slug: link } : (link ?? null),
     });
     this.assistants = new Assistants(this.#requester);
     this.sessions = new Sessions(this.#requester);
     this.turns = new Turns(this.#requester);
+  }
+
+  /** Of a `link`: what a page shows of the assistant. */
+  async about(): Promise<Link> {
+    return (await this.#requester.visit()).about();
+  }
+
+  /** Of a `link`: the visitor, with a fresh token. The first call that needs a visitor names one by itself. */
+  async visitor(): Promise<Visitor> {
+    return (await this.#requester.visit()).renew();
   }
 
   /** What was used in a window of at most 90 days, by day or hour. */
@@ -74,8 +90,9 @@ export class Parley {
   }
 
   /** Speaks a text of up to 1000 characters. Resolves once the first sentence is spoken. */
-  speech(text: NewSpeech & CallOptions, options: CallOptions = {}): Promise<Speech> {
-    return speech(this.#requester, { ...text, ...options });
+  async speech(text: (NewSpeech | NewVisitorSpeech) & CallOptions, options: CallOptions = {}): Promise<Speech> {
+    const { speech } = await import('./speech.ts');
+    return speech(this.#requester, { ...text, ...options }, { given, mustBe, ConnectionError });
   }
 
   /** The voices that an assistant can speak with. */
@@ -84,7 +101,7 @@ export class Parley {
   }
 
   /** Opens a socket that takes audio, at the pace in which it is spoken, and gives what was said. */
-  transcribe(settings: NewTranscription & CallOptions, options: CallOptions = {}): Transcription {
+  transcribe(settings: (NewTranscription | NewVisitorTranscription) & CallOptions, options: CallOptions = {}): Transcription {
     return new Transcription(this.#requester, { ...settings, ...options });
   }
 }
@@ -113,8 +130,10 @@ class Sessions {
     this.#requester = requester;
   }
 
-  create(session: NewSession, { idempotencyKey, ...options }: OnceOptions = {}): Promise<Session> {
-    return this.#requester.jsonOnce('session', { method: 'POST', path: '/sessions', body: session, ...options }, idempotencyKey);
+  create(session: NewSession | NewVisitorSession, { idempotencyKey, ...options }: OnceOptions = {}): Promise<Session> {
+    // What a link's limits refuse is a visitor's next session or message, and not what the visitor reads.
+    const budgets = this.#requester.options.link && (['turns', 'requests'] as const);
+    return this.#requester.jsonOnce('session', { method: 'POST', path: '/sessions', body: session, ...(budgets && { budgets }), ...options }, idempotencyKey);
   }
 
   list(query: SessionsQuery & CallOptions = {}, options: CallOptions = {}): Pages<Session, SessionsQuery> {

@@ -5,6 +5,7 @@ import { Gates, type Budgets } from './gates.ts';
 import { failureOf, jsonOf, send, strange, type Answer, type Attempt, type Fetch } from './http.ts';
 import { Patience, type Repeats } from './patience.ts';
 import type { SocketClass } from './socket.ts';
+import type { LinkOptions, Visit } from './visit.ts';
 import { onWake } from './wake.ts';
 
 /** The last argument of every call. */
@@ -41,6 +42,8 @@ export interface RequesterOptions {
   readonly onRetry: ((retry: Retry) => void) | undefined;
   readonly clock: Clock;
   readonly WebSocket: SocketClass | undefined;
+  /** The caller is a visitor of this link. */
+  readonly link: LinkOptions | null;
 }
 
 export interface Call extends CallOptions {
@@ -50,6 +53,8 @@ export interface Call extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly budgets?: Budgets;
+  /** Of a visitor's call: the token to send, or null for none; by default the visitor's own. */
+  readonly token?: string | null;
   /** The time limit of an attempt where the caller set none. */
   readonly defaultTimeoutMs?: number;
 }
@@ -67,11 +72,22 @@ const lastAttemptMs = 1000;
 
 export class Requester {
   readonly options: RequesterOptions;
+  readonly #root: string;
   readonly #gates: Gates;
+  #visit: Promise<Visit> | null = null;
 
   constructor(options: RequesterOptions) {
     this.options = options;
-    this.#gates = new Gates(options.clock);
+    const { url, link, clock } = options;
+    this.#root = link === null ? url : `${url}/p/${encodeURIComponent(link.slug)}`;
+    this.#gates = new Gates(clock, link === null);
+  }
+
+  /** Throws for a caller that is no visitor. */
+  visit(): Promise<Visit> {
+    const { link } = this.options;
+    if (link === null) throw new TypeError('There is no `link`.');
+    return (this.#visit ??= import('./visit.ts').then(({ Visit }) => new Visit(link, (object, call, token) => this.json(object, { ...call, token }))));
   }
 
   patience(repeats: Repeats): Patience {
@@ -123,7 +139,8 @@ export class Requester {
   }
 
   async #attempt<T>(call: Call, budgets: Budgets, patience: Patience, read: (answer: Answer) => Promise<T>): Promise<T> {
-    const answer = await send(this.#fetch, this.options.clock, this.#attemptOf(call, patience));
+    const token = call.token === undefined && this.options.link !== null ? await (await this.visit()).token() : (call.token ?? null);
+    const answer = await send(this.#fetch, this.options.clock, this.#attemptOf(call, patience, token));
     try {
       const { status, headers } = answer.response;
       if (status !== 429) {
@@ -135,18 +152,20 @@ export class Requester {
       throw failure;
     } catch (error) {
       answer.close();
+      if (token !== null && error instanceof ParleyError && error.code === 'invalid_token') (await this.visit()).forget(token);
       throw error;
     }
   }
 
-  #attemptOf({ method = 'GET', path, query = {}, headers, body, signal, ...call }: Call, patience: Patience): Attempt {
+  #attemptOf({ method = 'GET', path, query = {}, headers, body, signal, ...call }: Call, patience: Patience, token: string | null): Attempt {
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) parameters.set(name, String(value));
     const text = parameters.toString();
-    const url = this.options.url + path + (text === '' ? '' : `?${text}`);
+    const url = this.#root + path + (text === '' ? '' : `?${text}`);
     const timeoutMs = call.timeoutMs ?? this.options.timeoutMs ?? call.defaultTimeoutMs ?? timeoutMsDefault;
     const withinMs = patience.streams ? Math.min(timeoutMs, Math.max(patience.leftMs, lastAttemptMs)) : timeoutMs;
-    return { method, url, headers: { ...this.options.headers, ...headers }, body, signal, timeoutMs: withinMs };
+    const own = token === null ? this.options.headers : { ...this.options.headers, authorization: `Bearer ${token}` };
+    return { method, url, headers: { ...own, ...headers }, body, signal, timeoutMs: withinMs };
   }
 
   /** A wait that is too long is thrown at once, also if another call got it. */

@@ -1,10 +1,10 @@
-/** Speech as it comes: the audio of one text. */
+/** Speech as it comes: the audio of one text. Imported by the first call that wants some, so it stands alone. */
 import type { Clock } from './clock.ts';
-import { ConnectionError } from './failure.ts';
-import { mustBe, type Answer } from './http.ts';
-import { given } from './pages.ts';
+import type { ConnectionError } from './failure.ts';
+import type { Answer, mustBe } from './http.ts';
+import type { given } from './pages.ts';
 import type { CallOptions, Requester } from './requester.ts';
-import type { NewSpeech } from './types.ts';
+import type { NewSpeech, NewVisitorSpeech } from './types.ts';
 
 /** Iterate over it for the audio piece by piece, or await `bytes()`; once. Leaving the iteration stops the server's work. */
 export class Speech implements AsyncIterable<Uint8Array> {
@@ -16,9 +16,11 @@ export class Speech implements AsyncIterable<Uint8Array> {
   readonly #answer: Answer;
   readonly #clock: Clock;
   readonly #silenceMs: number;
+  readonly #cut: (cause: unknown) => Error;
   #read = false;
 
-  constructor(answer: Answer, { clock, silenceMs }: { readonly clock: Clock; readonly silenceMs: number }) {
+  /** `cut` makes the error of a connection that was cut. */
+  constructor(answer: Answer, { clock, silenceMs }: { readonly clock: Clock; readonly silenceMs: number }, cut: (cause: unknown) => Error) {
     const { headers } = answer.response;
     this.contentType = headers.get('content-type')!;
     this.sampleRate = Number(headers.get('x-audio-sample-rate'));
@@ -26,6 +28,7 @@ export class Speech implements AsyncIterable<Uint8Array> {
     this.#answer = answer;
     this.#clock = clock;
     this.#silenceMs = silenceMs;
+    this.#cut = cut;
     answer.unhurried();
   }
 
@@ -62,18 +65,25 @@ export class Speech implements AsyncIterable<Uint8Array> {
       }
     } catch (cause) {
       if (answer.signal.aborted && !silent) throw answer.signal.reason;
-      throw new ConnectionError('The speech was cut.', { answered: true, cause });
+      throw this.#cut(cause);
     } finally {
       answer.close();
     }
   }
 }
 
+/** What the client has in any case. */
+interface Parts {
+  readonly given: typeof given;
+  readonly mustBe: typeof mustBe;
+  readonly ConnectionError: typeof ConnectionError;
+}
+
 /** Resolves once the first sentence is spoken; throws what came before. A cut after that is not repeated, since every sentence spoken is charged. */
-export function speech(requester: Requester, { signal, timeoutMs, ...body }: NewSpeech & CallOptions): Promise<Speech> {
+export function speech(requester: Requester, { signal, timeoutMs, ...body }: (NewSpeech | NewVisitorSpeech) & CallOptions, { given, mustBe, ConnectionError }: Parts): Promise<Speech> {
   const call = { method: 'POST', path: '/speech', body, budgets: ['speech', 'requests'], ...given({ signal, timeoutMs }) } as const;
   return requester.run(call, requester.patience('always'), async (answer) => {
     await mustBe(answer, 'audio/');
-    return new Speech(answer, requester.options);
+    return new Speech(answer, requester.options, (cause) => new ConnectionError('The speech was cut.', { answered: true, cause }));
   });
 }

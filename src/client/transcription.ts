@@ -5,7 +5,7 @@ import { parsed } from './http.ts';
 import { given } from './pages.ts';
 import type { CallOptions, Requester } from './requester.ts';
 import type { Socket, SocketClass } from './socket.ts';
-import type { ErrorCode, NewTranscription, TranscriptionMessage, TranscriptionSettings } from './types.ts';
+import type { ErrorCode, NewTranscription, NewVisitorTranscription, TranscriptionMessage, TranscriptionSettings } from './types.ts';
 
 /** While more waits in the socket, `send` waits too; looked at every few milliseconds, since no event tells. */
 const bufferedBytesMax = 65_536;
@@ -29,7 +29,8 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
   #over = false;
   #failure: unknown = null;
 
-  constructor(requester: Requester, { assistant_id, session_id, signal, timeoutMs, ...settings }: NewTranscription & CallOptions) {
+  constructor(requester: Requester, asked: (NewTranscription | NewVisitorTranscription) & CallOptions) {
+    const { assistant_id, session_id, signal, timeoutMs, ...settings } = asked as NewTranscription & CallOptions;
     this.#requester = requester;
     this.#options = given({ signal, timeoutMs });
     this.#settings = settings;

@@ -92,6 +92,32 @@ export interface NewSession {
   metadata?: Record<string, string>;
 }
 
+/** A session of a link's visitor: of the link's own assistant. */
+export type NewVisitorSession = Omit<NewSession, 'assistant_id'>;
+
+/** What a page shows of a link's assistant. */
+export interface Link {
+  object: 'link';
+  slug: string;
+  name: string;
+  description: string | null;
+  greeting: string | null;
+  visitor_fields: VisitorField[];
+  channels: { link: boolean; widget: boolean };
+  /** `open` while the assistant is published. */
+  status: 'open' | 'closed';
+  /** Code points that a message has at most. */
+  message_characters_max: number;
+}
+
+/** A visitor of a link, with the token that is sent instead of a key. */
+export interface Visitor {
+  object: 'visitor';
+  id: string;
+  token: string;
+  expires_at: number;
+}
+
 export type StopReason = 'end' | 'aborted' | 'error' | 'expired';
 
 /** A turn as the API records it. */
@@ -163,6 +189,9 @@ export interface NewSpeech {
   stream?: boolean;
 }
 
+/** The same of a link's visitor, for a session of the visitor's. */
+export type NewVisitorSpeech = Omit<NewSpeech, 'assistant_id'> & { session_id: string };
+
 /** How audio is sent and what is wanted of its transcription. */
 export interface TranscriptionSettings {
   /** `pcm_s16le` by default, all mono; with `opus` each `send` is one raw packet. */
@@ -182,6 +211,9 @@ export interface NewTranscription extends TranscriptionSettings {
   /** The session that the audio belongs to: the socket ends with it. */
   session_id?: string;
 }
+
+/** The same of a link's visitor. */
+export type NewVisitorTranscription = TranscriptionSettings & { session_id: string };
 
 /** What a transcription's iteration gives. Times are milliseconds of audio from its beginning; utterances count from 1. */
 export type TranscriptionMessage =

@@ -4,25 +4,23 @@ interface Page extends EventTarget {
   readonly visibilityState: string;
 }
 
-/** Calls `run` each time the device is online again or the page visible again; does nothing outside browsers. The function returned ends it. */
+/** Calls `run` each time the device is online again, or the page visible again, thawed or back from the browser's history; does nothing outside browsers. The function returned ends it. */
 export function onWake(run: () => void): () => void {
-  const { navigator, document, addEventListener, removeEventListener } = globalThis as unknown as {
+  const { navigator, document, addEventListener } = globalThis as unknown as {
     navigator?: { onLine?: boolean };
     document?: Page;
     addEventListener?: EventTarget['addEventListener'];
-    removeEventListener?: EventTarget['removeEventListener'];
   };
   // Other runtimes have a global `addEventListener` as well, but for events of their own.
   if (typeof navigator?.onLine !== 'boolean') return () => {};
   const visible = (): void => {
     if (document!.visibilityState === 'visible') run();
   };
-  addEventListener?.call(globalThis, 'online', run);
-  document?.addEventListener('visibilitychange', visible);
-  return () => {
-    removeEventListener?.call(globalThis, 'online', run);
-    document?.removeEventListener('visibilitychange', visible);
-  };
+  const watching = new AbortController();
+  for (const name of ['online', 'pageshow']) addEventListener?.call(globalThis, name, run, watching);
+  document?.addEventListener('visibilitychange', visible, watching);
+  document?.addEventListener('resume', run, watching);
+  return () => watching.abort();
 }
 
 /** Whether this is a browser's page or worker, where everybody can read what the program knows. */

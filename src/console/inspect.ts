@@ -69,7 +69,7 @@ const plainFormat: FeedFormat = {
     const { type, actor, at } = inspected;
     if (type !== 'event') return [{ type, at, actor: identityView(actor), state: inspected.state }];
     const { seq, event, from, to, context, outcomes, refused, requestId, by } = inspected;
-    return [{ type, seq, at, actor: identityView(actor), event, from, to, context, outcomes, refused, request_id: requestId, by }];
+    return [{ type, seq, at, actor: identityView(actor), event: event.type, from, to, context, outcomes, refused, request_id: requestId, by, data: event }];
   },
   dropped: (count) => [{ type: 'dropped', count }],
 };

@@ -4,6 +4,7 @@ import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { nextDay, shownUse } from '../host/link-use.ts';
 import { linkLimitNames } from '../limits.ts';
+import { consoleOrigin } from '../own-origins.ts';
 import type { Reply } from '../request.ts';
 import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
@@ -17,7 +18,8 @@ export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
   const nowMs = clock.now();
   const [usedMs, visitors, ...refused] = (await store.limits.used(workspaceId, shownUse(record.id), nowMs)) as [number, number, ...number[]];
   const slug = record.link?.slug ?? null;
-  const origin = reachedOrigin(head, config);
+  // A proxy may hide the name that browsers use; what the operator says of it counts.
+  const origin = consoleOrigin(head, config, reachedOrigin(head, config));
   const json = {
     object: 'link_status',
     url: slug && `${origin}/p/${slug}`,

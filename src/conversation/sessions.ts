@@ -37,7 +37,7 @@ export async function openSession(
   const refusal = host.assistants.refusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
   const use = useOf(party, assistant);
-  if (use !== undefined) await host.visitors.takeSession(party.workspaceId, use);
+  if (use !== undefined) await host.visitors.takeSession(party.workspaceId, use, cause);
   const { workspaceId, channel } = party;
   const link = use && { visitorId: use.visitorId, clock: null };
   return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId: keyOf(party), visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember, cause, ...(link && { link }) });

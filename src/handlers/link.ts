@@ -53,16 +53,16 @@ export async function createLinkSession(request: Request<VisitorCaller, unknown,
 }
 
 export function linkSpeech(request: Request<VisitorCaller, unknown, LinkSpeechBody>): Promise<Reply> {
-  const { caller, body, services } = request;
+  const { caller, body, requestId, services } = request;
   const { session_id: sessionId, ...wish } = body;
   const { id: assistantId } = caller.assistant.record;
-  return speak({ ...request, body: { ...wish, assistant_id: assistantId } }, sessionId, (session) => takeMessage(caller.party, session!, services));
+  return speak({ ...request, body: { ...wish, assistant_id: assistantId } }, sessionId, (session) => takeMessage(caller.party, session!, requestId, services));
 }
 
 export function createLinkTranscriptionToken(request: Request<VisitorCaller, unknown, CreateLinkTranscriptionTokenBody>): Promise<Reply> {
-  const { caller, body, services } = request;
+  const { caller, body, requestId, services } = request;
   const { id: assistantId } = caller.assistant.record;
-  return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) => takeMessage(caller.party, session!, services));
+  return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) => takeMessage(caller.party, session!, requestId, services));
 }
 
 /** `OPTIONS`: what a script of a listed site may send (contract 9). What its origin may read is said with every answer. */

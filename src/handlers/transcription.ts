@@ -67,7 +67,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   const ready = await readyVoice(assistant, chosen, services);
 
   const { host } = services;
-  const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session?.expiresAt ?? null };
+  const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session?.expiresAt ?? null, cause: causeOf(party, requestId) };
   if (upgrade.gone) return;
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);

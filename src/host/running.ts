@@ -64,6 +64,8 @@ export class RunningTurn implements TurnEffects {
   readonly conversation: readonly Message[];
   readonly left: TurnEffects['left'];
   readonly over: TurnEffects['over'];
+  /** What ended it; of a turn that another process has ended, this one does not know. */
+  endedBy: Cause = nobody;
   readonly #wanted: WantedTurn;
   readonly #parts: TurnsParts;
   readonly #place: TurnPlace;
@@ -213,7 +215,8 @@ export class RunningTurn implements TurnEffects {
         });
         if (finished) {
           actor.told(decision, cause);
-          if (turn.link !== undefined) visitors.moved(session);
+          this.endedBy = cause;
+          if (turn.link !== undefined) visitors.moved(session, cause);
           return { record: actor.record, version: actor.version };
         }
         if (fenced) return 'fenced';

@@ -268,15 +268,15 @@ export class Sessions {
   }
 
   /** Takes what a message of the visitor takes, for a request that counts as one but begins no turn. Throws the 429. */
-  spend(actor: SessionActor, use: VisitorUse): Promise<void> {
+  spend(actor: SessionActor, use: VisitorUse, cause: Cause = nobody): Promise<void> {
     return actor.mailbox.post(async () => {
       const { store, clock, visitors } = this.options;
       const at = clock.now();
       const { activeTurnId } = actor.context;
       const turnRuns = activeTurnId !== null && actor.record.link?.clock?.movedBy === activeTurnId;
       const wanted = admission(use, actor.record, at, limits.linkHoldMs, turnRuns ? activeTurnId : 'voice', turnRuns);
-      await visitors.take(actor.record.workspaceId, use, wanted);
-      visitors.accepted(actor.record, wanted.clock.untilMs);
+      await visitors.take(actor.record.workspaceId, use, wanted, cause);
+      visitors.accepted(actor.record, wanted.clock.untilMs, cause);
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         // A turn that another process has begun meanwhile settles the clock with its end.
         const present = actor.record.link?.clock ?? null;
@@ -321,7 +321,7 @@ export class Sessions {
       const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
       const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis, move, settled, at));
       if (!(await committed.catch((error) => this.#unanswered(actor, error)))) return false;
-      if (settled !== undefined) this.options.visitors.moved(session);
+      if (settled !== undefined) this.options.visitors.moved(session, cause);
     }
     for (const outcome of outcomes) {
       if (outcome.type !== 'turn.stop' || actor.runner?.turnId !== outcome.turnId) continue;

@@ -2,7 +2,7 @@
 import { socketKind, type SocketEvent, type SocketOutcome } from '../../machines/socket.ts';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
-import type { Store } from '../store.ts';
+import type { Cause, Store } from '../store.ts';
 import { openActor, type Stateful } from './actor.ts';
 import { nobody } from './cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from './inspector.ts';
@@ -16,7 +16,12 @@ export interface SocketFacts {
   readonly tokenUntilMs: number;
   /** Unix seconds; null without a session. */
   readonly expiresAt: number | null;
+  /** The request that became the socket. */
+  readonly cause: Cause;
 }
+
+/** What no message of the client causes. */
+const ofItself: ReadonlySet<SocketEvent['type']> = new Set(['tick', 'drain', 'session.ended']);
 
 export class SocketActor implements Resident {
   readonly identity: ActorIdentity;
@@ -26,16 +31,18 @@ export class SocketActor implements Resident {
   usedAt = 0;
   readonly #inspector: Inspector;
   readonly #over: () => void;
+  readonly #cause: Cause;
   /** Nothing of a socket is stored: its steps are the events that it did not refuse. */
   version = 0;
   /** Called with what the machine decides beyond the answer to an event: that the socket closes. */
   onClosed: (closed: Extract<SocketOutcome, { type: 'socket.closed' }>) => void = () => {};
 
-  constructor({ id, workspaceId, tokenUntilMs, expiresAt }: SocketFacts, inspector: Inspector, over: () => void) {
+  constructor({ id, workspaceId, tokenUntilMs, expiresAt, cause }: SocketFacts, inspector: Inspector, over: () => void) {
     this.identity = { kind: 'socket', id, workspaceId };
     this.machine = openActor<SocketEvent, SocketOutcome>(socketKind, { input: { tokenUntil: tokenUntilMs, expiresAt } }, this.identity, inspector);
     this.#inspector = inspector;
     this.#over = over;
+    this.#cause = cause;
     inspector.life('activated', this.identity, this.machine);
   }
 
@@ -47,7 +54,7 @@ export class SocketActor implements Resident {
     const decision = this.machine.decide(event);
     const { outcomes } = decision;
     if (!isRefused(outcomes)) this.version++;
-    this.machine.tell(decision, this.version, nobody);
+    this.machine.tell(decision, this.version, ofItself.has(event.type) ? nobody : this.#cause);
     const closed = outcomes.find((outcome) => outcome.type === 'socket.closed');
     if (closed !== undefined) {
       this.onClosed(closed as Extract<SocketOutcome, { type: 'socket.closed' }>);

@@ -217,9 +217,9 @@ export class Turns {
       throw error;
     }
     if (held) actor.told(decision, cause);
-    if (admitted !== null && held) visitors.accepted(session, at + placeMs);
+    if (admitted !== null && held) visitors.accepted(session, at + placeMs, cause);
     if (answer?.outcome === 'full') throw admitted === null ? await this.#full(before) : new LinkRefused(['visitor_turn'], 0);
-    if (answer?.outcome === 'limited') throw await visitors.refused(before.workspaceId, wanted.use!, admitted!, answer.answers, at);
+    if (answer?.outcome === 'limited') throw await visitors.refused(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
     return held && answer?.outcome === 'begun' ? { turn, basis, fence: answer.fence, said: userMessage } : null;
   }
 
@@ -245,7 +245,7 @@ export class Turns {
         actor.runner = null;
         actor.deadline?.cancel();
       }
-      this.#released(before, wanted);
+      this.#released(before, wanted, running.endedBy);
     });
     this.#running.add(turn.runner);
     actor.runner = turn.runner;
@@ -254,8 +254,8 @@ export class Turns {
     return turn;
   }
 
-  #released({ workspaceId }: Session, { takesSlot }: WantedTurn): void {
-    if (takesSlot) this.#workspaces.released(workspaceId);
+  #released({ workspaceId }: Session, { takesSlot, cause = nobody }: WantedTurn, endedBy = cause): void {
+    if (takesSlot) this.#workspaces.released(workspaceId, endedBy);
   }
 
   /** Expires the session at its deadline, to the second, while its turn is in flight. */

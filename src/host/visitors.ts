@@ -6,7 +6,7 @@ import { visitorKind, type VisitorContext, type VisitorEvent, type VisitorOutcom
 import type { Clock, Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits, type LinkLimitName } from '../limits.ts';
-import type { Session, Store, TakenLimit } from '../store.ts';
+import type { Cause, Session, Store, TakenLimit } from '../store.ts';
 import { openActor, type Stateful } from './actor.ts';
 import { nobody } from './cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from './inspector.ts';
@@ -52,10 +52,10 @@ class VisitorActor implements Resident {
     return this.machine.context as VisitorContext;
   }
 
-  send(event: VisitorEvent): void {
+  send(event: VisitorEvent, cause: Cause): void {
     const decision = this.machine.decide(event);
     if (!isRefused(decision.outcomes)) this.version++;
-    this.machine.tell(decision, this.version, nobody);
+    this.machine.tell(decision, this.version, cause);
   }
 
   passivated(): void {
@@ -78,40 +78,40 @@ export class Visitors {
   }
 
   /** Takes what a new session of the visitor costs. Throws `LinkRefused`. */
-  async takeSession(workspaceId: string, use: VisitorUse): Promise<void> {
-    await this.take(workspaceId, use, sessionAdmission(use));
+  async takeSession(workspaceId: string, use: VisitorUse, cause: Cause): Promise<void> {
+    await this.take(workspaceId, use, sessionAdmission(use), cause);
   }
 
   /** Takes limits apart from any turn. Throws `LinkRefused`, and then nothing was taken. */
-  async take(workspaceId: string, use: VisitorUse, wanted: Pick<Admission, 'asked' | 'names'>): Promise<void> {
+  async take(workspaceId: string, use: VisitorUse, wanted: Pick<Admission, 'asked' | 'names'>, cause: Cause): Promise<void> {
     if (wanted.asked.length === 0) return;
     const nowMs = this.#clock.now();
     const answers = await this.#store.limits.take({ workspaceId, asked: wanted.asked, nowMs });
-    if (answers.some(({ passed }) => !passed)) throw await this.refused(workspaceId, use, wanted, answers, nowMs);
+    if (answers.some(({ passed }) => !passed)) throw await this.refused(workspaceId, use, wanted, answers, nowMs, cause);
   }
 
   /** The refusal of limits that did not pass, after it is counted and the visitor's machine has it. */
-  async refused(workspaceId: string, use: VisitorUse, wanted: Pick<Admission, 'names'>, answers: readonly TakenLimit[], nowMs: number): Promise<LinkRefused> {
+  async refused(workspaceId: string, use: VisitorUse, wanted: Pick<Admission, 'names'>, answers: readonly TakenLimit[], nowMs: number, cause: Cause): Promise<LinkRefused> {
     const { refusing, waitMs } = refusalOfLimits(wanted, answers, nowMs)!;
     // The count is for the console: without it the request is refused all the same.
     await this.#store.limits.take({ workspaceId, asked: notedRefusals(use.assistantId, refusing), nowMs }).catch(() => {});
-    await this.#send(workspaceId, use.visitorId, (at, { context }) => ({ type: 'message', at, refusal: { limit: refusing[0]!, until: nowMs + waitMs }, clockUntil: context.clockUntil }));
+    await this.#send(workspaceId, use.visitorId, cause, (at, { context }) => ({ type: 'message', at, refusal: { limit: refusing[0]!, until: nowMs + waitMs }, clockUntil: context.clockUntil }));
     return new LinkRefused(refusing, waitMs);
   }
 
   /** A message of the session was accepted: its clock runs until `untilMs` at least. */
-  accepted({ workspaceId, id, link }: Session, untilMs: number): void {
+  accepted({ workspaceId, id, link }: Session, untilMs: number, cause: Cause): void {
     if (link === undefined) return;
-    void this.#send(workspaceId, link.visitorId, (at, actor) => {
+    void this.#send(workspaceId, link.visitorId, cause, (at, actor) => {
       actor.clocks.set(id, untilMs);
       return { type: 'message', at, refusal: null, clockUntil: lastOf(actor) };
     });
   }
 
   /** The session's turn is over, or its end has stopped the clock. */
-  moved({ workspaceId, id, link }: Session): void {
+  moved({ workspaceId, id, link }: Session, cause: Cause): void {
     if (link === undefined) return;
-    void this.#send(workspaceId, link.visitorId, (at, actor) => {
+    void this.#send(workspaceId, link.visitorId, cause, (at, actor) => {
       const ends = link.clock?.movedBy === 'end';
       actor.clocks.set(id, link.clock?.untilMs ?? 0);
       for (const [session, untilMs] of actor.clocks) if (untilMs <= at) actor.clocks.delete(session);
@@ -119,10 +119,10 @@ export class Visitors {
     });
   }
 
-  async #send(workspaceId: string, visitorId: string, eventFor: (at: number, actor: VisitorActor) => VisitorEvent): Promise<void> {
+  async #send(workspaceId: string, visitorId: string, cause: Cause, eventFor: (at: number, actor: VisitorActor) => VisitorEvent): Promise<void> {
     const identity = { kind: 'visitor', id: visitorId, workspaceId } as const;
     const actor = (await this.population.activate(visitorId, async () => new VisitorActor(identity, this.#inspector), workspaceId))!;
-    actor.send(eventFor(this.#clock.now(), actor));
+    actor.send(eventFor(this.#clock.now(), actor), cause);
     this.#watch(actor);
   }
 
@@ -134,7 +134,7 @@ export class Visitors {
     const dueMs = refusal?.until ?? clockUntil;
     actor.timer = this.#clock.after(Math.max(1, dueMs - this.#clock.now()), () => {
       if (this.population.peek(actor.identity.id) !== actor) return;
-      actor.send({ type: 'tick', at: this.#clock.now() });
+      actor.send({ type: 'tick', at: this.#clock.now() }, nobody);
       this.#watch(actor);
     });
   }

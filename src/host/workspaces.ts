@@ -51,14 +51,14 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   }
 
   /** Frees a slot, when a turn is over or never began. An actor that is not live has no count to correct. */
-  released(id: string): void {
+  released(id: string, cause: Cause = nobody): void {
     const workspace = this.population.peek(id);
     if (workspace === undefined) return;
     const { machine } = workspace;
     const taken = this.#takenOf(machine);
     if (!this.#quiet(workspace)) {
       this.#level(machine, taken);
-      workspace.send({ type: 'release' }, this.options.clock.now());
+      workspace.send({ type: 'release' }, this.options.clock.now(), cause);
     }
     this.#taken.set(machine, Math.max(0, taken - 1));
   }

@@ -1,44 +1,77 @@
-/** The pages of the public link (contract 9). Their bytes are the same for every slug: what an assistant says of itself the page asks for. */
-import { createHash } from 'node:crypto';
-import { script } from './script.ts';
-import { style } from './style.ts';
+/**
+ * The pages of the public link (contract 9). Of each language there is one, the same for every slug: what an assistant says of itself the
+ * page asks for. It names its script and its style, which are files of one build.
+ */
+import { directionOf, languageOf, languages, type Language, type Words } from './words.ts';
+import { words as ar } from './words/ar.ts';
+import { words as de } from './words/de.ts';
+import { words as en } from './words/en.ts';
+import { words as es } from './words/es.ts';
+import { words as fr } from './words/fr.ts';
+import { words as ja } from './words/ja.ts';
+import { words as pt } from './words/pt.ts';
 
-const head = (title: string): string => `<!doctype html>
-<html lang="en">
+const wordsOf: Readonly<Record<Language, Words>> = { en, de, fr, es, pt, ja, ar };
+
+/** What the build made, as it writes it down: names of files below `/link/`. */
+export interface Built {
+  readonly script: string;
+  readonly style: string;
+  /** Modules that the script begins with. */
+  readonly first: readonly string[];
+  /** The modules of the languages. */
+  readonly words: Readonly<Record<Language, string>>;
+  /** The microphone's worklet. */
+  readonly worklet: string;
+}
+
+const icon = encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="5" fill="#5b6ae0"/></svg>');
+
+const head = (language: Language, title: string, { style }: Built, attributes = ''): string => `<!doctype html>
+<html lang="${language}" dir="${directionOf(language)}"${attributes}>
+<head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover, interactive-widget=resizes-content">
+<meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${style}</style>
+<link rel="icon" href="data:image/svg+xml,${icon}">
+<link rel="stylesheet" href="/link/${style}">
 `;
 
-export const conversationPage = `${head('Conversation')}<main>
-<h1 id="name"></h1>
-<p id="description" dir="auto"></p>
-<ol id="messages" aria-label="Conversation"></ol>
-<form id="talk" hidden>
-<div id="fields"></div>
-<label>Your message <textarea id="message" rows="3" dir="auto" required></textarea></label>
-<button id="send">Send</button>
-</form>
-<p id="notice" role="status"></p>
-<noscript><p>This page needs JavaScript.</p></noscript>
-</main>
-<script>${script}</script>
+/** The page of a conversation; `voice` where the assistant's is on. */
+export function conversationPage(language: Language, voice: boolean, built: Built): string {
+  const { conversation, needsScript } = wordsOf[language];
+  const modules = [...built.first, built.words[language]].map((name) => `<link rel="modulepreload" href="/link/${name}">\n`).join('');
+  return `${head(language, conversation, built, voice ? ` data-voice="/link/${built.worklet}"` : '')}${modules}<script type="module" src="/link/${built.script}"></script>
+</head>
+<body><noscript><main class="alone"><p>${needsScript}</p></main></noscript></body>
 </html>
 `;
+}
 
-export const unknownPage = `${head('Not found')}<main>
-<h1>There is nothing here.</h1>
-<p>The address may be misspelt, or the conversation is no longer offered.</p>
-</main>
+/** The page of an address where there is nothing. */
+export function unknownPage(language: Language, built: Built): string {
+  const { unknownTitle, unknownText } = wordsOf[language];
+  return `${head(language, unknownTitle, built)}</head>
+<body><main class="alone"><h1>${unknownTitle}</h1><p>${unknownText}</p></main></body>
 </html>
 `;
+}
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+/** The language of the page: the one asked for by name, else the first that the browser's list has, by its weights (RFC 9110, 12.5.4). */
+export function languageFor(asked: string | undefined, accepted: readonly string[]): Language {
+  const named = asked === undefined ? null : languageOf(asked);
+  if (named !== null) return named;
+  const wanted = accepted.flatMap((line) => line.split(',')).map((item) => {
+    const [tag = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const weight = parameters.find((one) => one.startsWith('q='));
+    return { language: languageOf(tag), weight: weight === undefined ? 1 : Number(weight.slice(2)) };
+  });
+  const known = wanted.filter((one): one is { language: Language; weight: number } => one.language !== null && one.weight > 0);
+  return known.toSorted((one, other) => other.weight - one.weight)[0]?.language ?? languages[0];
+}
 
-const [styles, scripts] = [hashOf(style), hashOf(script)];
-
-/** What the page may load, and where it may be framed: one origin, or `'none'`. */
+/** What a page may load: nothing inline, nothing from elsewhere, no text that becomes script. Where it may be framed: one origin, or `'none'`. */
 export const policyOf = (frameAncestors: string): string =>
-  `default-src 'none'; script-src ${scripts}; style-src ${styles}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors ${frameAncestors}`;
+  `default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors ${frameAncestors}`;

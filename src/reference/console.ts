@@ -169,7 +169,7 @@ An answer that cannot be finished is cut off.`,
 
 - \`{"type":"actors","at","actors":[{"kind","id","workspace_id","state","context"}]}\` comes first, with everything that is awake, and after \`sync\`.
 - \`{"type":"activated"|"passivated","at","actor","state"}\` says that an actor was loaded or put to sleep; \`activated\` also that another process has moved one that is awake.
-- \`{"type":"event","seq","at","actor","event","from","to","context","outcomes","refused","request_id","by"}\` is one step of an actor, sent once it is committed. \`seq\` is that of its history; \
+- \`{"type":"event","seq","at","actor","event","from","to","context","outcomes","refused","request_id","by","data"}\` is one step of an actor, sent once it is committed. \`event\` is the event's name, as in its history, and \`data\` the event with its fields. \`seq\` is that of its history; \
 an event that commits nothing has that of the step before it. That of a transcription socket counts what it did not refuse, and that of a workspace its changes in the console: its slots are each process's own count. \
 A key's \`request\` has the levels of its \`budgets\`.
 - \`{"type":"dropped","count"}\` says how many messages a slow reader has missed; \`sync\` brings it up to date.

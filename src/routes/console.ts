@@ -121,6 +121,7 @@ export const consoleRoutes: readonly Route[] = [
   operator('POST', `${inWorkspace}/keys/{id}/rotate`, rotateKey, {
     summary: 'Replaces an API key by a new one; this answer alone holds it.',
     body: wire.RotateKeyBody,
+    bodyOptional: true,
     success: json(wire.CreatedKeyView, 'The new key.', 201, ['Location', 'Cache-Control']),
     errors: consoleErrors,
   }),

@@ -1,7 +1,7 @@
 /** The paths of an assistant's public link (contract 9), and what browsers ask before they send to them. */
 import { chat } from '../handlers/chat.ts';
 import * as link from '../handlers/link.ts';
-import { framePage, linkPage, widget } from '../handlers/link-pages.ts';
+import { framePage, linkFile, linkPage, widget } from '../handlers/link-pages.ts';
 import { endSession, getSession } from '../handlers/sessions.ts';
 import { transcript } from '../handlers/transcript.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
@@ -77,8 +77,9 @@ export const linkRoutes: readonly Route[] = [
 
 /** The pages, which no document has: they are for people. */
 export const linkPages: readonly Route[] = [
-  open('GET', '/p/{slug}', linkPage, { summary: 'The page of the public link.', success: text('text/html', 'The page.', ['ETag']) }),
+  open('GET', '/p/{slug}', linkPage, { summary: 'The page of the public link.', query: wire.LinkPageQuery, success: text('text/html', 'The page.', ['ETag']) }),
   open('GET', '/p/{slug}/frame', framePage, { summary: 'The page for the widget of one site.', query: wire.FrameQuery, success: text('text/html', 'The page.', ['ETag']) }),
+  open('GET', '/link/{file}', linkFile, { summary: 'A script or a style of these pages.', success: text('text/javascript', 'The file.', ['ETag']) }),
   open('GET', '/widget.js', widget, { summary: "The widget's loader.", success: text('text/javascript', 'The script.', ['ETag']) }),
 ];
 

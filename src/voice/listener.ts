@@ -66,6 +66,8 @@ export class Listener {
   #spoken: Spoken | null = null;
   /** The end of the utterance before, whose audio is not heard twice. */
   #lastEnd = 0;
+  /** Where the audio ends; behind it is only the silence that fills its last window. */
+  #audioEnd = Infinity;
   /** The utterance that was cut and whose final is owed; null if there is none. Events of later ones wait. */
   #cut: number | null = null;
   readonly #held: ListenerEvent[] = [];
@@ -118,7 +120,10 @@ export class Listener {
     return new Promise((done) => {
       if (this.#closed) return done();
       // What is less than a window is looked at with silence behind it.
-      if (reason === 'finish') this.#tape.append(new Int16Array((windowSamples - (this.#tape.end % windowSamples)) % windowSamples));
+      if (reason === 'finish') {
+        this.#audioEnd = Math.min(this.#audioEnd, this.#tape.end);
+        this.#tape.append(new Int16Array((windowSamples - (this.#tape.end % windowSamples)) % windowSamples));
+      }
       this.#commands.push({ at: this.#tape.end, reason, done });
       this.#run();
     });
@@ -246,7 +251,7 @@ export class Listener {
     decoded.catch(() => {});
     this.#finals = this.#finals.then(async () => {
       const text = spoken.hypothesis.final(await decoded);
-      this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(to), reason });
+      this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(Math.min(to, this.#audioEnd)), reason });
       this.#release(utterance);
     });
     // The utterance was cut: what goes on is a new one, behind its final.

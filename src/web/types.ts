@@ -62,7 +62,7 @@ export interface FeedEvent {
   readonly seq: number;
   readonly at: number;
   readonly actor: ActorName;
-  readonly event: { readonly type: string };
+  readonly event: string;
   readonly from: string;
   readonly to: string;
   readonly context: unknown;

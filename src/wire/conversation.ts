@@ -146,7 +146,7 @@ export const SpeechBody = named(
     assistant_id: Text(limits.bodyBytesMax),
     text: Text(limits.speechCharactersMax),
     format: Type.Optional(Strings(speechFormats, '`wav` if absent; `opus` is in Ogg.')),
-    voice: Type.Optional(Type.String({ minLength: 1, description: "An id of `GET /voices`; the assistant's own if absent." })),
+    voice: Type.Optional(Text(limits.bodyBytesMax, 1, "An id of `GET /voices`; the assistant's own if absent.")),
     speed: Type.Optional(Type.Number({ minimum: 0.5, maximum: 2, default: 1 })),
     stream: Type.Optional(Type.Boolean({ default: true, description: 'Whether the audio is sent as it is made; otherwise whole, with its length.' })),
   }),

@@ -46,7 +46,8 @@ export type LinkSpeechBody = Static<typeof LinkSpeechBody>;
 export const CreateLinkTranscriptionTokenBody = named('CreateLinkTranscriptionToken', Type.Object(session));
 export type CreateLinkTranscriptionTokenBody = Static<typeof CreateLinkTranscriptionTokenBody>;
 
-export const FrameQuery = Type.Object({ host: Type.Optional(Type.String({ description: 'The origin of the site that frames the page.' })) });
+export const LinkPageQuery = Type.Object({ lang: Type.Optional(Type.String({ description: "The language of the page's words, as a BCP 47 tag, instead of the browser's." })) });
+export const FrameQuery = Type.Object({ host: Type.Optional(Type.String({ description: 'The origin of the site that frames the page.' })), ...LinkPageQuery.properties });
 
 export const LinkStatusView = named(
   'LinkStatus',

@@ -29,7 +29,8 @@ export async function conformity(url: string): Promise<Conformity> {
 }
 
 function conformityTo(document: any): Conformity {
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
+  // Optimised validators take longer to compile than they save on the few answers that a file has.
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } });
   // Added whole, so that what several schemas refer to is compiled once. That it is a sound document the linter sees to.
   ajv.addSchema(document, 'document');
   const validators = new Map<string, ValidateFunction>();

@@ -5,6 +5,8 @@ import { WebSocket } from 'ws';
 import { edges, openHouse, type House } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
 import { begin, end, say, synthetic } from './talk.ts';
+import { linked, Visit } from '../link/visits.ts';
+import { talk } from '../voice/talker.ts';
 
 for (const edge of edges) {
   t.test(edge, async (t) => {
@@ -14,6 +16,7 @@ for (const edge of edges) {
     await t.test('a watcher sees what it asked for', (t) => filtered(t, house));
     await t.test('a watcher changes what it sees, and asks for the picture again', (t) => changed(t, house));
     await t.test('steps are numbered, and say who caused them', (t) => caused(t, house));
+    await t.test('visitors, sockets and slots have the causes of their requests', (t) => causedElsewhere(t, house));
     await t.test("in Stately's messages", (t) => stately(t, house));
     await t.test('upgrades are logged and counted by their route', (t) => recorded(t, house));
   });
@@ -81,7 +84,7 @@ async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promi
     async until(type) {
       const seen = [];
       do seen.push(await next());
-      while (seen.at(-1).event?.type !== type);
+      while (seen.at(-1).event !== type);
       return seen;
     },
   };
@@ -97,11 +100,11 @@ async function watching(t: Test, house: House): Promise<void> {
   const actor = { kind: 'session', id, workspace_id: house.workspaceId };
   t.match(await watcher.until('finished'), [
     { type: 'activated', actor, state: 'open' },
-    { type: 'event', actor, event: { type: 'chat', turnId: stream.turnId }, from: 'open', to: 'streaming', context: { activeTurnId: stream.turnId }, outcomes: [{ type: 'turn.begun' }] },
-    { type: 'event', actor, event: { type: 'finished' }, from: 'streaming', to: 'open', context: { activeTurnId: null }, outcomes: [{ type: 'turn.closed' }] },
+    { type: 'event', actor, event: 'chat', data: { type: 'chat', turnId: stream.turnId }, from: 'open', to: 'streaming', context: { activeTurnId: stream.turnId }, outcomes: [{ type: 'turn.begun' }] },
+    { type: 'event', actor, event: 'finished', from: 'streaming', to: 'open', context: { activeTurnId: null }, outcomes: [{ type: 'turn.closed' }] },
   ]);
   await end(house, id);
-  t.match(await watcher.next(), { type: 'event', event: { type: 'end' }, from: 'open', to: 'ended', outcomes: [{ type: 'session.ended' }], at: Number });
+  t.match(await watcher.next(), { type: 'event', event: 'end', from: 'open', to: 'ended', outcomes: [{ type: 'session.ended' }], at: Number });
 
   const later = await watch(t, house, `?kind=session&id=${id}`);
   t.match(await later.next(), { type: 'actors', actors: [{ kind: 'session', id, workspace_id: house.workspaceId, state: 'ended' }] });
@@ -174,7 +177,7 @@ async function caused(t: Test, house: House): Promise<void> {
   const requestId = stream.headers.get('x-request-id');
   const by = { kind: 'key', id: /^key_/, name: 'test' };
   const [chat, finished] = (await watcher.until('finished')).filter(({ type }) => type === 'event');
-  for (const event of [chat, finished]) t.same(Object.keys(event), ['type', 'seq', 'at', 'actor', 'event', 'from', 'to', 'context', 'outcomes', 'refused', 'request_id', 'by']);
+  for (const event of [chat, finished]) t.same(Object.keys(event), ['type', 'seq', 'at', 'actor', 'event', 'from', 'to', 'context', 'outcomes', 'refused', 'request_id', 'by', 'data']);
   t.match(chat, { seq: 2, at: Number, refused: false, request_id: requestId, by });
   t.match(finished, { seq: 3, refused: false, request_id: requestId, by });
   t.ok(chat.at > 1e12, 'in milliseconds');
@@ -186,6 +189,45 @@ async function caused(t: Test, house: House): Promise<void> {
   await assistants.next();
   const disabled = await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/disable`, { method: 'POST' });
   t.match((await assistants.until('disable')).at(-1), { seq: 3, request_id: disabled.headers.get('x-request-id'), by: { kind: 'operator', id: 'operator', name: 'operator' } });
+}
+
+async function causedElsewhere(t: Test, house: House): Promise<void> {
+  const assistant = await linked(house, 'caused', { channels: { voice: true, link: true }, voice: { provider: 'synthetic' }, limits: { messages_per_visitor_per_day: 2 } });
+  const { id: sessionId } = await house.session(assistant.id);
+  const watcher = await watch(t, house, `?workspace=${house.workspaceId}`);
+  const seen: any[] = [];
+  const caused = async (kind: string, type: string): Promise<[string | null, string | undefined]> => {
+    const fits = (each: any): boolean => each.actor?.kind === kind && each.event === type;
+    while (!seen.some(fits)) seen.push(await watcher.next());
+    const [found] = seen.splice(seen.findIndex(fits), 1);
+    return [found.request_id, found.by?.id];
+  };
+  const visit = await Visit.to(house, 'caused');
+  const session = await visit.session();
+  const requestOf = ({ headers }: { headers: Headers }): string | null => headers.get('x-request-id');
+  const accepted = await visit.say(session);
+  t.same([await caused('visitor', 'message'), await caused('visitor', 'sealed')], Array(2).fill([requestOf(accepted), visit.id]), 'a turn that ends by itself has its chat');
+  const spoken = await visit.ask('/speech', { body: { session_id: session.id, text: 'Hello.' } });
+  t.same(await caused('visitor', 'message'), [requestOf(spoken), visit.id]);
+  const refused = await visit.say(session);
+  t.same(await caused('visitor', 'message'), [requestOf(refused), visit.id], 'a refusal');
+  const left = await visit.ask(`/sessions/${session.id}/end`, { method: 'POST' });
+  t.same(await caused('visitor', 'left'), [requestOf(left), visit.id]);
+
+  const stream = await say(house, sessionId);
+  await stream.rest();
+  t.match(await caused('workspace', 'release'), [requestOf(stream), /^key_/]);
+  const talker = await talk(house, assistant.id, { sessionId });
+  const opened = await caused('socket', 'open');
+  t.match(opened, [/^req_/, /^key_/]);
+  await end(house, sessionId);
+  t.equal(await talker.closed, 1008);
+  t.same(await caused('socket', 'session.ended'), [null, undefined], 'no message of the client');
+  const other = await talk(house, assistant.id);
+  const again = await caused('socket', 'open');
+  other.send({ type: 'finish' });
+  t.same([await caused('socket', 'finish'), await caused('socket', 'done')], [again, again], 'the upgrade of its own');
+  t.not(again[0], opened[0]);
 }
 
 async function stately(t: Test, house: House): Promise<void> {

@@ -56,10 +56,10 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     await stream.rest();
     const seen = [];
     do seen.push(await next());
-    while (seen.at(-1).event?.type !== 'finished');
+    while (seen.at(-1).event !== 'finished');
     const events = seen.filter(({ type }) => type === 'event');
     const requestId = stream.headers.get('x-request-id');
-    t.match(events, [{ seq: 2, event: { type: 'chat' }, request_id: requestId }, { seq: 3, event: { type: 'finished' }, request_id: requestId, by: { kind: 'key' } }]);
+    t.match(events, [{ seq: 2, event: 'chat', request_id: requestId }, { seq: 3, event: 'finished', request_id: requestId, by: { kind: 'key' } }]);
     socket.send('{"type":"sync"}');
     let picture;
     do picture = await next();

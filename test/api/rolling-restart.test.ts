@@ -29,7 +29,7 @@ for (const edge of edges) {
       while (!done) {
         const asked = ask(portOf(house), { method: 'POST', path: '/sessions', headers, body });
         outcomes.push(await asked.then(({ status }) => status, ({ code }) => code));
-        await pause(10);
+        await pause(25);
       }
       return outcomes;
     });

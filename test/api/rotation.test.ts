@@ -55,7 +55,7 @@ async function ends(t: Test, house: House): Promise<void> {
   t.ok(end >= before + 600 && end <= secondsNow() + 600, 'after the overlap');
   t.equal(status, 'active');
   for (const { key } of [old, made]) t.equal((await house.ask('/assistants', { key })).status, 200, 'both work until then');
-  t.equal((await rotate(house, made.id)).status, 201, 'without a word of it');
+  t.equal((await house.console(`${pathOf(house, made.id)}/rotate`, { method: 'POST' })).status, 201, 'without a word of it');
   isRefused(t, await house.ask('/assistants', { key: made.key }), refusals.expiredKey, 'at once');
   t.equal((await read(house, made.id)).status, 'expired');
   const longest = await house.newKey();

@@ -92,7 +92,7 @@ for (const edge of edges) {
 }
 
 /** Of each path so many are asked, so many at a time. */
-const times = 280;
+const times = 120;
 const abreast = 40;
 
 const json = { 'content-type': 'application/json' };

@@ -11,7 +11,7 @@ const routes: Record<string, Route> = {
   'GET /console/api/workspaces': () => list(workspace),
   [`GET ${base}/assistants`]: () => list(consoleAssistant),
   [`GET ${one}/link`]: () => status,
-  [`PATCH ${one}`]: ({ body }) => ({ ...consoleAssistant, channels: { voice: false, widget: false, ...(body as { channels: object }).channels } }),
+  [`PATCH ${one}`]: ({ body }) => ({ ...consoleAssistant, channels: { voice: false, widget: false, ...(body as { channels: object }).channels }, link: { origins: [], ...(body as { link?: object }).link } }),
 };
 
 t.test('link create: the slug, what is named of limits and sites, and where the page is', async (t) => {
@@ -21,9 +21,10 @@ t.test('link create: the slug, what is named of limits and sites, and where the 
   t.strictSame(server.received.find(({ method }) => method === 'PATCH')!.body, { channels: { link: true }, link: { slug: 'hello' } });
   const args = ['link', 'create', consoleAssistant.id, '--slug', 'hello', '--widget', '--origin', 'https://a.example', '--origin', '*', '--minutes-per-day', '0', '--messages-per-address-per-hour', '9'];
   const both = await run(t, args, { env: server.env });
-  t.match(both.stdout, `\n\n  ${status.snippet}\n`);
+  t.ok(both.stdout.endsWith(`\n\nOn a site of yours:\n\n  ${status.snippet}\n`));
   const link = { slug: 'hello', origins: ['https://a.example', '*'], limits: { minutes_per_day: 0, messages_per_address_per_hour: 9 } };
   t.strictSame(server.received.filter(({ method }) => method === 'PATCH').at(-1)!.body, { channels: { link: true, widget: true }, link });
+  t.match((await run(t, ['link', 'create', 'demo', '--slug', 'hello', '--widget'], { env: server.env })).stdout, /works on no site yet: name one with --origin\.\n$/);
   t.match(await run(t, ['link', 'create', 'demo'], { env: server.env }), { code: 2, stderr: /--slug/ });
 });
 

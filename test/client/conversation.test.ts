@@ -1,6 +1,6 @@
 /** `parley-client/conversation` at the real server. */
 import t from 'tap';
-import { conversation, type Conversation, type ConversationSnapshot } from '../../src/client/conversation.ts';
+import { conversation, type Conversation, type ConversationMessage, type ConversationSnapshot } from '../../src/client/conversation.ts';
 import { synthetic, transcriptOf } from '../api/talk.ts';
 import { openScene } from './scene.ts';
 
@@ -61,7 +61,45 @@ t.test('a conversation opened in mid-reply goes on with it, each character once;
   t.match(messages.at(-1), { role: 'assistant', content: stored.content, status: 'partial', id: stored.id });
   t.equal(messages.length, 2);
   const third = conversation(scene.client().parley, id);
-  t.match((await reached(third, is('idle'))).messages, messages);
+  const withoutTime = (all: readonly ConversationMessage[]): object[] => all.map(({ createdAt: _, ...message }) => message);
+  t.match(withoutTime((await reached(third, is('idle'))).messages), withoutTime(messages));
+  t.same(third.getSnapshot().messages.map(({ stopReason, createdAt }) => [stopReason, typeof createdAt]), [[null, 'number'], ['aborted', 'number']]);
+});
+
+t.test('what was made here is not loaded; a reply that has not begun is stopped', async (t) => {
+  const silent = await synthetic(house, 'first_ms=600000');
+  const { id } = await house.session(silent.id);
+  const asked: string[] = [];
+  way.fault = (line) => (asked.push(line.replace(/ses_\w+/, 'ID')), null);
+  const talk = conversation(scene.client().parley, id, []);
+  t.equal(talk.getSnapshot().status, 'idle');
+  const sending = talk.send('Hello', { idempotencyKey: 'one' });
+  await reached(talk, is('sending'));
+  while ((await house.ask(`/sessions/${id}`)).json.active_turn_id === null);
+  await talk.abort();
+  await sending;
+  way.fault = () => null;
+  t.match(asked[0], 'POST /sessions/ID/chat');
+  t.match(talk.getSnapshot(), { status: 'idle', error: null, messages: [{ content: 'Hello', status: 'completed' }, { content: '', status: 'partial', stopReason: 'aborted' }] });
+  const again = conversation(scene.client().parley, id, []);
+  await again.send('Hello', { idempotencyKey: 'one' });
+  t.equal((await transcriptOf(house, id)).length, 2, 'the same key sends nothing twice');
+});
+
+t.test('refresh shows what others sent, and goes on with their reply', async (t) => {
+  const { id } = await house.session(assistantId);
+  const [one, other] = [conversation(scene.client().parley, id), conversation(scene.client().parley, id)];
+  await reached(one, is('idle'));
+  await other.send('Hello');
+  t.equal(one.getSnapshot().messages.length, 0);
+  await one.refresh();
+  t.match(one.getSnapshot(), { status: 'idle', messages: [{ content: 'Hello' }, { status: 'completed' }] });
+  const sending = other.send('And?');
+  await reached(other, is('replying'));
+  await one.refresh();
+  await sending;
+  await reached(one, ({ status, messages }) => status === 'idle' && messages.length === 4);
+  t.equal(one.getSnapshot().messages[3]!.content, other.getSnapshot().messages[3]!.content);
 });
 
 t.test('what fails is in the snapshot, and a session that is over stays so', async (t) => {

@@ -45,6 +45,11 @@ export class Faulty {
     return faulty;
   }
 
+  /** From now on to another server, or to the same one at its new address. */
+  lead(to: string): void {
+    this.#to = new URL(to);
+  }
+
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }

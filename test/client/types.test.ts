@@ -32,6 +32,11 @@ const same: {
   readonly VoicesQuery: Same<client.VoicesQuery, View<typeof wire.VoicesQuery>>;
   readonly NewSpeech: Same<client.NewSpeech, wire.SpeechBody>;
   readonly NewTranscription: Same<client.NewTranscription, wire.CreateTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>>;
+  readonly Link: Same<client.Link, View<typeof wire.LinkView>>;
+  readonly Visitor: Same<client.Visitor, View<typeof wire.VisitorView>>;
+  readonly NewVisitorSession: Same<client.NewVisitorSession, wire.CreateLinkSessionBody>;
+  readonly NewVisitorSpeech: Same<client.NewVisitorSpeech, wire.LinkSpeechBody>;
+  readonly NewVisitorTranscription: Same<client.NewVisitorTranscription, wire.CreateLinkTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>>;
   readonly TranscriptionMessage: Same<client.TranscriptionMessage, View<Exclude<(typeof wire.TranscriptionEvents)[keyof typeof wire.TranscriptionEvents], typeof wire.TranscriptionEvents.error>>>;
   readonly TurnEvent: Same<client.TurnEvent, EventOf<'turn.started'> | EventOf<'message.delta'> | EventOf<'turn.completed'> | EventOf<'turn.aborted'>>;
   readonly ErrorCode: Same<client.ErrorCode, Code>;
@@ -52,6 +57,11 @@ const same: {
   VoicesQuery: true,
   NewSpeech: true,
   NewTranscription: true,
+  Link: true,
+  Visitor: true,
+  NewVisitorSession: true,
+  NewVisitorSpeech: true,
+  NewVisitorTranscription: true,
   TranscriptionMessage: true,
   TurnEvent: true,
   ErrorCode: true,

@@ -66,7 +66,10 @@ async function oneLife(trial: Trial, house: House, credentialId: string, way: Wa
     const tag = `s${trial.seed}${fate}`;
     // With few words the reply that is lost is as often that of the turn's end.
     const words = fate === 'completed' ? trial.random.pick([1, 1, 2, 40]) : 1_000_000;
+    const askedAt = performance.now();
     const listener = await losing(() => (fate === 'completed' ? whole(talk(house, id, { tag, words, delayMs: 1 })) : begun(talk(house, id, { tag, words, delayMs: 1 }))));
+    // As above: late, and told so.
+    if (listener.status === 503 && performance.now() - askedAt >= limits.redisCallMs) return trial.count('lives cut short by a busy machine');
     if (fate === 'aborted') {
       const aborted = await losing(() => house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' }));
       trial.must(aborted.json?.status === 'aborted', `the abort: ${aborted.status} ${aborted.text}`);

@@ -161,7 +161,7 @@ const askAs = (url: string, path: string, headers: Record<string, string>, metho
 
 t.test('sites', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_CONSOLE_ORIGIN: 'https://chat.example' } });
-  await linked(house, 'sites', { origins: ['https://shop.example', 'https://*.wide.example', 'http://localhost:3000', 'https://port.example:8443'] });
+  const shown = await linked(house, 'sites', { origins: ['https://shop.example', 'https://*.wide.example', 'http://localhost:3000', 'https://port.example:8443'] });
   await linked(house, 'any', { origins: ['*'] });
   await linked(house, 'none', { origins: [] });
   const own = new URL(house.url).host;
@@ -185,7 +185,12 @@ t.test('sites', async (t) => {
     t.same(await about('https://anything.example:99', 'any'), [200, 'https://anything.example:99', 'Origin']);
     t.equal((await about('null', 'any'))[0], 403);
     t.equal((await about('https://shop.example', 'none'))[0], 403, 'none listed: nowhere');
-    t.equal((await about('https://shop.example', 'nobody'))[0], 404, 'the slug comes first');
+    t.same(await about('https://shop.example', 'nobody'), [404, undefined, 'Origin'], 'the slug comes first');
+  });
+
+  await t.test('the console shows the link where browsers find it', async (t) => {
+    const { url, snippet } = await statusOf(house, shown);
+    t.same([url, snippet], ['https://chat.example/p/sites', '<script src="https://chat.example/widget.js" data-slug="sites" async></script>'], 'a proxy may rewrite the host');
   });
 
   await t.test('what scripts may read and send', async (t) => {

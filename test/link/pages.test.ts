@@ -1,12 +1,8 @@
-/** The pages of the public link: who may open them, who may frame them, and that one talks (contract 9). */
-import { createHash } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+/** The pages of the public link as they are served: who may open them, who may frame them, and how large they are (contract 9). */
 import { gzipSync } from 'node:zlib';
-import { chromium } from 'playwright-core';
-import t, { type Test } from 'tap';
+import t from 'tap';
+import { languages } from '../../src/link/words.ts';
 import { openHouse } from '../api/house.ts';
-import { browserPath, faintTexts, overflow, whyNoBrowser } from '../browser.ts';
 import { linked, site } from './visits.ts';
 
 const house = await openHouse(t);
@@ -24,14 +20,55 @@ t.test('the page', async (t) => {
   t.same([status, headers.get('content-type'), headers.get('x-content-type-options'), headers.get('access-control-allow-origin')], [200, 'text/html; charset=utf-8', 'nosniff', null]);
   t.equal(ancestors(headers), "'none'");
   const policy = headers.get('content-security-policy')!;
-  t.notMatch(policy, /unsafe|\*|http/);
-  for (const [tag, directive] of [['script', 'script-src'], ['style', 'style-src']]) {
-    const [, content] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(text)!;
-    t.match(policy, `${directive} 'sha256-${createHash('sha256').update(content!).digest('base64')}'`, `the policy has the ${tag} of the page`);
-  }
-  t.notMatch(text, /\ssrc=|\shref=|url\(|@import|\son\w+=/);
+  t.notMatch(policy, /unsafe|\*|http|blob/);
+  for (const needed of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'"]) t.ok(policy.includes(needed), needed);
+  t.notMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:\/\/(?!www\.w3\.org)/, 'nothing inline, nothing from elsewhere');
   t.equal((await get('/p/pages', { ...html, 'if-none-match': headers.get('etag')! })).status, 304);
   t.equal((await get('/p/pages', { origin: 'https://other.example' })).status, 200, 'a page has no rule of origins');
+});
+
+/** The files that a page names, as they are served. */
+async function filesOf(text: string): Promise<Map<string, Buffer>> {
+  const found = new Map<string, Buffer>();
+  for (const [, path] of text.matchAll(/(?:href|src)="(\/link\/[^"]+)"/g)) found.set(path!, Buffer.from((await get(path!, {})).text));
+  return found;
+}
+
+t.test('its files never change under their names, and are 25 KB in all, gzipped, in each language', async (t) => {
+  for (const language of languages) {
+    const { text } = await get(`/p/pages?lang=${language}`);
+    const files = await filesOf(text);
+    for (const path of files.keys()) {
+      t.match(path, /^\/link\/[\w-]+-[A-Z0-9]{8}\.(js|css)$/);
+      const { status, headers } = await get(path, { 'accept-encoding': 'br' });
+      t.match([status, headers.get('cache-control'), headers.get('content-encoding')], [200, 'public, max-age=31536000, immutable', 'br']);
+    }
+    const packed = [Buffer.from(text), ...files.values()].reduce((sum, bytes) => sum + gzipSync(bytes, { level: 9 }).length, 0);
+    t.comment(`${language}: ${packed} bytes, ${files.size + 1} requests`);
+    t.ok(packed <= 25_000, `${language}: ${packed} bytes`);
+    // What is imported at once is named in the page, so that nothing waits for another file.
+    const scripts = [...files].filter(([path]) => path.endsWith('.js'));
+    const named = new Set([...files.keys()].map((path) => path.split('/').at(-1)));
+    for (const [, bytes] of scripts) for (const [, name] of bytes.toString().matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) t.ok(named.has(name!), name!);
+    const voice = [...bytesOf(scripts).matchAll(/import\("\.\/((?:voice|speech)-[\w-]+\.js)"\)/g)].map(([, name]) => name!);
+    if (language === 'en') t.comment(`voice: ${(await Promise.all([...new Set(voice)].map(async (name) => gzipSync((await get(`/link/${name}`, {})).text, { level: 9 }).length))).reduce((sum, bytes) => sum + bytes, 0)} bytes more`);
+  }
+  t.same([(await get('/link/main-00000000.js')).status, (await get('/link/')).status], [404, 404]);
+});
+
+const bytesOf = (files: readonly (readonly [string, Buffer])[]): string => files.map(([, bytes]) => bytes.toString()).join('');
+
+t.test('the language is the one asked for, else the first of the browser that there is', async (t) => {
+  const languageOf = async (accepted: string, query = ''): Promise<string> => /<html lang="(\w+)" dir="(\w+)"/.exec((await get(`/p/pages${query}`, { ...html, 'accept-language': accepted })).text)!.slice(1).join(' ');
+  for (const [accepted, language] of [['de-AT,de;q=0.9,en;q=0.8', 'de'], ['nl,fr-CH;q=0.7,en;q=0.5', 'fr'], ['en;q=0.2, pt-BR', 'pt'], ['es', 'es'], ['ja;q=0.9,zh', 'ja'], ['', 'en'], ['xx', 'en'], ['de;q=0, *', 'en'], ['de;q=x', 'en']] as const) {
+    t.equal(await languageOf(accepted), `${language} ltr`, accepted);
+  }
+  t.equal(await languageOf('ar-EG'), 'ar rtl');
+  t.equal(await languageOf('de', '?lang=ar-SA'), 'ar rtl');
+  t.equal(await languageOf('de', '?lang=tlh'), 'de ltr');
+  const { headers, text } = await get('/p/nobody', { ...html, 'accept-language': 'de' });
+  t.match(text, 'Hier ist nichts.');
+  t.match(headers.get('vary'), /accept-language/);
 });
 
 t.test('who may frame it', async (t) => {
@@ -57,71 +94,4 @@ t.test('where there is nothing', async (t) => {
   await turn({ link: true, widget: false });
   t.same([(await get('/p/pages')).status, (await get('/p/pages/frame')).status], [200, 404]);
   await turn({ widget: true });
-});
-
-t.test('a conversation in a browser', { skip: whyNoBrowser }, async (t) => {
-  const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
-  t.teardown(() => running.close());
-  const page = await running.newPage({ viewport: { width: 360, height: 700 } });
-  page.setDefaultTimeout(60_000);
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('console', (message) => void (message.type() === 'error' && !message.text().includes('favicon') && faults.push(message.text())));
-  await page.goto(`${house.url}/p/pages`);
-  await page.locator('[name=email]').fill('a@b.example');
-  t.same(await page.locator('#messages li').allTextContents(), ['Good day.']);
-  await page.locator('#message').fill('Hello');
-  await page.locator('#send').click();
-  await page.locator('#messages li.assistant').nth(1).filter({ hasText: /\S/ }).waitFor();
-  await page.locator('#send:not([disabled])').waitFor();
-  t.equal(await page.locator('#notice').textContent(), '');
-  t.equal(await page.evaluate(overflow), 0);
-  t.same(await page.evaluate(faintTexts), []);
-  t.same(faults, []);
-});
-
-t.test('the loader', async (t) => {
-  const { status, headers, text } = await get('/widget.js', {});
-  t.same([status, headers.get('content-type'), headers.get('x-content-type-options'), headers.get('cross-origin-resource-policy')], [200, 'text/javascript; charset=utf-8', 'nosniff', 'cross-origin']);
-  t.match(headers.get('cache-control'), /max-age=3600/);
-  t.ok(gzipSync(text).length < 4096, `${gzipSync(text).length} bytes`);
-  t.notMatch(text, /eval|innerHTML|localStorage|sessionStorage|document\.cookie|https?:/);
-});
-
-/** A site with rules of its own: strict for scripts and frames, and rough with every element. */
-async function hostPage(t: Test): Promise<string> {
-  const page = `<!doctype html><title>Shop</title><style nonce="own">* { all: revert; display: block !important; color: red !important; font-size: 3px !important }</style><script src="${house.url}/widget.js" data-slug="widget" async></script><main>Shop</main>`;
-  const policy = `default-src 'none'; script-src ${house.url}; frame-src ${house.url}; style-src 'nonce-own'`;
-  const server = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy }).end(page));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => void server.close());
-  return `http://localhost:${(server.address() as AddressInfo).port}`;
-}
-
-t.test('the widget on a site in a browser', { skip: whyNoBrowser }, async (t) => {
-  const origin = await hostPage(t);
-  await linked(house, 'widget', { name: 'tokens=3,delay_ms=0', origins: [origin] });
-  const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
-  t.teardown(() => running.close());
-  const page = await running.newPage();
-  page.setDefaultTimeout(60_000);
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('console', (message) => void (message.type() === 'error' && !message.text().includes('favicon') && faults.push(message.text())));
-  const asked: string[] = [];
-  page.on('request', (request) => void (request.url().startsWith(house.url) && asked.push(new URL(request.url()).pathname)));
-  await page.goto(origin);
-  await page.locator('body > div').waitFor({ state: 'attached' });
-  t.same(asked, ['/widget.js'], 'one request, until it is opened');
-  t.equal(await page.locator('body > div').evaluate((host) => (host as { shadowRoot?: unknown }).shadowRoot), null, 'the site cannot look into it');
-  // The root is closed to scripts, and so to the locators that they are; a person clicks on what is there to see.
-  const { width, height } = page.viewportSize()!;
-  const opened = page.waitForEvent('framenavigated', (one) => one.url().includes('/p/widget/frame'));
-  await page.mouse.click(width - 50, height - 40);
-  const frame = await opened;
-  await frame.locator('#message').fill('Hello');
-  await frame.locator('#send').click();
-  await frame.locator('#messages li.assistant').filter({ hasText: /\S/ }).waitFor();
-  t.same(await page.context().cookies(), []);
-  t.same(faults, []);
 });

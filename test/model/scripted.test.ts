@@ -82,10 +82,14 @@ t.test('it knows the service, and its numbers are the real ones', async (t) => {
     ['what is a session?', /POST \/sessions/], ['How does streaming work?', /message\.delta/], ['what are the rate limits', new RegExp(`${limits.requestsPerMinute} requests.*8,000`)],
     ['what errors are there?', /request_id/], ['How do I authenticate?', /X-Api-Key/], ['where is the transcript?', /\/transcript/], ['how is usage counted?', new RegExp(`${limits.usageDaysMax} days`)],
     ['How do I plug in a real model?', /parley credentials create[^]*openai[^]*base URL[^]*anthropic/], ['can I use Claude instead?', /credentials create/], ['use my own model?', /credentials create/], ['how can I resume a dropped stream?', /Last-Event-ID/],
-    ['How do I stop a reply?', /abort/], ['does it have voice?', /\/speech/], ['how do I embed the widget?', /\/p\/\{slug\}/], ['What is parley?', /parley/], ['how do I start?', /POST \/sessions/], ['what should I retry?', /Idempotency-Key/],
+    ['How do I stop a reply?', /abort/], ['does it have voice?', /\/speech/], ['how do I embed the widget?', /link create[^]*\/p\/\{slug\}[^]*--widget/], ['is there a public link?', /link create/], ['is there a console?', /\/console/], ['What is parley?', /parley/], ['how do I start?', /POST \/sessions/], ['what should I retry?', /Idempotency-Key/],
     ['can I run it with redis?', /PARLEY_STORE/], ['what can you do?', /sums/], ['help', /sums/],
   ];
   for (const [question, answer] of topics) t.match(say(question), answer, question);
+});
+
+t.test('it denies nothing that there is', async (t) => {
+  for (const question of ['does it have voice?', 'how do I embed the widget?', 'is there a console?']) t.notMatch(say(question), /\bno\b.*(?:page|provider|widget)|not yet|\byet\b/, question);
 });
 
 t.test('every error code is explained from the table of errors', async (t) => {

@@ -1,8 +1,8 @@
 /** What `npm test` makes of a file: nothing that goes wrong in one may look as if all was well. And in which order files run. */
-import { symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { bundlePackages, moduleOf } from '../bundle.mjs';
 import { temporaryFolder } from '../folders.ts';
 import { runFile } from './file.mjs';
 import { runAll } from './pool.mjs';
@@ -37,6 +37,11 @@ const examples: Readonly<Record<string, Example>> = {
     counts: [1, 1, 0],
     lines: [/lost/],
   },
+  'a throw with nobody waiting belongs to the test that runs, and those after it run': {
+    source: `t.test('a', async (t) => { t.ok(1); await t.test('b', (t) => { t.ok(1); setImmediate(() => { throw new Error('lost'); }); }); }); t.test('c', async (t) => { t.ok(1); });`,
+    counts: [3, 1, 0],
+    lines: [/example > a > b > lost/],
+  },
   'an end before the tests are over': { source: `t.test('a', async (t) => { t.ok(1); process.exit(0); });`, counts: [1, 1, 0], lines: [/test unfinished/] },
   'an end with a code of its own': { source: `t.ok(1); process.on('exit', () => { process.exitCode = 3; });`, counts: [1, 1, 0], lines: [/it ended with 3/] },
   'an end by a signal': { source: `t.ok(1); process.kill(process.pid, 'SIGKILL');`, counts: [1, 1, 0], lines: [/it ended with SIGKILL/] },
@@ -50,12 +55,13 @@ const examples: Readonly<Record<string, Example>> = {
   'a file that does not notice the time': { source: `t.ok(1); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`, counts: [1, 1, 0], lines: [/it ended with SIGKILL/], brief: true },
 };
 
+await bundlePackages(['tap']);
+
 for (const [name, { source, counts, lines, brief }] of Object.entries(examples)) {
   t.test(name, async (t) => {
     const folder = await temporaryFolder(t);
-    await symlink(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'));
     const bundle = join(folder, 'example.mjs');
-    await writeFile(bundle, `import t from 'tap';\n${source}\n`);
+    await writeFile(bundle, `import t from ${JSON.stringify(moduleOf('tap'))};\n${source}\n`);
     const said = await runFile({ name: 'example', bundle, env: {} }, { ...(brief ? { timeoutSeconds: 2, hangSeconds: 10 } : { timeoutSeconds: 60, hangSeconds: 90 }), stderr: 'ignore' });
     t.same([said.passed, said.failed, said.skipped], counts, said.lines.join('\n'));
     t.equal(said.lines.length, lines.length);

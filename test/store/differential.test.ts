@@ -9,7 +9,8 @@ import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 // Twenty-odd stores are each lived through until they differ.
 t.setTimeout(280_000);
 
-const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 40);
+const usualSeed = 40;
+const seed = Number(process.env['PARLEY_TEST_SEED'] ?? usualSeed);
 const skip = whyNoRedis() ?? false;
 /** The contenders open and close their stores, and watch them. */
 const compared = stepNames.filter((name) => name !== 'open' && name !== 'close' && name !== 'watch');
@@ -21,6 +22,32 @@ const wanted = [
   ...['requestStop true', 'requestStop false', 'finishTurn finished', 'finishTurn lost', 'finishTurn fenced', 'withdrawTurn finished', 'withdrawTurn lost'],
   ...['withdrawTurn fenced', 'claimTurn true', 'claimTurn false', 'takeOverTurn epoch', 'takeOverTurn null', 'catalog.remove true', 'catalog.replace 2', 'catalog.replace null', 'catalog.create failed', 'takeLimits passed', 'takeLimits refused'],
 ];
+
+/**
+ * Of what no early life of the usual seed comes upon, the first life that does: those before it are not lived. What is drawn may have
+ * changed since; then it is found in one after it.
+ */
+const firstLives: Readonly<Record<string, number>> = {
+  'a fence that is the epoch alone': 5,
+  'a lapsed slot that still counts': 6,
+  'a memory that outlasts its time': 35,
+  'an append that renews no lease': 4,
+  'a piece sent again that is stored again': 23,
+  'a finish that forgets what it answered': 8,
+  'a failed turn that is not counted as one': 23,
+  'a withdrawal that leaves its memory': 5,
+  'a turn seized at the last millisecond of its lease': 8,
+  'a refused request that costs nothing': 6,
+  'a place that is kept beyond its lease': 15,
+  'limits that a turn takes beside one that refuses it': 11,
+  'a turn that settles no limits': 14,
+  'a withdrawn turn that gives nothing back': 11,
+  'a history with the message that is being written': 6,
+  'a lease prolonged for whoever asks': 4,
+  'a lease that is a millisecond longer': 5,
+  'a transcript without its newest message': 25,
+  'an output read from one code point before': 5,
+};
 
 function wordOf(answer: any): string {
   if (Array.isArray(answer) && typeof answer[0] === 'object' && 'waitMs' in answer[0]) return answer.every(({ passed }) => passed) ? 'passed' : 'refused';
@@ -36,8 +63,10 @@ t.test('random lives', { skip }, async (t) => {
     timed.close();
     return server.stop();
   });
-  const differs = (other: OpenContender, first = inMemory): Promise<string | null> =>
-    runDifferential([first, other], { seed, runs: 60, length: 150, anyLength: true }).then(() => null, (error: Error) => error.message);
+  const differs = (name: string, other: OpenContender): Promise<string | null> => {
+    const path = String(seed === usualSeed ? (firstLives[name] ?? 0) : 0);
+    return runDifferential([inMemory, other], { seed, runs: 60, length: 150, anyLength: true, path }).then(() => null, (error: Error) => error.message);
+  };
 
   await t.test('are the same on memory, LMDB and Redis', async (t) => {
     const seen = new Set<string>();
@@ -47,15 +76,16 @@ t.test('random lives', { skip }, async (t) => {
   });
 
   for (const [name, broken] of Object.entries(brokenScripts)) {
-    await t.test(`differ: ${name}`, async (t) => t.match(await differs(onRedis(timed, scriptsWith(broken))), /^The stores differ\.[^]* --seed \d+ --path /));
+    await t.test(`differ: ${name}`, async (t) => t.match(await differs(name, onRedis(timed, scriptsWith(broken))), /^The stores differ\.[^]* --seed \d+ --path /));
   }
   for (const [name, changed] of Object.entries(brokenVerbs)) {
-    await t.test(`differ: ${name}`, async (t) => t.match(await differs(onLmdb(changed)), /^The stores differ\.[^]* --seed \d+ --path /));
+    await t.test(`differ: ${name}`, async (t) => t.match(await differs(name, onLmdb(changed)), /^The stores differ\.[^]* --seed \d+ --path /));
   }
 
   await t.test('differ again from the seed and path that were printed', async (t) => {
-    const broken = onRedis(timed, scriptsWith(brokenScripts['a turn begun on any move']!));
-    const found = (await differs(broken)) ?? '';
+    const name = 'a turn begun on any move';
+    const broken = onRedis(timed, scriptsWith(brokenScripts[name]!));
+    const found = (await differs(name, broken)) ?? '';
     const [, path] = / --path (\S+)$/.exec(found)!;
     await t.rejects(runDifferential([inMemory, broken], { seed, runs: 60, length: 150, anyLength: true, path }), { message: found });
   });

@@ -25,7 +25,7 @@ const interfaces = ['store', 'edge', 'model'];
 const domain = ['machines', 'budget', 'host', 'turn', 'wire', 'voice', ...ground, ...interfaces];
 
 export const rooms: readonly Room[] = [
-  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/prepare-pages.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
+  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/prepare-pages.mjs', 'src/prepare-widget.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
     [...leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'transcription-tokens', 'visitor-tokens', 'metrics', 'text', 'signals', 'promptly', 'coalesced', 'origin'), 'src/metrics/'],
@@ -82,8 +82,12 @@ export const rooms: readonly Room[] = [
   room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/own-origins.ts', 'src/cookies.ts', 'src/sign-ins.ts', 'src/conditional.ts', 'src/static-files.ts', 'src/pages.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
   room('conversation', ['src/conversation/'], ['request', 'history', 'voices', 'audio', 'audio formats', ...domain], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
   room('docs', ['src/docs.ts', 'src/docs/'], [], 'The page is made of the OpenAPI document and of nothing else.', ['node:crypto']),
-  room('link pages', ['src/link/'], [], 'The pages are text with their policy, the same for every slug.', ['node:crypto']),
-  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', 'link pages', 'audio formats', ...domain], 'A handler is called by the pipeline and calls down only.'),
+  room('link words', ['src/link/words.ts', 'src/link/words/'], [], 'Server and page say the same things.', []),
+  room('link messages', ['src/link/messages.ts'], [], "The widget's loader and the page in its frame are written apart, and meet here.", []),
+  room('link page', ['src/link/page/'], ['client', 'link words', 'link messages'], 'The page runs in a browser, on the client and nothing else.', []),
+  room('widget', ['src/link/widget/'], ['link messages'], "The loader runs on other people's sites, in 4 KB: it brings nothing along.", []),
+  room('link pages', ['src/link/'], ['link words', 'link messages'], 'The pages are text with their policy, the same for every slug.', []),
+  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', 'link pages', 'link words', 'audio formats', ...domain], 'A handler is called by the pipeline and calls down only.'),
   room('console', ['src/console/'], ['handlers', 'conversation', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
   room(
     'routes',

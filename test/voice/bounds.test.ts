@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import type { AudioSettings } from '../../src/conversation/transcription-socket.ts';
 import { TranscriptionSocket } from '../../src/conversation/transcription-socket.ts';
 import type { Socket } from '../../src/edge.ts';
+import { nobody } from '../../src/host/cause.ts';
 import { SocketActor } from '../../src/host/sockets.ts';
 import { Inspector } from '../../src/host/inspector.ts';
 import { limits } from '../../src/limits.ts';
@@ -53,7 +54,7 @@ function opened(settings: Partial<AudioSettings> = {}) {
     voice: { detector: () => detector, ladder: { stretch: () => 1 } },
     metrics: { voice: { utterances: { inc: () => {} } } },
   };
-  const facts = { id: 'tok_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: null };
+  const facts = { id: 'tok_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: null, cause: nobody };
   const actor = new SocketActor(facts, new Inspector(), () => {});
   actor.send({ type: 'open', at: clock.now(), refusal: null });
   const provider = { provider: 'synthetic', partials: true, takesLanguage: () => true, transcribe: async () => text };

@@ -84,6 +84,9 @@ async function fields(t: Test, house: House): Promise<void> {
   const { id: off } = await house.assistant();
   const ask = (fields: object) => house.ask('/speech', { body: { assistant_id: id, text: 'Hi', ...fields } });
   for (const voice of ['', 5, 'nobody']) isRefused(t, await ask({ voice }), wrongField('voice'), `voice ${voice}`);
+  const { id: remote } = await speaker(house, { voice: { provider: 'openai' } });
+  for (const voice of ['x'.repeat(65), '\ud800']) isRefused(t, await ask({ assistant_id: remote, voice }), wrongField('voice'), `an openai provider's: ${voice}`);
+  isRefused(t, await ask({ assistant_id: remote, voice: '\u{1f600}'.repeat(64) }), refusals.voiceUnavailable, '64 characters are passed on');
   for (const speed of [0.49, 2.01, '1']) isRefused(t, await ask({ speed }), wrongField('speed'), `speed ${speed}`);
   isRefused(t, await ask({ stream: 'no' }), wrongField('stream'));
   isRefused(t, await ask({ assistant_id: off, voice: 'nobody' }), wrongField('voice'), 'an unknown voice comes before the state');

@@ -1,8 +1,11 @@
-/** `npm run screenshots`: the pictures of docs/console.md, of pages as they are. */
+/** `npm run screenshots`: the pictures of the documents, of pages as they are. */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { whyNoBrowser } from '../browser.ts';
+import type { Owner } from '../folders.ts';
+import { takePictures } from '../link/pictures.ts';
+import { takeWidgetPictures } from '../link/widget-pictures.ts';
 import { furnish, openConsole, settled, type Console, type Furnished } from './console.ts';
 
 const folder = fileURLToPath(new URL('../../docs/console/', import.meta.url));
@@ -52,7 +55,8 @@ if (whyNoBrowser) {
   process.exit(1);
 }
 const endings: (() => unknown)[] = [];
-const console = await openConsole({ teardown: (end) => void endings.push(end) });
+const owner: Owner = { teardown: (end) => void endings.push(end) };
+const console = await openConsole(owner);
 const furnished = await furnish(console.house);
 mkdirSync(folder, { recursive: true });
 for (const { name, colorScheme, width = 1440, path, set } of picturesOf(console.house.workspaceId, furnished)) {
@@ -65,5 +69,9 @@ for (const { name, colorScheme, width = 1440, path, set } of picturesOf(console.
   process.stdout.write(`docs/console/${name}.png${complaints.length > 0 ? ` (${complaints.join('; ')})` : ''}\n`);
   await context.close();
 }
+const linkFolder = fileURLToPath(new URL('../../docs/link/', import.meta.url));
+for (const name of await takePictures(console.house, console.browser, linkFolder)) process.stdout.write(`docs/link/${name}\n`);
+const widgetFolder = fileURLToPath(new URL('../../docs/widget/', import.meta.url));
+for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
 for (const end of endings.reverse()) await end();
 process.exit(0);

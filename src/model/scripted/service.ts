@@ -58,11 +58,11 @@ export const service: readonly Rule[] = [
   },
   {
     pattern: /\b(?:voice|speech|speak|tts|stt|audio|transcri(?:be|ption)\w*|microphone)\b/i,
-    replies: ['There is no voice provider in this version. `POST /speech` and `POST /transcription-tokens` check what they are sent and count it against budgets of their own, but then answer 503 `voice_unavailable`, or 409 `voice_disabled` where voice is off on the assistant.'],
+    replies: ['Where voice is on for an assistant, `POST /speech` speaks a text and `POST /transcription-tokens` gives the address of a WebSocket that writes down what it hears; `npx parley speak` and `npx parley listen` do both. The voice that comes with the service speaks and understands English and needs no network. Where voice is off it is 409 `voice_disabled`.'],
   },
   {
     pattern: /\b(?:widget|embed\w*|public link|share|link|website|script tag)\b/i,
-    replies: ['An assistant can have a public link: give it a slug and turn `channels.link` on, and its page is at `/p/{slug}`. Visitors talk there without a key, under limits of their own: minutes a day, visitors at a time, messages of a visitor and of an address. With `channels.widget` on, a script tag with `/widget.js` and the slug puts it on the sites that the link lists. A page of yours may use the same paths, or talk to a server of yours, which holds a key.'],
+    replies: ['An assistant can have a page of its own for the public: `npx parley link create demo --slug hello` puts it at `/p/{slug}`, here `/p/hello`. Visitors talk there without a key, under limits of their own: minutes a day, visitors at a time, messages of a visitor and of an address. With `--widget --origin https://shop.example` it is on that site too, by one script tag, which the command prints; docs/widget.md describes its attributes and commands.'],
   },
   {
     pattern: /\bsessions?\b|\bconversations?\b.*\b(?:work|end|start|open|long|last|create)\b|\bmax_call_seconds\b/i,
@@ -73,7 +73,7 @@ export const service: readonly Rule[] = [
   { pattern: /\bturns?\b|\b(?:two|several|many|second) messages?\b|\bat the same time\b|\bin parallel\b|\bconcurren\w+/i, replies: ['A turn is one message of yours and the reply to it. It belongs to the session and not to the connection: it goes on when the client is gone, can be resumed, and can be aborted. One at a time per session.'] },
   {
     pattern: /\bconsole\b|\badmin\b|\bdashboard\b|\bmanage\b|\b(?:create|make|edit|publish|configure) (?:an |my |the |another |new )*assistants?\b/i,
-    replies: ['The command `parley` does it: `parley assistants`, `keys`, `credentials`, `sessions`, `usage` and `workspaces`, each with its `--help`. It speaks to the console’s API under `/console/api`, which the operator token opens and `/openapi.json` describes; there are no web pages for it yet.'],
+    replies: ['The console at `/console` does it, and shows sessions and keys live on their state charts; `npx parley console` prints a link that signs you in. So does the command `parley`: `parley assistants`, `keys`, `credentials`, `link`, `sessions`, `usage` and `workspaces`, each with its `--help`. Both speak to the API under `/console/api`, which `/openapi.json` describes.'],
   },
   { pattern: /\bassistants?\b/i, replies: ['`GET /assistants` lists the assistants that your key reaches, `GET /assistants/{id}` fetches one. They are made and published by `parley assistants create`. A draft or a disabled one refuses new sessions and turns.'] },
   {

@@ -67,6 +67,8 @@ const openAssistant: typeof siteOf = (head, params, services, course) => siteOf(
 
 /** The slug's assistant, for the site that asks. */
 async function siteOf(head: RequestHead, params: Request['params'], services: Services, course: Course, isOffered: (found: AssistantActor) => boolean = () => true): Promise<AssistantActor> {
+  // An unknown slug must look like a channel that is off, headers included.
+  course.site = { vary: 'Origin' };
   const found = await services.host.assistants.bySlug(params['slug']!);
   if (found === null || !isOffered(found)) throw unknown();
   checkOrigin(head, found, course, services);
@@ -78,7 +80,6 @@ const exposed = 'x-request-id, x-turn-id, retry-after, location, idempotent-repl
 
 /** Throws 403 for a site that is neither ours nor listed. A listed one is told so with every answer. */
 function checkOrigin(head: RequestHead, { record }: AssistantActor, course: Course, { config }: Services): void {
-  course.site = { vary: 'Origin' };
   const origins = head.headers('origin');
   if (origins.length === 0) return;
   const origin = origins[0]!;

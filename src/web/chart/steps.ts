@@ -34,7 +34,7 @@ type Unnamed = Omit<Step, 'id'>;
 export const stepOfRow = ({ at, request_id, context, data, ...row }: HistoryRow): Unnamed => ({ ...row, at: at * 1000, requestId: request_id, data: data ?? null, kept: context ?? null });
 
 export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, request_id, by, context }: FeedEvent): Unnamed => ({
-  ...{ seq, at, event: event.type, from, to, outcomes, by, context, refused },
+  ...{ seq, at, event, from, to, outcomes, by, context, refused },
   requestId: request_id,
   count: 1,
 });

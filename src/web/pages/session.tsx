@@ -50,7 +50,7 @@ function useMoved(id: string, path: string): void {
   useEffect(() => {
     let cancel: (() => void) | null = null;
     const stop = watch({ workspace: workspaceId.value!, kind: 'session', id }, (messages) => {
-      const moved = messages.some((message) => message.type === 'actors' || (message.type === 'event' && (message.from !== message.to || message.event.type === 'finished')));
+      const moved = messages.some((message) => message.type === 'actors' || (message.type === 'event' && (message.from !== message.to || message.event === 'finished')));
       if (!moved || cancel !== null) return;
       // A decision is told when it is committed; several in a row are read once.
       cancel = after(60, () => {
