@@ -1,5 +1,6 @@
 /** The path of every request: the checks, its handler, its answer. */
 import type { Exchange } from './edge.ts';
+import { Admission } from './pipeline/admission.ts';
 import { readBody } from './pipeline/body.ts';
 import { check } from './pipeline/checks.ts';
 import { begunCourse, failed, refusal, send, type Course } from './pipeline/reply.ts';
@@ -13,17 +14,24 @@ export type Pipeline = (exchange: Exchange) => Promise<void> | void;
 
 export function openPipeline(services: Services): Pipeline {
   const find = finderOf(answeredRoutes(services.config));
-  return (exchange) => {
-    const course = begunCourse(services);
-    const refuse = (error: unknown): void => send(exchange, failed(error, exchange, course, services), course, services);
+  const admission = new Admission();
+  const run = (exchange: Exchange, course: Course): Promise<void> | void => {
+    const give = (reply: Reply): void => {
+      admission.left();
+      send(exchange, reply, course, services);
+    };
+    const refuse = (error: unknown): void => give(failed(error, exchange, course, services));
     let reply: Reply | Promise<Reply>;
     try {
       reply = answer(exchange, find, course, services);
     } catch (error) {
       return refuse(error);
     }
-    if (reply instanceof Promise) return reply.then((given) => send(exchange, given, course, services), refuse);
-    send(exchange, reply, course, services);
+    return reply instanceof Promise ? reply.then(give, refuse) : give(reply);
+  };
+  return (exchange) => {
+    const course = begunCourse(services);
+    return promptly(admission.enter(), () => run(exchange, course));
   };
 }
 

@@ -135,6 +135,22 @@ t.test('all turns share a beat, and a pace that nobody waits for sets no timer',
   t.same([called, clock.timers], [[1, 2], 0]);
 });
 
+t.test('in a crowd turns go on in portions, with a turn of the event loop between two', async (t) => {
+  const clock = new ManualClock();
+  const pace = new Pace(clock);
+  load({ pace, clock }, limits.crowdedPiecesPerSecond);
+  const count = 40;
+  let called = 0;
+  for (let turn = 0; turn < count; turn++) pace.next(() => called++);
+  clock.advance(limits.crowdedPaceMs);
+  const portions = [called];
+  while (called < count) {
+    await new Promise(setImmediate);
+    portions.push(called);
+  }
+  t.ok(portions[0]! < count / 2 && portions.length > 2, `${portions}`);
+});
+
 t.test('a crowd that is gone is forgotten, though nothing comes any more', async (t) => {
   const clock = new ManualClock();
   const pace = new Pace(clock);
