@@ -69,11 +69,14 @@ Array.fromAsync ??= async (items) => {
 const seen = { whole: true, ends: 1, code: 'session_not_found', left: 'left' };
 const spoken = { heard: true, last: 'done', refused: 'assistant_not_found' };
 
+/** The files that the entry loads when they are wanted. */
+const parts = async (): Promise<string[]> => (await readdir(dirname(built))).filter((name) => /-[A-Z\d]{8}\.js$/.test(name));
+
 /** A folder with the package and the script, and a main module that prints what the script saw. */
 async function prepared(t: Test): Promise<string> {
   const folder = await temporaryFolder(t);
   await copyFile(built, join(folder, 'parley-client.js'));
-  for (const name of await readdir(dirname(built))) if (name.startsWith('node-socket-')) await copyFile(join(dirname(built), name), join(folder, name));
+  for (const name of await parts()) await copyFile(join(dirname(built), name), join(folder, name));
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await writeFile(join(folder, 'smoke.js'), smoke);
   await writeFile(join(folder, 'main.js'), `import { smoke, voice } from './smoke.js';\nconsole.log(JSON.stringify(${calls()}));\n`);
@@ -125,7 +128,7 @@ t.test('workerd', { skip: workerd.why }, async (t) => {
   way.asked.length = 0;
   const port = await freePort();
   await writeFile(join(folder, 'worker.js'), `import { smoke, voice } from './smoke.js';\nexport default { fetch: async () => Response.json(${calls()}) };\n`);
-  await writeFile(join(folder, 'worker.capnp'), worker(port));
+  await writeFile(join(folder, 'worker.capnp'), worker(port, ['smoke.js', 'parley-client.js', ...(await parts())]));
   const child = spawn(workerd.program, ['serve', 'worker.capnp'], { cwd: folder, stdio: 'ignore' });
   t.teardown(() => child.kill('SIGKILL'));
   let answer: Response | null = null;
@@ -138,15 +141,14 @@ t.test('workerd', { skip: workerd.why }, async (t) => {
   t.ok(resumed());
 });
 
-const worker = (port: number): string => `
+const worker = (port: number, modules: readonly string[]): string => `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = (
       modules = [
         (name = "worker.js", esModule = embed "worker.js"),
-        (name = "smoke.js", esModule = embed "smoke.js"),
-        (name = "parley-client.js", esModule = embed "parley-client.js"),
+${modules.map((name) => `        (name = "${name}", esModule = embed "${name}"),`).join('\n')}
       ],
       compatibilityDate = "2026-06-01",
     )),

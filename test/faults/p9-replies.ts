@@ -24,7 +24,10 @@ export const appliesOnce: Experiment = {
     const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json.model.credential_id;
     return async (trial) => {
       await chargedOnce(trial, house, way);
-      await oneLife(trial, house, credentialId, way);
+      await oneLife(trial, house, credentialId, way).catch((error) => {
+        if (!(error instanceof Late)) throw error;
+        trial.count('lives cut short by a busy machine');
+      });
     };
   },
 };
@@ -48,14 +51,20 @@ async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> 
   }
 }
 
+/** A request was answered 503 after as long as a step may take: the machine is too busy. */
+class Late extends Error {}
+
 /** The life of a session, with an assistant of its own whose usage counts what was applied. */
 async function oneLife(trial: Trial, house: House, credentialId: string, way: Way): Promise<void> {
   const { id: assistantId } = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credentialId } });
-  const losing = async <T>(run: () => Promise<T>): Promise<T> => {
+  const losing = async <T extends { readonly status: number }>(run: () => Promise<T>): Promise<T> => {
     way.loseReply(trial.random.between(1, repliesMax));
+    const askedAt = performance.now();
     const answer = await run();
     trial.count(way.lost ? 'replies lost' : 'requests with fewer replies');
     way.mend();
+    // As above: late, and said so.
+    if (answer.status === 503 && performance.now() - askedAt >= limits.redisCallMs) throw new Late();
     return answer;
   };
   const made = await losing(() => house.ask('/sessions', { body: { assistant_id: assistantId } }));
@@ -66,10 +75,7 @@ async function oneLife(trial: Trial, house: House, credentialId: string, way: Wa
     const tag = `s${trial.seed}${fate}`;
     // With few words the reply that is lost is as often that of the turn's end.
     const words = fate === 'completed' ? trial.random.pick([1, 1, 2, 40]) : 1_000_000;
-    const askedAt = performance.now();
     const listener = await losing(() => (fate === 'completed' ? whole(talk(house, id, { tag, words, delayMs: 1 })) : begun(talk(house, id, { tag, words, delayMs: 1 }))));
-    // As above: late, and told so.
-    if (listener.status === 503 && performance.now() - askedAt >= limits.redisCallMs) return trial.count('lives cut short by a busy machine');
     if (fate === 'aborted') {
       const aborted = await losing(() => house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' }));
       trial.must(aborted.json?.status === 'aborted', `the abort: ${aborted.status} ${aborted.text}`);

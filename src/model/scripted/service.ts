@@ -15,7 +15,7 @@ export const service: readonly Rule[] = [
   {
     pattern: /\b(?:curl|example request|code example|get(?:ting)? started|quick ?start|first (?:request|steps|call)|where (?:do|should) i (?:start|begin))\b|\bhow (?:do|can|to)\b.*\b(?:call|use) (?:the |this |your )?(?:api|service)\b|\bhow does (?:the |this )?(?:api|service) work\b|\bhow do i start\b/i,
     replies: [
-      'In three requests, each with your key in `Authorization: Bearer KEY`:\n1. `GET /assistants` lists the assistants that the key reaches.\n2. `POST /sessions` with `{"assistant_id":"…"}` opens a conversation.\n3. `POST /sessions/{id}/chat` with `{"message":"Hello"}` streams the reply.\nWith curl, add `-N` to the third to see the events as they come. Everything is described in `/openapi.json`.',
+      'In three requests, each with your key in `Authorization: Bearer KEY`:\n1. `GET /assistants` lists the assistants that the key reaches.\n2. `POST /sessions` with `{"assistant_id":"…"}` opens a conversation.\n3. `POST /sessions/{id}/chat` with `{"message":"Hello"}` streams the reply.\n\nWith curl, add `-N` to the third to see the events as they come. Everything is described in `/openapi.json`.',
     ],
   },
   {
