@@ -9,7 +9,7 @@ import { whyNoBrowser } from '../browser.ts';
 import { openBrowser, quiet, replies, say } from './browser.ts';
 import { linked } from './visits.ts';
 
-const house = await openHouse(t);
+const house = await openHouse(t, { env: { PARLEY_VOICE_PROCESSES: '0' } });
 
 /** A site with the frame, that keeps what comes: by `postMessage`, and over the port. */
 async function site(t: Test, slug: string, query = ''): Promise<string> {
@@ -42,9 +42,10 @@ t.test('what crosses between a site and the frame', { skip: whyNoBrowser }, asyn
   const browser = await openBrowser(t);
   const origin = await site(t, 'framed', '&lang=de&mode=panel&accent=%23008844');
   const fields = [{ name: 'name', label: 'Name', type: 'text', required: true }, { name: 'news', label: 'News', type: 'boolean', required: false }];
-  await linked(house, 'framed', { name: 'tokens=150,delay_ms=10', greeting: 'Good day.', visitor_fields: fields, origins: [origin] });
+  await linked(house, 'framed', { channels: { voice: true, link: true, widget: true }, voice: { provider: 'synthetic', name: 'audio_ms=200' }, name: 'tokens=150,delay_ms=10', greeting: 'Good day.', visitor_fields: fields, origins: [origin] });
   const page = await browser.newPage({ reducedMotion: 'reduce', locale: 'en-GB' });
   page.setDefaultTimeout(120_000);
+  await page.addInitScript('if (navigator.mediaDevices) navigator.mediaDevices.getUserMedia = async () => (globalThis.microphone = new AudioContext().createMediaStreamDestination().stream);');
   await page.goto(origin);
   await until(async () => (await said(page)).length === 1);
   const frame = page.frames()[1]!;
@@ -80,6 +81,7 @@ t.test('what crosses between a site and the frame', { skip: whyNoBrowser }, asyn
   await quiet(inside);
   t.match(await replies(inside).nth(1).innerText(), 'word word', 'also where the browser denies a frame its storage, as here');
 
+  await frame.evaluate("document.querySelector('#message').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', isComposing: true, bubbles: true }))");
   await frame.locator('#message').press('Escape');
   await frame.getByRole('button', { name: 'Close' }).click();
   await until(async () => (await said(page)).length === 7);
@@ -92,9 +94,21 @@ t.test('what crosses between a site and the frame', { skip: whyNoBrowser }, asyn
   const crossed = JSON.stringify(await said(page));
   for (const secret of ['Hello', 'word', 'Grace', 'vis_', 'ses_']) t.notMatch(crossed, secret, 'nothing of the conversation crosses');
 
+  const track = (): Promise<unknown> => frame.evaluate('globalThis.microphone?.getTracks()[0].readyState');
+  for (const message of [{ type: 'view', open: false, mode: 'panel' }, { type: 'new' }, { type: 'locale', lang: 'fr' }]) {
+    await tell(page, { type: 'view', open: true, mode: 'panel' });
+    await frame.locator('#talk [aria-pressed=false]').click();
+    await until(async () => (await track()) === 'live');
+    await frame.locator('#talk [aria-pressed=true]').waitFor();
+    await tell(page, message);
+    await until(async () => (await track()) === 'ended');
+    t.pass(`the microphone is closed at ${message.type}`);
+  }
+
+  const before = (await said(page)).length;
   await page.evaluate('frame.src = frame.src');
   await until(async () => ((await page.evaluate('heard.length')) as number) === 2);
-  await until(async () => (await said(page)).at(-1)?.type === 'ready');
+  await until(async () => (await said(page)).slice(before).at(-1)?.type === 'ready');
 });
 
 t.test('opened by itself the frame is the page of the link; a site that is not listed shows nothing', { skip: whyNoBrowser }, async (t) => {

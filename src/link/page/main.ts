@@ -57,7 +57,7 @@ class Page {
     await this.#show();
     document.title = this.#link.name;
     document.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape' && this.#mode !== null && this.#mode !== 'inline') this.#frame!.post({ type: 'close' });
+      if (event.key === 'Escape' && !event.isComposing && this.#mode !== null && this.#mode !== 'inline') this.#frame!.post({ type: 'close' });
     });
     if (host === null) this.#view!.focus();
     this.#ready();
@@ -91,6 +91,7 @@ class Page {
     const draft = this.#view?.draft;
     root.lang = language;
     root.dir = directionOf(language);
+    this.#view?.quiet();
     const view = new View({
       link: this.#link,
       words,
@@ -132,6 +133,7 @@ class Page {
     const opened = open && !this.#open;
     this.#open = open;
     this.#mode = mode;
+    if (!open) this.#view?.quiet();
     if (this.#view !== null) this.#view.mode = mode;
     if (open && this.#unread > 0) this.#count(0);
     this.#view?.changed();

@@ -49,9 +49,9 @@ export class Notice {
   }
 
   #failure(error: Error): [string, Node[]] {
-    const { unavailable, failed, gone, siteNotPermitted, noVoice, reference } = this.#words;
+    const { unavailable, failed, gone, siteNotPermitted, noVoice, noMicrophone, reference } = this.#words;
     const { code = null, requestId = null } = error as Partial<ParleyError>;
-    const known: Readonly<Record<string, string>> = { assistant_unavailable: unavailable, assistant_not_found: gone, assistant_not_permitted: siteNotPermitted, voice_unavailable: noVoice, voice_disabled: noVoice };
+    const known: Readonly<Record<string, string>> = { assistant_unavailable: unavailable, assistant_not_found: gone, assistant_not_permitted: siteNotPermitted, voice_unavailable: noVoice, voice_disabled: noVoice, no_microphone: noMicrophone };
     const text = known[code ?? ''];
     // Somebody who asks for help can name what failed.
     return [text ?? failed, text === undefined && requestId !== null ? [element('small', {}, filled(reference, { id: requestId }))] : []];

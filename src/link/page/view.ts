@@ -118,12 +118,18 @@ export class View {
     this.notice.element.querySelector('button')!.focus();
   }
 
+  /** Ends what speaks or listens, such as where its button is not to be seen any more. */
+  quiet(): void {
+    this.#voice?.quiet();
+  }
+
   /** Without asking. */
   begin(): void {
     this.#begin();
   }
 
   #begin(): void {
+    this.quiet();
     this.#asking = false;
     this.options.chat().renew();
     this.#show();
@@ -134,7 +140,7 @@ export class View {
     const { link } = this.options;
     const chat = this.options.chat();
     if (chat.scene.status === 'loading' || (!chat.scene.begun && (link.status === 'closed' || !this.fields.complete()))) return false;
-    this.#voice?.quiet();
+    this.quiet();
     void chat.send(text);
     this.#show();
     this.#scroller.toEnd();

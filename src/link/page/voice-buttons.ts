@@ -6,7 +6,6 @@ import { now } from './clock.ts';
 import type { Composer } from './composer.ts';
 import { iconButton } from './dom.ts';
 import type { Fields } from './fields.ts';
-import type { Notice } from './notice.ts';
 
 const microphone = 'M8 1.5a2 2 0 0 1 2 2V8a2 2 0 0 1-4 0V3.5a2 2 0 0 1 2-2zM3.5 7.5a4.5 4.5 0 0 0 9 0M8 12v2.5';
 const speaker = 'M2.5 6v4h2.2L8 13V3L4.7 6zM10.5 5.8a3 3 0 0 1 0 4.4M12.4 4a5.6 5.6 0 0 1 0 8';
@@ -16,9 +15,10 @@ export interface VoicePage {
   readonly options: { readonly words: Words; chat(): Chat };
   readonly composer: Composer;
   readonly fields: Fields;
-  readonly notice: Notice;
   changed(): void;
 }
+
+const failure = (code: string): Error => Object.assign(new Error(), { code });
 
 export class Voice {
   trouble: Trouble | null = null;
@@ -47,6 +47,7 @@ export class Voice {
   }
 
   quiet(): void {
+    this.trouble = null;
     this.#running?.abort();
   }
 
@@ -61,7 +62,6 @@ export class Voice {
       button.setAttribute('aria-label', button.title);
     };
     press(true);
-    this.trouble = null;
     try {
       await run(ending.signal);
     } catch (error) {
@@ -77,9 +77,13 @@ export class Voice {
     if (!chat.scene.begun && !view.fields.complete()) return;
     // The browser asks for the microphone within the click, and before anything is spent.
     const { listen, openMicrophone } = await import('./voice.ts');
-    const source = await openMicrophone(this.#worklet);
+    const source = await openMicrophone(this.#worklet).catch(() => {
+      throw failure('no_microphone');
+    });
     const before = view.composer.text === '' ? '' : `${view.composer.text.trimEnd()} `;
     try {
+      // The button was pressed again before the browser had an answer.
+      if (ending.aborted) return;
       await listen(chat.parley, await chat.session(), source, ending, (heard) => (view.composer.text = before + heard));
     } finally {
       source.stop();
@@ -100,10 +104,9 @@ export class Voice {
   }
 
   #fail(error: Error): void {
-    const { words } = this.#view.options;
     if (error instanceof RateLimitError) this.trouble = { kind: 'limited', at: now() + error.retryAfterSeconds * 1000 };
     else if ('code' in error && typeof error.code === 'string') this.trouble = { kind: 'failed', error };
-    else if (error.name === 'ConnectionError') this.trouble = { kind: 'failed', error: Object.assign(new Error(), { code: 'voice_unavailable' }) };
-    else this.#view.notice.say(words.noMicrophone);
+    // What speaks and listens did not load, or was cut off.
+    else this.trouble = { kind: 'failed', error: failure('voice_unavailable') };
   }
 }
