@@ -116,6 +116,8 @@ t.test('more than a minute without network: the reply goes on, and what was writ
   const { page, complaints, context } = await openPage(browser, `${way.url}/p/offline`);
   await page.clock.install();
   await page.reload();
+  await page.locator('#message').waitFor();
+  await page.evaluate("globalThis.heard = []; new MutationObserver((records) => heard.push(...records.flatMap(({ addedNodes }) => [...addedNodes].map(({ textContent }) => textContent)))).observe(document.querySelector('[aria-live]'), { childList: true })");
   await say(page, 'Hello');
   await grows(page, 0);
   way.fault = () => null;
@@ -127,6 +129,7 @@ t.test('more than a minute without network: the reply goes on, and what was writ
   await quiet(page);
   await same(t, house, page);
   t.equal(await page.locator('#notice').innerText(), '');
+  t.same(await page.evaluate('heard'), [`${await page.locator('h1').innerText()}: ${'word '.repeat(200).trim()}`], 'what came before the cut is no reply that has ended');
   await context.setOffline(true);
   await say(page, 'And?');
   await minutesUntilOffline(page);

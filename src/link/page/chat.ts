@@ -207,8 +207,10 @@ export class Chat {
       this.#remember();
     }
     const reply = messages.at(-1);
-    if (this.#replying && status !== 'replying' && reply?.role === 'assistant') this.#options.listener.replied(reply);
-    this.#replying = status === 'replying';
+    // A reply that only the connection lost may go on.
+    const isLost = this.#replying && error instanceof ConnectionError;
+    if (this.#replying && !isLost && status !== 'replying' && reply?.role === 'assistant') this.#options.listener.replied(reply);
+    this.#replying = isLost || status === 'replying';
     if (error !== null && error !== this.#seen) this.#fail(error);
     else if (error === null && status === 'over') this.#end('over');
     else if (error === null && status !== 'loading' && status !== 'sending') this.#clear();
