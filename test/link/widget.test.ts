@@ -43,7 +43,7 @@ t.test('without a browser', async (t) => {
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const sites = await openSites(t, house);
   const { origin } = sites;
-  await linked(house, 'widget', { greeting: 'Good day.', name: 'tokens=3,delay_ms=0,text=confidence', origins: [origin], visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: false }] });
+  await linked(house, 'widget', { greeting: 'Good day.', name: 'tokens=3,delay_ms=0,text=confidence', origins: [origin], visitor_fields: ['email', 'name'].map((name) => ({ name, label: name, type: 'text', required: false })) });
   await linked(house, 'sales', { name: 'tokens=3,delay_ms=0', origins: [origin] });
   sites.put('/', { head: `<script>${noting}</script>`, body: '<p><button id="own">Help</button> <a id="link" href="#there">There</a></p><div style="height: 3000px"></div>' });
   await fromOpeningToClosing(t, sites);
@@ -142,10 +142,10 @@ async function onPhones(t: Test, sites: Sites): Promise<void> {
 
 async function commands(t: Test, sites: Sites): Promise<void> {
   await t.test('the commands, before and after it is there', async (t) => {
-    sites.put('/early', { head: `<script>${noting} parley('open'); parley('visitor', { email: 'ada@example.com', nonsense: 1 });</script>`, body: '<p>Text</p>' });
+    sites.put('/early', { head: `<script>${noting} parley('open'); parley('visitor', { email: 'ada@example.com', nonsense: 1 }); parley('visitor', { name: 'Ada' });</script>`, body: '<p>Text</p>' });
     const { page, context, complaints } = await sites.visit('/early');
     const frame = await frameOf(page);
-    await until(frame, `document.querySelector('input').value === 'ada@example.com'`);
+    await until(frame, `[...document.querySelectorAll('input')].map(({ value }) => value).join() === 'ada@example.com,Ada'`);
     await call(page, 'close');
     await panelOf(page).waitFor({ state: 'hidden' });
     await call(page, 'toggle');
@@ -159,6 +159,7 @@ async function commands(t: Test, sites: Sites): Promise<void> {
     await call(page, 'theme', { scheme: 'auto' });
     t.same(await looksOf(page), ['rgb(255, 213, 0)', 'light dark']);
     await call(page, 'locale', 'de');
+    await page.evaluate(`for (let calls = 0; calls < 120; calls++) parley('absent.open')`);
     await call(page, 'hide');
     await launcherOf(page).waitFor({ state: 'hidden' });
     await panelOf(page).waitFor({ state: 'hidden' });

@@ -23,12 +23,12 @@ function makeApi(waiting: ArrayLike<unknown>[]): Api {
   const widgets: Controlled[] = [];
   const api: Api = (...call) => {
     if (call.length > 0) waiting.push(call);
-    for (const one of waiting.splice(0, waitingMax)) {
+    for (const one of waiting.splice(0)) {
       const [first, ...given] = Array.from(one);
       const [command, name] = String(first).split('.').reverse();
       const meant = widgets.filter(({ slug }, at) => name === '*' || (name ? slug === name : at === 0));
       for (const widget of meant) widget.run(command!, given);
-      if (meant.length === 0) waiting.push(one);
+      if (meant.length === 0 && waiting.length < waitingMax) waiting.push(one);
     }
   };
   api.widgets = widgets;

@@ -20,6 +20,8 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[])
   if (position) all.dir = position === 'left' ? 'rtl' : 'ltr';
   all.style.setProperty('--up', `${20 + launcherPixels * widgets.length}px`);
   listen(on, settings, parts, stage);
+  /** All that the site has said of the visitor: the frame keeps the last message alone. */
+  let known = {};
   let isFirst = true;
   const unplace = keepPlaced(host, inline, () => {
     if (!inline) {
@@ -41,7 +43,7 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[])
       all.hidden = true;
     },
     new: () => stage.send({ type: 'new' }),
-    visitor: (fields: Record<string, string>) => stage.send({ type: 'visitor', fields }),
+    visitor: (fields: Record<string, string>) => stage.send({ type: 'visitor', fields: (known = { ...known, ...fields }) }),
     locale: (lang: string) => stage.send({ type: 'locale', lang }),
     theme: (theme: object) => stage.send(paint(theme)),
     on: (name: string, handler: EventListener) => host.addEventListener(name, handler),
