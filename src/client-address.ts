@@ -27,10 +27,10 @@ export const isBehindTrustedProxy = ({ remoteAddress }: RequestHead, trustedProx
 export const cameByTls = (head: RequestHead, trustedProxies: readonly string[]): boolean =>
   isBehindTrustedProxy(head, trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim() === 'https';
 
-/** Settings of servers that visitors reached through a proxy which nobody has named. */
+/** Settings of servers that visitors seem to reach through a proxy which nobody has named: any visitor can send its header. */
 const behindUnnamed = new WeakSet<object>();
 
-/** Whether a peer that is no trusted proxy passes the request on: behind it all clients have one address. */
+/** Whether a peer that is no trusted proxy says that it passes the request on: behind a proxy all clients have one address. */
 const passedOnByUnnamed = (head: RequestHead, trustedProxies: readonly string[]): boolean => head.headers('x-forwarded-for').length > 0 && !isBehindTrustedProxy(head, trustedProxies);
 
 /** Notes how a visitor came; true for the first who came through a proxy that nobody has named. */
@@ -40,7 +40,7 @@ export function noteUnnamedProxy(head: RequestHead, config: { readonly trustedPr
   return true;
 }
 
-/** Whether visitors may share one address: one of them, or who asks now, came through a proxy that nobody has named. */
+/** Whether visitors may share one address: one of them, or who asks now, came as through a proxy that nobody has named. */
 export const mayShareAddress = (head: RequestHead, config: { readonly trustedProxies: readonly string[] }): boolean => behindUnnamed.has(config) || passedOnByUnnamed(head, config.trustedProxies);
 
 /** Where the client reached this server: the beginning of an address that works for the client. */

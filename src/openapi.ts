@@ -61,7 +61,7 @@ const headers: Record<string, Json> = {
   ETag: string('Changes when the answer does.'),
   'Cache-Control': string('How long the answer may be kept.'),
   'X-Turn-Id': string('The turn that streams.'),
-  'X-Visitor-Addresses': { description: '`shared` if a proxy that `PARLEY_TRUSTED_PROXIES` does not name passes visitors on, so that all of them have one address; else `own`.', schema: { type: 'string', enum: ['own', 'shared'] } },
+  'X-Visitor-Addresses': { description: '`shared` if a request came with `X-Forwarded-For` from an address that `PARLEY_TRUSTED_PROXIES` does not name: if that is a proxy, all visitors behind it have one address, but a visitor can also have made the header up; else `own`.', schema: { type: 'string', enum: ['own', 'shared'] } },
   'X-Audio-Sample-Rate': integer('The rate, in hertz, of the audio that was encoded.'),
   'Idempotent-Replayed': string('`true` where the same request was answered before.'),
 };

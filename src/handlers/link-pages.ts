@@ -24,9 +24,11 @@ let known: LinkPages | null = null;
 /** Made once, at the first request for one. Throws where no page was built. */
 function linkPages(): LinkPages {
   if (known !== null) return known;
-  const files = readStaticFiles(builtFolder('link', 'built.json'));
+  const files = new Map(readStaticFiles(builtFolder('link', 'built.json')));
   const written = files.get('built.json');
   if (written === undefined) throw new Failure('route_not_found');
+  // It is for this server alone, and its name has no digest.
+  files.delete('built.json');
   const built = JSON.parse(Buffer.from(written.bytes).toString()) as Built;
   const page = (text: string): StaticFile => staticFile(type, Buffer.from(text), { br: brotliCompressSync(text), gzip: gzipSync(text) });
   const of = (language: Language) => ({ silent: page(conversationPage(language, false, built)), voiced: page(conversationPage(language, true, built)), unknown: page(unknownPage(language, built)) });

@@ -111,7 +111,7 @@ export const linkStatus: Record<string, Entry> = {
   'GET /console/api/workspaces/{w}/assistants/{id}/link': {
     does: `Returns where the public link is and the HTML of the widget, both null without a slug, and what the link has used of its limits on this day in UTC. \
 \`refused\` counts requests by the limit that refused them; one that several refuse counts for each. \
-\`X-Visitor-Addresses\` is \`shared\` where a proxy that \`PARLEY_TRUSTED_PROXIES\` does not name passes visitors on: all of them then share the limit of one address.`,
+\`X-Visitor-Addresses\` is \`shared\` where a request came with \`X-Forwarded-For\` from an address that \`PARLEY_TRUSTED_PROXIES\` does not name. If that is a proxy, all visitors share the limit of one address; a visitor can also have made the header up.`,
     surprises: 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
     answer: {
       object: 'link_status',

@@ -14,7 +14,7 @@ export function repeatedly(milliseconds: number, call: () => Promise<void>): () 
   let cancel = () => {};
   const again = () => {
     if (ended) return;
-    cancel = after(milliseconds, () => void (document.visibilityState === 'visible' ? call() : Promise.resolve()).then(again));
+    cancel = after(milliseconds, () => void (document.visibilityState === 'visible' ? call() : Promise.resolve()).then(again, again));
   };
   again();
   return () => {

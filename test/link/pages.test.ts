@@ -53,7 +53,7 @@ t.test('its files never change under their names, and are 25 KB in all, gzipped,
     const voice = [...bytesOf(scripts).matchAll(/import\("\.\/((?:voice|speech)-[\w-]+\.js)"\)/g)].map(([, name]) => name!);
     if (language === 'en') t.comment(`voice: ${(await Promise.all([...new Set(voice)].map(async (name) => gzipSync((await get(`/link/${name}`, {})).text, { level: 9 }).length))).reduce((sum, bytes) => sum + bytes, 0)} bytes more`);
   }
-  t.same([(await get('/link/main-00000000.js')).status, (await get('/link/')).status], [404, 404]);
+  t.same([(await get('/link/main-00000000.js')).status, (await get('/link/')).status, (await get('/link/built.json')).status], [404, 404, 404]);
 });
 
 const bytesOf = (files: readonly (readonly [string, Buffer])[]): string => files.map(([, bytes]) => bytes.toString()).join('');

@@ -87,7 +87,7 @@ async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<
   await page.getByText('1 present, 0 refused today').waitFor();
   await page.getByText(/^1(\.\d)? used, 0 refused today/).waitFor();
   await page.getByText(/^1 refused today/).waitFor();
-  t.match(await page.getByRole('note').textContent(), /Visitors cannot be told apart by their address.*PARLEY_TRUSTED_PROXIES/);
+  t.match(await page.getByRole('note').textContent(), /^A request came with X-Forwarded-For from an address that the server does not know as a proxy\. If it was your proxy.*PARLEY_TRUSTED_PROXIES.*made the header up/);
   t.same(await findings(page), []);
 }
 
@@ -99,14 +99,14 @@ async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise
   const line = part.locator('.command code');
   const { snippet } = (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/link`)).json;
   t.equal((await line.textContent())!.replace(/http:\/\/[^/]+/, ''), snippet.replace(/http:\/\/[^/]+/, ''), "it is the server's");
-  await part.getByLabel('Words on its button').fill('Ask "us" <now>');
+  await part.getByLabel('Words on its button').fill('Ask "us" $& <now>');
   await part.getByLabel('Colours').selectOption('dark');
   await part.getByLabel('On the left').check();
   await part.getByLabel('Accent').fill('#ffcc00');
-  t.match(await line.textContent(), 'data-slug="shown" data-label="Ask &quot;us&quot; &lt;now>" data-accent="#ffcc00" data-theme="dark" data-position="left" async></script>');
+  t.match(await line.textContent(), 'data-slug="shown" data-label="Ask &quot;us&quot; $&amp; &lt;now>" data-accent="#ffcc00" data-theme="dark" data-position="left" async></script>');
   await part.getByText('Hello there.').waitFor();
   t.same(await findings(page), []);
-  await part.getByRole('button', { name: 'Ask "us" <now>' }).click();
+  await part.getByRole('button', { name: 'Ask "us" $& <now>' }).click();
   await part.getByText('Hello there.').waitFor({ state: 'detached' });
 }
 

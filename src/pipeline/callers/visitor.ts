@@ -14,7 +14,7 @@ import type { CallerKind } from './kind.ts';
 
 const unknown = (): Failure => new Failure('assistant_not_found');
 
-const unnamedProxy = 'X-Forwarded-For came from a peer that PARLEY_TRUSTED_PROXIES does not name: visitors behind such a proxy share one address and its limit';
+const unnamedProxy = 'X-Forwarded-For came from a peer that PARLEY_TRUSTED_PROXIES does not name: if that is a proxy, visitors behind it share one address and its limit; a visitor can also have made the header up';
 
 /** Who needs no token: the slug and one of its channels are enough. */
 export const byLink: CallerKind<GuestCaller> = {

@@ -60,7 +60,7 @@ function Limits({ draft, change, failure, use }: Options) {
       </div>
       {use?.addressesShared && (
         <p class="banner" role="note">
-          Visitors cannot be told apart by their address: a proxy that the server does not know passes their requests on, so all of them share the limit of one address. Name the proxy in <code>PARLEY_TRUSTED_PROXIES</code> and start the server again.
+          A request came with <code>X-Forwarded-For</code> from an address that the server does not know as a proxy. If it was your proxy, all visitors share the limit of one address: name it in <code>PARLEY_TRUSTED_PROXIES</code> and start the server again. A visitor can also have made the header up.
         </p>
       )}
       <p class="note">

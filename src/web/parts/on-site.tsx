@@ -43,7 +43,8 @@ const plainLook: Look = { label: '', accent: '', theme: 'auto', left: false };
 function lineOf(snippet: string, { label, accent, theme, left }: Look): string {
   const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   const given = Object.entries({ label: label.trim(), accent, theme: theme === 'auto' ? '' : theme, position: left ? 'left' : '' }).filter(([, value]) => value !== '');
-  return snippet.replace(' async', `${given.map(([name, value]) => ` data-${name}="${escaped(value)}"`).join('')} async`);
+  // A function: in a text `$` has a meaning of its own.
+  return snippet.replace(' async', () => `${given.map(([name, value]) => ` data-${name}="${escaped(value)}"`).join('')} async`);
 }
 
 function Widget({ assistant, snippet }: { assistant: Assistant; snippet: string }) {
