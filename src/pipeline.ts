@@ -9,7 +9,7 @@ import type { Reply } from './request.ts';
 import { answeredRoutes, finderOf, type Find } from './routes.ts';
 import type { Services } from './services.ts';
 
-/** Resolves when the request is answered or its stream has begun. A refusal that needs no store is answered synchronously, without a promise. */
+/** Resolves when the request is answered or its stream has begun. While few requests are under way, a refusal that needs no store is answered synchronously, without a promise. */
 export type Pipeline = (exchange: Exchange) => Promise<void> | void;
 
 export function openPipeline(services: Services): Pipeline {
@@ -20,7 +20,10 @@ export function openPipeline(services: Services): Pipeline {
       admission.left();
       send(exchange, reply, course, services);
     };
-    const refuse = (error: unknown): void => give(failed(error, exchange, course, services));
+    const refuse = (error: unknown): void => {
+      admission.left();
+      send(exchange, failed(error, exchange, course, services), course, services);
+    };
     let reply: Reply | Promise<Reply>;
     try {
       reply = answer(exchange, find, course, services);

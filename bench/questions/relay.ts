@@ -19,10 +19,10 @@ const streams: Readonly<Record<string, number>> = {
 };
 const [calm, loaded, full, stretch] = Object.keys(streams) as [string, string, string, string];
 
-/** Milliseconds from the beginning of the last stream to the measurement, its length, and what streams go on for after it. */
+/** Milliseconds from the beginning of the last stream to the measurement, its length, and what streams go on for after it, since some begin before the last. */
 const times: Readonly<Record<Size, { settle: number; window: number; after: number }>> = {
-  full: { settle: 700, window: 4000, after: 500 },
-  quick: { settle: 400, window: 2000, after: 200 },
+  full: { settle: 700, window: 4000, after: 1000 },
+  quick: { settle: 400, window: 2000, after: 1000 },
   smoke: { settle: 20, window: 100, after: 20 },
 };
 

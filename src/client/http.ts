@@ -66,8 +66,8 @@ export async function send(fetch: Fetch, clock: Clock, attempt: Attempt): Promis
   }
 }
 
-/** A caller's own `fetch` may ignore its signal. */
-function before<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** The promise's value, unless the signal is aborted first: a caller's own `fetch` may ignore it, and others may wait for the same promise. */
+export function before<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });

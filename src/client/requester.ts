@@ -2,7 +2,7 @@
 import { newKey, pause, type Clock } from './clock.ts';
 import { ConnectionError, ParleyError, RateLimitError } from './failure.ts';
 import { Gates, type Budgets } from './gates.ts';
-import { failureOf, jsonOf, send, strange, type Answer, type Attempt, type Fetch } from './http.ts';
+import { before, failureOf, jsonOf, send, strange, type Answer, type Attempt, type Fetch } from './http.ts';
 import { Patience, type Repeats } from './patience.ts';
 import type { SocketClass } from './socket.ts';
 import type { LinkOptions, Visit } from './visit.ts';
@@ -118,10 +118,13 @@ export class Requester {
     const { budgets = requestsAlone, signal } = call;
     for (;;) {
       signal?.throwIfAborted();
+      // Has attempts of its own, and what fails it fails this call.
+      const naming = this.#tokenOf(call);
+      const token = await (signal === undefined ? naming : before(naming, signal));
       this.#refuseLongWait(budgets);
       await this.#gates.enter(budgets, signal);
       try {
-        return await this.#attempt(call, budgets, patience, read);
+        return await this.#attempt(call, token, budgets, patience, read);
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         await this.backOff(error, patience, signal);
@@ -138,8 +141,12 @@ export class Requester {
     await pause(this.options.clock, waitMs, signal, error instanceof ConnectionError ? onWake : undefined);
   }
 
-  async #attempt<T>(call: Call, budgets: Budgets, patience: Patience, read: (answer: Answer) => Promise<T>): Promise<T> {
-    const token = call.token === undefined && this.options.link !== null ? await (await this.visit()).token() : (call.token ?? null);
+  /** The visitor's; null for a call without one. */
+  async #tokenOf({ token }: Call): Promise<string | null> {
+    return token === undefined && this.options.link !== null ? (await this.visit()).token() : (token ?? null);
+  }
+
+  async #attempt<T>(call: Call, token: string | null, budgets: Budgets, patience: Patience, read: (answer: Answer) => Promise<T>): Promise<T> {
     const answer = await send(this.#fetch, this.options.clock, this.#attemptOf(call, patience, token));
     try {
       const { status, headers } = answer.response;

@@ -70,6 +70,8 @@ export class TranscriptionSocket implements SocketListener {
   #lookedAt: number;
   #timer: Timer | null = null;
   #over = false;
+  /** What closed it between the answer to the upgrade and the opening: a drain, or its session's end. */
+  #closedEarly: { readonly code: string | null; readonly close: number } | null = null;
 
   constructor(options: TranscriptionSocketOptions) {
     const { clock } = options.services;
@@ -81,6 +83,7 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   opened(socket: Socket): void {
+    if (this.#closedEarly !== null) return endWith(socket, this.#closedEarly.code, this.#closedEarly.close);
     this.#socket = socket;
     const { sampleRate, encoding, silenceMs } = this.#settings;
     this.#send({ type: 'ready', sample_rate: sampleRate, encoding, silence_ms: silenceMs, expires_at: this.#options.session?.expiresAt ?? null });
@@ -253,10 +256,10 @@ export class TranscriptionSocket implements SocketListener {
   /** `code`: of the error that is sent before, if one is. */
   #close(code: string | null, close: number): void {
     if (this.#over) return;
-    if (code !== null) this.#socket?.send(JSON.stringify({ type: 'error', code, message: sentenceFor(code, close) }));
-    this.#over = true;
-    this.#socket?.close(close);
+    const socket = this.#socket;
     this.#end();
+    if (socket === null) this.#closedEarly = { code, close };
+    else endWith(socket, code, close);
   }
 
   /** Counts what was heard, and gives back what the socket holds. */
@@ -339,6 +342,12 @@ const sentences: Readonly<Record<string, string>> = {
   invalid_request: 'The message could not be read, or is not allowed here.',
   rate_limited: 'The audio comes faster than it is spoken, or what is sent is not read.',
 };
+
+/** `code`: of the error that is sent before, if one is. */
+function endWith(socket: Socket, code: string | null, close: number): void {
+  if (code !== null) socket.send(JSON.stringify({ type: 'error', code, message: sentenceFor(code, close) }));
+  socket.close(close);
+}
 
 function sentenceFor(code: string, close: number): string {
   if (close === tooLarge) return `The message is larger than ${limits.socketMessageBytesMax} bytes.`;

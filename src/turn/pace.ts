@@ -11,8 +11,8 @@ import { limits } from '../limits.ts';
 const windowMs = 100;
 /** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
 const piecesPerLook = 16;
-/** Turns that go on together at a beat in a crowd. */
-const portion = 16;
+/** A crowd goes on at a beat in as many parts, each of at least so many turns: each part is a write of its own. */
+const [partsMost, partLeast] = [4, 16];
 
 export class Pace {
   readonly #clock: Clock;
@@ -74,9 +74,10 @@ export class Pace {
     this.#callSome(waiting, 0);
   }
 
-  /** In a crowd a few at a time, each in a turn of the event loop: between them it looks at what is new, which would else wait for all. */
+  /** In a crowd a part at a time, each in a turn of the event loop: between them it looks at what is new, which would else wait for all. */
   #callSome(waiting: readonly (() => void)[], from: number): void {
-    const to = this.crowded ? Math.min(from + portion, waiting.length) : waiting.length;
+    const part = this.crowded ? Math.max(partLeast, Math.ceil(waiting.length / partsMost)) : waiting.length;
+    const to = Math.min(from + part, waiting.length);
     for (let at = from; at < to; at++) waiting[at]!();
     if (to < waiting.length) atTurnEnd(() => this.#callSome(waiting, to));
     else this.#goOn();

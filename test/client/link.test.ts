@@ -52,6 +52,24 @@ t.test('a token that the service does not know is forgotten, so that the next ca
   t.same(sent, ['POST /p/talk/sessions', 'POST /p/talk/visitors', 'POST /p/talk/sessions']);
 });
 
+t.test('a visitor that cannot be named: three attempts in all, and a signal ends the wait at once', async (t) => {
+  let named = 0;
+  const ask: typeof fetch = async (url, init) => {
+    if (!String(url).endsWith('/visitors')) return fetch(url, init);
+    named++;
+    return new Response('{"error":{"type":"api_error","code":"api_error","message":"An internal error occurred."},"request_id":"req_1"}', { status: 500 });
+  };
+  await t.rejects(new Parley({ url: house.url, link: { slug: 'talk' }, fetch: ask }).sessions.create({}), { code: 'api_error', status: 500 });
+  t.equal(named, 3);
+  const ending = new AbortController();
+  const hanging: typeof fetch = (url, init) => {
+    if (!String(url).endsWith('/visitors')) return fetch(url, init);
+    ending.abort(new Error('enough'));
+    return new Promise(() => {});
+  };
+  await t.rejects(new Parley({ url: house.url, link: { slug: 'talk' }, fetch: hanging }).sessions.create({}, { signal: ending.signal }), { message: 'enough' });
+});
+
 t.test('the widget\'s visitor is one of its site', async (t) => {
   t.match(await client({ slug: 'talk', host: site }).parley.sessions.create({ visitor: { email: 'a@b.c' } }), { channel: 'widget' });
   await t.rejects(client({ slug: 'talk', host: 'https://other.example' }).parley.sessions.create({}), { code: 'assistant_not_permitted' });

@@ -35,8 +35,8 @@ class Stuck implements Socket {
 
 const text = 'word '.repeat(200).trim();
 
-/** An open socket over a detector to which everything but silence is speech, and a recogniser that always hears much. */
-function opened(settings: Partial<AudioSettings> = {}) {
+/** A socket, which is open, over a detector to which everything but silence is speech, and a recogniser that always hears much. */
+function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: SocketActor) => void = () => {}) {
   const clock = new ManualClock();
   const seen = { detected: 0 };
   const detector = {
@@ -64,6 +64,7 @@ function opened(settings: Partial<AudioSettings> = {}) {
     settings: { encoding: 'pcm_s16le', sampleRate: 16_000, language: null, silenceMs: 300, partials: true, ...settings },
   });
   const socket = new Stuck();
+  meanwhile(actor);
   listener.opened(socket);
   return { clock, listener, socket, seen };
 }
@@ -74,6 +75,16 @@ const settled = async (): Promise<void> => {
 };
 
 const speech = (ms: number): Uint8Array => new Uint8Array(Int16Array.from({ length: ms * 16 }, () => 1000).buffer);
+
+t.test('what closes a socket before it is open is said as it opens', async (t: Test) => {
+  const { listener, socket } = opened({}, (actor) => actor.send({ type: 'drain', at: 0 }));
+  t.match(socket.sent, [{ type: 'error', code: 'api_error' }]);
+  t.equal(socket.sent.length, 1, 'and nothing else');
+  t.equal(socket.closedWith, 1012);
+  listener.message(speech(1_000));
+  await settled();
+  t.equal(socket.sent.length, 1);
+});
 
 t.test('a slow reader loses partials, then its socket', async (t: Test) => {
   const { clock, listener, socket } = opened();

@@ -56,7 +56,7 @@ export class Recogniser {
   }
 
   /**
-   * What is said, and its tokens; both empty where nothing is, and what there is of them once `dropped` says that it is not wanted any more.
+   * What is said, and its tokens; both empty where nothing is. Once `dropped` says that it is not wanted any more it ends, without a text.
    * `guess`: tokens that are likely, as an earlier decoding of the same utterance found them. They make it quicker; what is said is looked for as without them.
    */
   async decode(samples: Int16Array, guess: readonly number[] = [], dropped: () => boolean = () => false): Promise<Decoded> {
@@ -64,7 +64,8 @@ export class Recogniser {
     for (const margin of isQuiet(audio) ? [] : margins) {
       const tokens = withoutLoop(await this.#tokens(withMargin(audio, margin), margin === 0 ? guess : [], dropped));
       const text = this.#textOf(tokens).trim();
-      if (text !== '' || dropped()) return { text, tokens };
+      // What there is of one that is not wanted is a guess for the next decoding, and no text.
+      if (text !== '' || dropped()) return { text: dropped() ? '' : text, tokens };
     }
     return { text: '', tokens: [] };
   }

@@ -15,7 +15,10 @@ const options: InferenceSession.SessionOptions = {
 
 export async function openSession(file: string): Promise<InferenceSession> {
   const runtime = await import('onnxruntime-node');
-  return runtime.InferenceSession.create(withIntegerProducts(readFileSync(file)), options);
+  const network = readFileSync(file);
+  const rewritten = withIntegerProducts(network);
+  // From its path, the runtime finds the data that a large network keeps in a file beside it.
+  return rewritten === network ? runtime.InferenceSession.create(file, options) : runtime.InferenceSession.create(rewritten, options);
 }
 
 /** The class of the runtime's tensors. */
