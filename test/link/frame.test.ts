@@ -1,7 +1,7 @@
 /** The page in the widget's frame: what it says to the site that its address names, and what it takes from it (src/link/messages.ts). */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Page } from 'playwright-core';
+import type { Frame, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { openHouse } from '../api/house.ts';
 import { until } from '../api/talk.ts';
@@ -37,6 +37,20 @@ async function site(t: Test, slug: string, query = ''): Promise<string> {
 
 const said = (page: Page): Promise<any[]> => page.evaluate('said');
 const tell = (page: Page, message: object): Promise<void> => page.evaluate(`port.postMessage(${JSON.stringify(message)})`);
+
+/** Wherever the button that closes it is not to be seen any more. */
+async function microphoneCloses(t: Test, page: Page, frame: Frame): Promise<void> {
+  const track = (): Promise<unknown> => frame.evaluate('globalThis.microphone?.getTracks()[0].readyState');
+  for (const message of [{ type: 'view', open: false, mode: 'panel' }, { type: 'new' }, { type: 'locale', lang: 'fr' }]) {
+    await tell(page, { type: 'view', open: true, mode: 'panel' });
+    await frame.locator('#talk [aria-pressed=false]').click();
+    await until(async () => (await track()) === 'live');
+    await frame.locator('#talk [aria-pressed=true]').waitFor();
+    await tell(page, message);
+    await until(async () => (await track()) === 'ended');
+    t.pass(`the microphone is closed at ${message.type}`);
+  }
+}
 
 t.test('what crosses between a site and the frame', { skip: whyNoBrowser }, async (t) => {
   const browser = await openBrowser(t);
@@ -94,17 +108,7 @@ t.test('what crosses between a site and the frame', { skip: whyNoBrowser }, asyn
   const crossed = JSON.stringify(await said(page));
   for (const secret of ['Hello', 'word', 'Grace', 'vis_', 'ses_']) t.notMatch(crossed, secret, 'nothing of the conversation crosses');
 
-  const track = (): Promise<unknown> => frame.evaluate('globalThis.microphone?.getTracks()[0].readyState');
-  for (const message of [{ type: 'view', open: false, mode: 'panel' }, { type: 'new' }, { type: 'locale', lang: 'fr' }]) {
-    await tell(page, { type: 'view', open: true, mode: 'panel' });
-    await frame.locator('#talk [aria-pressed=false]').click();
-    await until(async () => (await track()) === 'live');
-    await frame.locator('#talk [aria-pressed=true]').waitFor();
-    await tell(page, message);
-    await until(async () => (await track()) === 'ended');
-    t.pass(`the microphone is closed at ${message.type}`);
-  }
-
+  await microphoneCloses(t, page, frame);
   const before = (await said(page)).length;
   await page.evaluate('frame.src = frame.src');
   await until(async () => ((await page.evaluate('heard.length')) as number) === 2);

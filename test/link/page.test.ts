@@ -124,6 +124,8 @@ t.test('more than a minute without network: the reply goes on, and what was writ
   await context.setOffline(true);
   const session = await sessionOf(page);
   await minutesUntilOffline(page);
+  // The notice comes with the first attempt that fails: now the client gives up as well.
+  await minutesUntilOffline(page);
   await until(async () => (await transcriptOf(house, session)).at(-1).status === 'completed');
   await context.setOffline(false);
   await quiet(page);
