@@ -4,6 +4,12 @@ import { openHouse, type House } from '../api/house.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { limitsOf, linked, statusOf, verdict, Visit } from './visits.ts';
 
+const admissionsFew = 20;
+/** Of each process. With `PARLEY_ADMISSIONS` there are four of them. */
+const admissions = Number(process.env['PARLEY_ADMISSIONS'] ?? admissionsFew);
+/** Visitors at a process at one time. */
+const lanes = 10;
+
 const none = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
 
 /** The same visitor, as another process sees one. */
@@ -21,8 +27,9 @@ t.test('processes', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
-  const houses = await Promise.all([openHouse(t, { env }), openHouse(t, { env })]);
+  const houses = (await Promise.all(Array.from({ length: admissions === admissionsFew ? 2 : 4 }, () => openHouse(t, { env })))) as unknown as readonly [House, House];
   await t.test('a token and a limit are good at all of them', (t) => together(t, houses));
+  await t.test('of many admissions at all of them as many pass as the limit says', (t) => exact(t, houses));
   await t.test('one that is killed in mid-turn leaks no place and no turn', (t) => killed(t, houses));
 });
 
@@ -42,6 +49,26 @@ async function together(t: Test, [one, other]: readonly [House, House]): Promise
   const asked = await Promise.all(many.map(async (each) => verdict(await each.say(await each.session()))[0]));
   t.equal(asked.filter((status) => status === 200).length, 3, 'one place is the first visitor’s');
   t.equal((await statusOf(other, assistant)).visitors_present, 4);
+}
+
+/** Each of many visitors says one word, at all processes at once. A message charges a minute when it is accepted. */
+async function exact(t: Test, houses: readonly House[]): Promise<void> {
+  const ceiling = Math.ceil(admissions / 3);
+  for (const limit of ['concurrent_visitors', 'minutes_per_day'] as const) {
+    const slug = `exact-${limit.replaceAll('_', '-')}`;
+    const assistant = await linked(houses[0]!, slug, { name: 'tokens=1', limits: { ...none, [limit]: ceiling } });
+    const verdicts: number[] = [];
+    const lane = async (house: House, count: number): Promise<void> => {
+      for (let admission = 0; admission < count; admission++) {
+        const visit = await Visit.to(house, slug);
+        verdicts.push(verdict(await visit.say(await visit.session()))[0]);
+      }
+    };
+    await Promise.all(houses.flatMap((house) => Array.from({ length: lanes }, () => lane(house, admissions / lanes))));
+    t.equal(verdicts.filter((status) => status === 200).length, ceiling, `${limit}: of ${verdicts.length} admissions`);
+    t.equal(verdicts.filter((status) => status === 429).length, houses.length * admissions - ceiling);
+    t.equal((await statusOf(houses[1]!, assistant)).refused[limit], houses.length * admissions - ceiling);
+  }
 }
 
 async function killed(t: Test, [one, other]: readonly [House, House]): Promise<void> {
