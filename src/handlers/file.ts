@@ -1,4 +1,5 @@
 /** A file as an answer: compressed for clients that take it, and not sent again to those that have it. */
+import { weighted } from '../accept.ts';
 import { isCurrent } from '../conditional.ts';
 import type { RequestHead, ResponseHeaders } from '../edge.ts';
 import type { Reply } from '../request.ts';
@@ -18,12 +19,7 @@ export function fileReply(file: StaticFile, head: RequestHead, headers: Response
 
 /** The best of these codings that the client accepts; null for none (RFC 9110, 12.5.3). */
 export function acceptedCoding(head: RequestHead, offered: readonly Coding[]): Coding | null {
-  const weights = new Map<string, number>();
-  for (const item of head.headers('accept-encoding').flatMap((line) => line.split(','))) {
-    const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-    const weight = parameters.find((one) => one.startsWith('q='));
-    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)));
-  }
+  const weights = new Map(weighted(head.headers('accept-encoding')));
   const weightOf = (coding: Coding): number => weights.get(coding) ?? weights.get('*') ?? 0;
   return offered.filter((coding) => weightOf(coding) > 0).toSorted((one, other) => weightOf(other) - weightOf(one))[0] ?? null;
 }

@@ -1,9 +1,10 @@
 /** `GET /p/{slug}`, `GET /p/{slug}/frame` and `GET /widget.js`: the pages of the public link, and the widget's loader (contract 9). */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { weighted } from '../accept.ts';
 import { Failure } from '../errors.ts';
 import type { RequestHead, ResponseHeaders } from '../edge.ts';
-import { conversationPage, languageFor, policyOf, unknownPage, type Built } from '../link/pages.ts';
-import { languages, type Language } from '../link/words.ts';
+import { conversationPage, policyOf, unknownPage, type Built } from '../link/pages.ts';
+import { languageOf, languages, type Language } from '../link/words.ts';
 import { lists } from '../origin.ts';
 import { assetHeaders, builtFolder } from '../pages.ts';
 import type { NobodyCaller, Reply, Request } from '../request.ts';
@@ -13,27 +14,37 @@ import { fileReply } from './file.ts';
 
 const type = 'text/html; charset=utf-8';
 
-interface LinkPages {
+interface LinkBuild {
   readonly files: ReadonlyMap<string, StaticFile>;
-  /** By language: without voice, with it, and of an unknown address. */
-  readonly pages: Readonly<Record<Language, { readonly silent: StaticFile; readonly voiced: StaticFile; readonly unknown: StaticFile }>>;
+  /** What the pages name of the files. */
+  readonly names: Built;
 }
 
-let known: LinkPages | null = null;
+let known: LinkBuild | null = null;
 
-/** Made once, at the first request for one. Throws where no page was built. */
-function linkPages(): LinkPages {
+/** Read once, at the first request for one. Throws where no page was built. */
+function linkBuild(): LinkBuild {
   if (known !== null) return known;
   const files = new Map(readStaticFiles(builtFolder('link', 'built.json')));
   const written = files.get('built.json');
   if (written === undefined) throw new Failure('route_not_found');
   // It is for this server alone, and its name has no digest.
   files.delete('built.json');
-  const built = JSON.parse(Buffer.from(written.bytes).toString()) as Built;
-  const page = (text: string): StaticFile => staticFile(type, Buffer.from(text), { br: brotliCompressSync(text), gzip: gzipSync(text) });
-  const of = (language: Language) => ({ silent: page(conversationPage(language, false, built)), voiced: page(conversationPage(language, true, built)), unknown: page(unknownPage(language, built)) });
-  known = { files, pages: Object.fromEntries(languages.map((language) => [language, of(language)])) as LinkPages['pages'] };
+  known = { files, names: JSON.parse(Buffer.from(written.bytes).toString()) as Built };
   return known;
+}
+
+/** The pages that were asked for, with and without voice, by language. */
+const pages: Readonly<Record<'silent' | 'voiced', Map<Language, StaticFile>>> = { silent: new Map(), voiced: new Map() };
+
+/** Made and compressed at the first request for it: one takes a millisecond or two, all of them together would hold up the turns of others. */
+function pageOf(language: Language, voice: 'silent' | 'voiced'): StaticFile {
+  let page = pages[voice].get(language);
+  if (page === undefined) {
+    const text = conversationPage(language, voice === 'voiced', linkBuild().names);
+    pages[voice].set(language, (page = staticFile(type, Buffer.from(text), { br: brotliCompressSync(text), gzip: gzipSync(text) })));
+  }
+  return page;
 }
 
 const headersFor = (frameAncestors: string): ResponseHeaders => ({
@@ -49,9 +60,16 @@ interface PageQuery {
   readonly lang?: string;
 }
 
-const pagesFor = ({ head, query }: Request<NobodyCaller, PageQuery>): LinkPages['pages'][Language] => linkPages().pages[languageFor(query.lang, head.headers('accept-language'))];
+/** The one asked for by name, else the first that the browser's list has, by its weights (RFC 9110, 12.5.4). */
+function languageFor({ head, query: { lang } }: Request<NobodyCaller, PageQuery>): Language {
+  const named = lang === undefined ? null : languageOf(lang);
+  if (named !== null) return named;
+  const wanted = weighted(head.headers('accept-language')).map(([tag, weight]) => ({ language: languageOf(tag), weight }));
+  const offered = wanted.filter((one): one is { language: Language; weight: number } => one.language !== null && one.weight > 0);
+  return offered.toSorted((one, other) => other.weight - one.weight)[0]?.language ?? languages[0];
+}
 
-/** The assistant is found by its slug among those that are awake; the page is one of a few, and none is made for a request. */
+/** The assistant is found by its slug among those that are awake; the page is one of a few. */
 export async function linkPage(request: Request<NobodyCaller, PageQuery>): Promise<Reply> {
   const assistant = await request.services.host.assistants.bySlug(request.params['slug']!);
   return assistant?.record.channels.link ? conversation(request, assistant.record, "'none'") : unknown(request);
@@ -66,13 +84,12 @@ export async function framePage(request: Request<NobodyCaller, PageQuery & { rea
 const ancestorOf = ({ link }: Assistant, host = ''): string => (lists(link?.origins ?? [], host) ? new URL(host).origin : "'none'");
 
 function conversation(request: Request<NobodyCaller, PageQuery>, { channels }: Assistant, frameAncestors: string): Reply {
-  const { silent, voiced } = pagesFor(request);
-  return fileReply(channels.voice ? voiced : silent, request.head, headersFor(frameAncestors));
+  return fileReply(pageOf(languageFor(request), channels.voice ? 'voiced' : 'silent'), request.head, headersFor(frameAncestors));
 }
 
 /** Scripts and styles of the page. Their names have the digest of their content. */
 export function linkFile({ head, params }: Request<NobodyCaller>): Reply {
-  const file = linkPages().files.get(params['file']!);
+  const file = linkBuild().files.get(params['file']!);
   if (file === undefined) throw new Failure('route_not_found');
   return fileReply(file, head, assetHeaders);
 }
@@ -91,7 +108,7 @@ function unknown(request: Request<NobodyCaller, PageQuery>): Reply {
   const { head } = request;
   if (!wantsPage(head)) throw new Failure('assistant_not_found');
   const headers = { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headersFor("'none'") };
-  return { status: 404, headers, bytes: pagesFor(request).unknown.bytes };
+  return { status: 404, headers, bytes: Buffer.from(unknownPage(languageFor(request), linkBuild().names)) };
 }
 
 const wantsPage = (head: RequestHead): boolean => head.headers('accept').some((line) => line.includes('text/html'));

@@ -2,7 +2,7 @@
  * The pages of the public link (contract 9). Of each language there is one, the same for every slug: what an assistant says of itself the
  * page asks for. It names its script and its style, which are files of one build.
  */
-import { directionOf, languageOf, languages, type Language, type Words } from './words.ts';
+import { directionOf, type Language, type Words } from './words.ts';
 import { words as ar } from './words/ar.ts';
 import { words as de } from './words/de.ts';
 import { words as en } from './words/en.ts';
@@ -57,19 +57,6 @@ export function unknownPage(language: Language, built: Built): string {
 <body><main class="alone"><h1>${unknownTitle}</h1><p>${unknownText}</p></main></body>
 </html>
 `;
-}
-
-/** The language of the page: the one asked for by name, else the first that the browser's list has, by its weights (RFC 9110, 12.5.4). */
-export function languageFor(asked: string | undefined, accepted: readonly string[]): Language {
-  const named = asked === undefined ? null : languageOf(asked);
-  if (named !== null) return named;
-  const wanted = accepted.flatMap((line) => line.split(',')).map((item) => {
-    const [tag = '', ...parameters] = item.split(';').map((part) => part.trim());
-    const weight = parameters.find((one) => one.startsWith('q='));
-    return { language: languageOf(tag), weight: weight === undefined ? 1 : Number(weight.slice(2)) };
-  });
-  const known = wanted.filter((one): one is { language: Language; weight: number } => one.language !== null && one.weight > 0);
-  return known.toSorted((one, other) => other.weight - one.weight)[0]?.language ?? languages[0];
 }
 
 /** What a page may load: nothing inline, nothing from elsewhere, no text that becomes script. Where it may be framed: one origin, or `'none'`. */
