@@ -168,6 +168,9 @@ function statusLine(status: number): string {
   return line;
 }
 
+/** The status and the headers as one text, without the end of the last line: what the engine takes for a status may be the whole head. */
+export const headText = (status: number, headers: ResponseHeaders): string => [statusLine(status), ...Object.entries(headers).map((line) => line.join(': '))].join('\r\n');
+
 /** The engine writes texts as UTF-8; a header's bytes are Latin-1, as they are with `node:http`. */
 export const headerText = (value: string): string | Uint8Array =>
   beyondAscii.test(value) ? Buffer.from(value, 'latin1') : value;
@@ -183,7 +186,7 @@ export class UnreadableUwsRequest extends UwsRequest {
     const response = this.claim(headers);
     if (response === null) return;
     const all = { ...headers, 'Content-Length': String(Buffer.byteLength(body) + 2), Connection: 'close' };
-    const head = Buffer.from([statusLine(status), ...Object.entries(all).map((line) => line.join(': ')), ''].join('\r\n'), 'latin1');
+    const head = Buffer.from(`${headText(status, all)}\r\n`, 'latin1');
     const rest = this.method === 'HEAD' ? [] : [Buffer.from('\r\n'), typeof body === 'string' ? Buffer.from(body) : body];
     response.cork(() => void response.writeStatus(Buffer.concat([head, ...rest])));
     this.complete();

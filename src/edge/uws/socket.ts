@@ -7,7 +7,7 @@ import type { Cuttable } from '../running.ts';
 import type { HeaderLines } from '../screen.ts';
 import type { Anchor } from './anchor.ts';
 import type { HttpRequest, HttpResponse, UpgradeContext, WebSocket, WebSocketBehavior } from './engine.ts';
-import { headerText, UwsRequest } from './request.ts';
+import { headerText, headText, UwsRequest } from './request.ts';
 import type { UwsShared } from './request.ts';
 
 /** The data that the engine keeps for each socket. */
@@ -41,9 +41,8 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
    */
   #open(response: HttpResponse, socket: UwsSocket, headers: ResponseHeaders, protocol: string): void {
     this.complete();
-    const lines = ['101 Switching Protocols', ...Object.entries(headers).map((line) => line.join(': '))];
     this.#anchor.cork(() => {
-      response.writeStatus(headerText(lines.join('\r\n')));
+      response.writeStatus(headerText(headText(101, headers)));
       response.upgrade<UwsSocketData>({ socket }, this.headers('sec-websocket-key')[0]!, protocol, '', this.#context);
     });
   }
