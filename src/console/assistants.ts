@@ -11,7 +11,7 @@ import { SlugTaken } from '../store.ts';
 import { consoleAssistantView } from '../views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
-import { causeOf, listRecords, noContent, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, listRecords, noContent, nowSeconds, present, reachAssistant, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const unknown = () => new Failure('assistant_not_found');
 
@@ -47,18 +47,15 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
 }
 
 export async function getAssistant(request: ConsoleRequest): Promise<Reply> {
-  const { id: workspaceId } = await reachWorkspace(request);
-  const actor = await request.services.host.assistants.of(workspaceId, request.params.id!);
-  return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+  return { status: 200, json: consoleAssistantView((await reachAssistant(request)).record) };
 }
 
 export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssistantBody>): Promise<Reply> {
-  const { body, params, services } = request;
-  const { id: workspaceId } = await reachWorkspace(request);
-  const before = present(await services.host.assistants.of(workspaceId, params.id!), unknown());
-  await checkModel(merged(before.record, body, 0), request);
+  const { body, services } = request;
+  const { record: before } = await reachAssistant(request);
+  await checkModel(merged(before, body, 0), request);
   const at = nowSeconds(request);
-  const actor = await withSlug(services.host.assistants.configure(workspaceId, params.id!, (record) => merged(record, body, at), causeOf(request)));
+  const actor = await withSlug(services.host.assistants.configure(before.workspaceId, before.id, (record) => merged(record, body, at), causeOf(request)));
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
 }
 

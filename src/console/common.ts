@@ -2,6 +2,7 @@
 import { secondsOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
+import type { AssistantActor } from '../host/assistants.ts';
 import type { OperatorCaller, Reply, Request } from '../request.ts';
 import type { CatalogKind, CatalogRecords, Cause, Workspace } from '../store.ts';
 
@@ -20,6 +21,12 @@ export async function reachWorkspace({ params, services }: Pick<ConsoleRequest, 
   const actor = await services.host.workspaces.of(params.w!);
   if (actor === null) throw nowhere();
   return actor.record;
+}
+
+/** The assistant of the path, in its workspace. */
+export async function reachAssistant({ params, services }: Pick<ConsoleRequest, 'params' | 'services'>): Promise<AssistantActor> {
+  const { id: workspaceId } = await reachWorkspace({ params, services });
+  return present(await services.host.assistants.of(workspaceId, params.id!), new Failure('assistant_not_found'));
 }
 
 /** A list of the workspace's records of a kind. */

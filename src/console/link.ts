@@ -1,22 +1,20 @@
 /** `…/assistants/{id}/link`: where an assistant's public link is, and what it has used of its limits today (contract 9). */
 import { mayShareAddress, reachedOrigin } from '../client-address.ts';
 import { secondsOf } from '../clock.ts';
-import { Failure } from '../errors.ts';
 import { nextDay, shownUse } from '../host/link-use.ts';
 import { linkLimitNames } from '../limits.ts';
 import { consoleOrigin } from '../own-origins.ts';
 import type { Reply } from '../request.ts';
-import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { reachAssistant, type ConsoleRequest } from './common.ts';
 
 const decimals = (minutes: number): number => Math.round(minutes * 10) / 10;
 
 export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
-  const { head, params, services } = request;
-  const { store, clock, config, host } = services;
-  const { id: workspaceId } = await reachWorkspace(request);
-  const { record } = present(await host.assistants.of(workspaceId, params['id']!), new Failure('assistant_not_found'));
+  const { head, services } = request;
+  const { store, clock, config } = services;
+  const { record } = await reachAssistant(request);
   const nowMs = clock.now();
-  const [usedMs, visitors, ...refused] = (await store.limits.used(workspaceId, shownUse(record.id), nowMs)) as [number, number, ...number[]];
+  const [usedMs, visitors, ...refused] = (await store.limits.used(record.workspaceId, shownUse(record.id), nowMs)) as [number, number, ...number[]];
   const slug = record.link?.slug ?? null;
   // A proxy may hide the name that browsers use; what the operator says of it counts.
   const origin = consoleOrigin(head, config, reachedOrigin(head, config));

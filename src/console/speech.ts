@@ -2,23 +2,17 @@
 import { Failure } from '../errors.ts';
 import { checkText, chosenVoice, spoken, voicesOf } from '../handlers/speech.ts';
 import type { PageFields } from '../handlers/lists.ts';
-import type { AssistantActor } from '../host/assistants.ts';
 import type { Reply } from '../request.ts';
 import type { TrialSpeechBody } from '../wire.ts';
-import { causeOf, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { causeOf, reachAssistant, type ConsoleRequest } from './common.ts';
 
-async function assistantOf(request: ConsoleRequest): Promise<AssistantActor> {
-  const { id: workspaceId } = await reachWorkspace(request);
-  return present(await request.services.host.assistants.of(workspaceId, request.params.id!), new Failure('assistant_not_found'));
-}
-
-export const listAssistantVoices = async (request: ConsoleRequest<PageFields>): Promise<Reply> => voicesOf(await assistantOf(request), request.query, request.services);
+export const listAssistantVoices = async (request: ConsoleRequest<PageFields>): Promise<Reply> => voicesOf(await reachAssistant(request), request.query, request.services);
 
 /** Like a trial it counts in no usage and takes no budget. */
 export async function speakInTrial(request: ConsoleRequest<unknown, TrialSpeechBody>): Promise<Reply> {
   const { body, services } = request;
   checkText(body.text);
-  const assistant = await assistantOf(request);
+  const assistant = await reachAssistant(request);
   const chosen = chosenVoice(assistant, body.voice, services);
   const refusal = services.host.assistants.trialRefusal(assistant, causeOf(request)) ?? (assistant.record.channels.voice ? null : 'voice_disabled');
   if (refusal !== null) throw new Failure(refusal);
