@@ -9,16 +9,14 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 /** Where the console's pages are served. */
 const base = '/console/';
 
-const common = {
+/** What all that runs in a browser is built with. */
+export const forBrowsers = {
   write: false,
   bundle: true,
-  splitting: true,
   minify: true,
-  format: 'esm',
   platform: 'browser',
   target: ['chrome120', 'firefox121', 'safari17.5'],
   legalComments: 'none',
-  metafile: true,
   logLevel: 'error',
 };
 
@@ -69,7 +67,7 @@ async function buildLink(root) {
 /** The files as esbuild returns them, and the names in the folder by their sources. */
 async function bundled(root, folder, options) {
   const { build } = await import('esbuild');
-  const { outputFiles, metafile } = await build({ absWorkingDir: root, outdir: folder, ...common, ...options });
+  const { outputFiles, metafile } = await build({ absWorkingDir: root, outdir: folder, ...forBrowsers, splitting: true, format: 'esm', metafile: true, ...options });
   const named = (path) => relative(folder, join(root, path)).replaceAll('\\', '/');
   const output = (ending) => Object.entries(metafile.outputs).find(([path, { entryPoint }]) => entryPoint?.endsWith(`/${ending}`) && path.endsWith(ending.endsWith('.css') ? '.css' : '.js'));
   return {

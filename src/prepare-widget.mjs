@@ -1,31 +1,23 @@
 /** Bundles the widget's loader into dist/widget: one script, its style in it as text, with copies that were compressed here. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withCopies, write } from './prepare-pages.mjs';
-
-const target = ['chrome120', 'firefox121', 'safari17.5'];
+import { forBrowsers, withCopies, write } from './prepare-pages.mjs';
 
 /** Builds it where there is one to build. Rejects as the build does. */
 export async function buildWidget(root) {
   const source = join(root, 'src', 'link', 'widget');
   if (!existsSync(source)) return;
   const { build, transform } = await import('esbuild');
-  const { code: style } = await transform(readFileSync(join(source, 'style.css'), 'utf8'), { loader: 'css', minify: true, target });
+  const { code: style } = await transform(readFileSync(join(source, 'style.css'), 'utf8'), { loader: 'css', minify: true, target: forBrowsers.target });
   const folder = join(root, 'dist', 'widget');
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: { widget: 'src/link/widget/main.ts' },
     outdir: folder,
-    write: false,
-    bundle: true,
-    minify: true,
+    ...forBrowsers,
     format: 'iife',
-    platform: 'browser',
-    target,
     define: { style: JSON.stringify(style.trim()) },
     charset: 'utf8',
-    legalComments: 'none',
-    logLevel: 'error',
   });
   write(folder, outputFiles.flatMap(withCopies));
 }
