@@ -4,6 +4,7 @@
  * µs at each activation.
  */
 import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { plainTransition, type PlainTransition, type Step } from '../../machines/plain.ts';
 import { scopeFor } from '../../machines/scope.ts';
 import { migrated, type MachineKind, type MachineState } from '../../machines/version.ts';
 import type { ErrorName } from '../errors.ts';
@@ -143,6 +144,8 @@ class Copy<Event extends { type: string }, Outcome extends { type: string }> ext
 /** A machine and what is needed to run it, shared by all actors of that machine. */
 class Steps {
   readonly #machine: AnyStateMachine;
+  /** Null where only XState can run the machine. */
+  readonly #plain: PlainTransition | null;
   /** XState's snapshot of each state, with an empty context. */
   readonly #states = new Map<string, AnyMachineSnapshot>();
   readonly #scope: AnyActorScope;
@@ -150,6 +153,7 @@ class Steps {
 
   constructor(machine: AnyStateMachine) {
     this.#machine = machine;
+    this.#plain = plainTransition(machine);
     this.#scope = scopeFor((outcome) => void this.#outcomes.push(outcome));
   }
 
@@ -160,7 +164,9 @@ class Steps {
     return { state: String(snapshot.value), context: snapshot.context };
   }
 
-  step({ state, context }: MachineState, event: { type: string }): MachineState & { outcomes: { type: string }[] } {
+  step(from: MachineState, event: { type: string }): Step {
+    if (this.#plain !== null) return this.#plain(from, event);
+    const { state, context } = from;
     const outcomes: { type: string }[] = (this.#outcomes = []);
     const next: AnyMachineSnapshot = this.#machine.transition({ ...this.#in(state), context }, event, this.#scope);
     return { state: String(next.value), context: next.context, outcomes };

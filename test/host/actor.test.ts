@@ -1,7 +1,8 @@
 /** An actor that is only a state and a context decides as a live XState actor of the same machine does. */
 import fc from 'fast-check';
 import t from 'tap';
-import { createActor, emit, setup, type AnyStateMachine } from 'xstate';
+import { and, assign, createActor, createMachine, emit, enqueueActions, setup, type AnyStateMachine } from 'xstate';
+import { plainTransition } from '../../machines/plain.ts';
 import type { MachineKind } from '../../machines/version.ts';
 import { openActor } from '../../src/host/actor.ts';
 import { Inspector, type Inspected } from '../../src/host/inspector.ts';
@@ -50,6 +51,33 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
     );
   });
 }
+
+t.test('every machine of ours runs without an interpreter', async (t) => {
+  for (const [name, { machine }] of Object.entries(machines)) t.ok(plainTransition(machine), name);
+});
+
+t.test('a machine that is not plain is left to XState', async (t) => {
+  const noted = { states: { there: {} }, context: { notes: 0 }, initial: 'here' };
+  const note = assign({ notes: ({ context }: { context: { notes: number } }) => context.notes + 1 });
+  const implementations = { guards: { always: () => true }, actions: { note, queue: enqueueActions(({ enqueue }) => enqueue('note')) } };
+  const definitions: Record<string, object> = {
+    'an entry action': { here: { on: { go: 'there' } }, there: { entry: 'note' } },
+    'an exit action': { here: { on: { go: 'there' }, exit: 'note' }, there: {} },
+    'a transition without an event': { here: { on: { go: 'there' } }, there: { always: { target: 'beyond', actions: 'note' } }, beyond: {} },
+    'an event by wildcard': { here: { on: { '*': { target: 'there', actions: 'note' } } }, there: {} },
+    'a guard made of guards': { here: { on: { go: { guard: and(['always', 'always']), target: 'there', actions: 'note' } } }, there: {} },
+    'an action that queues others': { here: { on: { go: { target: 'there', actions: 'queue' } } }, there: {} },
+    'parameters that are computed': { here: { on: { go: { target: 'there', actions: { type: 'note', params: () => ({}) } } } }, there: {} },
+    'a state within a state': { here: { on: { go: 'there' } }, there: { initial: 'within', states: { within: { entry: 'note' } } } },
+  };
+  for (const [what, states] of Object.entries(definitions)) {
+    const machine = createMachine({ ...noted, states } as object, implementations as object) as unknown as AnyStateMachine;
+    t.equal(plainTransition(machine), null, what);
+    const actor = open(machine, { input: undefined });
+    actor.send({ type: 'go' });
+    t.same(actor.context, { notes: 1 }, `${what} happens`);
+  }
+});
 
 t.test('what was not committed never happened', async (t) => {
   const actor = open(machines['assistant']!.machine, { input: { voice: false } });

@@ -1,0 +1,125 @@
+/**
+ * Runs a machine's transitions without an interpreter. All of our machines are plain: states without entry, exit, delays, calls
+ * or children, transitions whose actions only assign or emit. What XState resolved of such a definition is read into a table
+ * once; an event then costs a lookup, its guards and its actions. XState's own transition makes some sixty objects of the same.
+ */
+import type { AnyStateMachine } from 'xstate';
+import type { MachineState } from './version.ts';
+
+/** What an event made of a state: where it leads, and what was emitted on the way. */
+export interface Step extends MachineState {
+  readonly outcomes: { type: string }[];
+}
+
+/** Pure. Throws what a guard or an action throws. */
+export type PlainTransition = (from: MachineState, event: { type: string }) => Step;
+
+interface Given {
+  readonly context: unknown;
+  readonly event: { type: string };
+}
+
+type Expression<Value> = (given: Given, params: unknown) => Value;
+
+/** An action with its parameters: of the two expressions, one. */
+interface Action {
+  readonly params: unknown;
+  readonly assigned: Expression<object> | null;
+  readonly emitted: Expression<{ type: string }> | null;
+}
+
+interface Candidate {
+  readonly guard: Expression<boolean> | null;
+  readonly guardParams: unknown;
+  /** Null where the state stays. */
+  readonly target: string | null;
+  readonly actions: readonly Action[];
+}
+
+type StateNode = AnyStateMachine['root'];
+type Table = ReadonlyMap<string, ReadonlyMap<string, readonly Candidate[]>>;
+
+/** The machine's transition as a function; null if the machine is not plain, so that XState must run it. */
+export function plainTransition(machine: AnyStateMachine): PlainTransition | null {
+  const table = tableOf(machine);
+  return table && (({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event));
+}
+
+function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }): Step {
+  const outcomes: { type: string }[] = [];
+  const given = { context, event };
+  for (const { guard, guardParams, target, actions } of candidates) {
+    if (guard !== null && !guard(given, guardParams)) continue;
+    // An action sees what those before it have assigned.
+    for (const { params, assigned, emitted } of actions) {
+      if (emitted !== null) outcomes.push(emitted(given, params));
+      else given.context = { ...(given.context as object), ...assigned!(given, params) };
+    }
+    return { state: target ?? state, context: given.context, outcomes };
+  }
+  return { state, context, outcomes };
+}
+
+function tableOf(machine: AnyStateMachine): Table | null {
+  const states = Object.values(machine.root.states) as StateNode[];
+  if (![machine.root, ...states].every(isPlain)) return null;
+  const table = new Map<string, Map<string, Candidate[]>>();
+  for (const state of states) {
+    const events = new Map<string, Candidate[]>();
+    // The state's own transitions are tried before those that hold in every state.
+    for (const node of [state, machine.root]) {
+      for (const [event, transitions] of node.transitions) {
+        const candidates = transitions.map((transition) => candidateOf(transition, machine));
+        if (event.includes('*') || !candidates.every((candidate) => candidate !== null)) return null;
+        events.set(event, [...(events.get(event) ?? []), ...candidates]);
+      }
+    }
+    table.set(state.key, events);
+  }
+  return table;
+}
+
+/** The root is compound and its states are atomic; nothing happens but by events. */
+const isPlain = (node: StateNode): boolean =>
+  node.type === (node.parent === undefined ? 'compound' : 'atomic') &&
+  [node.invoke, node.after, node.always ?? [], node.entry, node.exit].every(({ length }) => length === 0);
+
+type Transition = StateNode['transitions'] extends ReadonlyMap<string, (infer One)[]> ? One : never;
+
+function candidateOf({ guard, target, actions, reenter }: Transition, machine: AnyStateMachine): Candidate | null {
+  const found = guard === undefined ? undefined : named<Expression<boolean>>(guard, machine.implementations.guards);
+  const run = actions.map((action) => actionOf(action, machine));
+  if (reenter || (target?.length ?? 0) > 1 || found === null || (found && 'check' in found.implementation) || !run.every((action) => action !== null)) return null;
+  return { guard: found?.implementation ?? null, guardParams: found?.params, target: target?.[0]?.key ?? null, actions: run };
+}
+
+/** What XState's `assign` and `emit` keep of what they were given. */
+type Implementation =
+  | { readonly type: 'xstate.assign'; readonly assignment: object | Expression<object> }
+  | { readonly type: 'xstate.emit'; readonly event: { type: string } | Expression<{ type: string }> };
+
+function actionOf(action: unknown, machine: AnyStateMachine): Action | null {
+  const found = named<Implementation | { readonly type?: undefined }>(action, machine.implementations.actions);
+  if (found === null) return null;
+  const { implementation, params } = found;
+  if (implementation.type === 'xstate.emit') return { params, assigned: null, emitted: expressionOf(implementation.event) };
+  if (implementation.type === 'xstate.assign') return { params, assigned: assignmentOf(implementation.assignment), emitted: null };
+  return null;
+}
+
+/** The implementation that a definition names, with or without parameters; null if it names none. */
+function named<Implementation>(reference: unknown, implementations: object): { implementation: Implementation; params: unknown } | null {
+  const { type, params } = typeof reference === 'object' ? (reference as { type: string; params?: unknown }) : { type: reference, params: undefined };
+  const implementation = typeof type === 'string' ? (implementations as Record<string, Implementation>)[type] : undefined;
+  return implementation === undefined || typeof params === 'function' ? null : { implementation, params };
+}
+
+const expressionOf = <Value>(value: Value | Expression<Value>): Expression<Value> => (typeof value === 'function' ? (value as Expression<Value>) : () => value);
+
+/** An assignment may be a function, or an object some of whose properties are functions. */
+function assignmentOf(assignment: object | Expression<object>): Expression<object> {
+  if (typeof assignment === 'function') return assignment as Expression<object>;
+  if (!Object.values(assignment).some((value) => typeof value === 'function')) return () => assignment;
+  const properties = Object.entries(assignment).map(([name, value]) => [name, expressionOf(value)] as const);
+  return (given, params) => Object.fromEntries(properties.map(([name, expression]) => [name, expression(given, params)]));
+}
