@@ -124,7 +124,8 @@ export const limits = {
   sweepSessionsMax: 1000,
 
   // The log
-  logHeldBytes: 3_584, // that wait for more before they are written: a write costs as much as an answer
+  logWriteBytesMax: 32_768, // in one write: each wakes a thread, which costs as much as an answer
+  logHeldShare: 7 / 8, // of that, which waits for more before it is written
   logHeldMs: 30, // for that at most, and a tick of the clock's wheel
 
   // The public link

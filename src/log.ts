@@ -7,7 +7,8 @@ export type Log = Logger;
 
 /** `worker`: the number of this process among several that log to the same place. */
 export function openLog(level: string, clock: Clock, worker: number | null = null): Log {
-  const out = destination({ dest: 1, sync: false, maxWrite: pipeBytesMax, minLength: limits.logHeldBytes });
+  const maxWrite = worker === null ? limits.logWriteBytesMax : pipeBytesMax;
+  const out = destination({ dest: 1, sync: false, maxWrite, minLength: maxWrite * limits.logHeldShare });
   // Set by the first line that waits: pino's own timer fires twenty times a second even while nothing is logged.
   let waiting: Timer | null = null;
   const leave = (): void => {
