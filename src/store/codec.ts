@@ -1,13 +1,16 @@
 /**
  * The format of a row: its format number, then the record, packed with msgpackr. Fields keep their names, so that a row may have
- * fields that this version does not know, and bytes stay bytes. A row of growing text is its UTF-8 after a mark with which neither
- * msgpack nor UTF-8 ever begins.
+ * fields that this version does not know, and bytes stay bytes. A row that has a shape is the number of the shape and a list of the
+ * values (`shapes.ts`). A row of growing text is its UTF-8 after a mark with which neither msgpack nor UTF-8 ever begins.
  */
 import { Packr } from 'msgpackr';
 import type { Session } from '../store.ts';
+import { numberedShapes, rowShapes, shapeNumbers, type ShapeName } from './shapes.ts';
 
 /** Raised when old rows must be read differently; a version reads every format up to its own. */
-export const rowFormat = 1;
+export const rowFormat = 2;
+const namedFormat = 1;
+const shapedFormat = 2;
 
 // Bytes are copied, so that a record does not keep the engine's memory alive.
 const packr = new Packr({ useRecords: false, copyBuffers: true });
@@ -16,7 +19,16 @@ const packr = new Packr({ useRecords: false, copyBuffers: true });
 const named = new Packr({ useRecords: false, copyBuffers: true, mapsAsObjects: false });
 
 /** `odd`: the record has a name that msgpackr would read as another name, or take for a method. */
-export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [rowFormat, mapsOf(record), true] : [rowFormat, record]);
+export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [namedFormat, mapsOf(record), true] : [namedFormat, record]);
+
+/** How a record is packed: by its shape, or `odd`; with the names of its fields if it is neither. */
+export type RowForm = ShapeName | 'odd';
+
+export function packed(record: unknown, form?: RowForm): Uint8Array {
+  if (form === undefined || form === 'odd') return packRow(record, form === 'odd');
+  const values = rowShapes[form].valuesOf(record as object);
+  return values === null ? packRow(record) : packr.pack([shapedFormat, shapeNumbers[form], values]);
+}
 
 /** A field of a record as it is stored in the record's row. */
 export const packField = (name: string, value: string): Uint8Array => Buffer.concat([packr.pack(name), packr.pack(value)]);
@@ -40,9 +52,18 @@ export const textMore = (text: string): Uint8Array => Buffer.from(text);
 /** The record of a row. Throws if a later version wrote the row in a format that this version does not know. */
 export function unpackRow<T>(bytes: Uint8Array): T {
   if (bytes[0] === textMark) return Buffer.from(bytes.buffer, bytes.byteOffset + 1, bytes.length - 1).toString() as T;
-  const [format, record, odd] = packr.unpack(bytes) as [number, T, true?];
+  const row = packr.unpack(bytes) as unknown[];
+  const format = row[0] as number;
   if (!(format <= rowFormat)) throw new Error(`The row has format ${format}; this version reads formats up to ${rowFormat}.`);
+  if (format === shapedFormat) return shaped<T>(row as [number, number, unknown[]]);
+  const [, record, odd] = row as [number, T, true?];
   return odd ? (objectOf((named.unpack(bytes) as unknown[])[1]) as T) : record;
+}
+
+function shaped<T>([, number, values]: [format: number, shape: number, values: unknown[]]): T {
+  const shape = numberedShapes[number];
+  if (shape === undefined) throw new Error(`The row has shape ${number}, which this version does not know.`);
+  return shape.recordOf(values) as T;
 }
 
 function mapsOf(value: unknown): unknown {

@@ -13,6 +13,7 @@ import type {
   Workspace,
 } from '../store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
+import { sessionShape } from './shapes.ts';
 import { fields } from './usage.ts';
 import type { Grain } from './usage.ts';
 
@@ -180,7 +181,8 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
         yield* historyRow('key', id, key.record.id, await holdings.moves('key', id, key.record.id));
       }
     }
-    yield* holdings.sessions(id, session);
+    // Stores may keep the fields in another order; an export is the same to the byte.
+    for await (const row of holdings.sessions(id, session)) yield row.type === 'session' ? { ...row, record: sessionShape.inOrder(row.record) } : row;
     for await (const record of holdings.memories(id)) if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };
     yield* holdings.usage(id);
   }

@@ -5,7 +5,7 @@
  */
 import { limits } from '../limits.ts';
 import { StoreUnavailable } from '../store.ts';
-import { packRow, textBegun, textMore, unpackRow } from './codec.ts';
+import { packed, textBegun, textMore, unpackRow, type RowForm } from './codec.ts';
 import { Appended, changed, followed, type Change, type Engine, type Row, type Write } from './engine.ts';
 import { LateSortedMap, overlaid } from './sorted.ts';
 
@@ -15,13 +15,13 @@ export class Draft {
   /** The rows among them whose records the ledger keeps in memory. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
 
-  put(key: string, record: unknown): void {
-    this.rows.push([key, packRow(record)]);
+  put(key: string, record: unknown, form?: RowForm): void {
+    this.rows.push([key, packed(record, form)]);
   }
 
   /** As `put`, for a row that later decisions read: the ledger keeps the record in memory too, unless it is long, so that they need not unpack it. */
-  keep(key: string, record: unknown, odd = false): void {
-    const row = packRow(record, odd);
+  keep(key: string, record: unknown, form?: RowForm): void {
+    const row = packed(record, form);
     this.rows.push([key, row]);
     if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
   }

@@ -56,7 +56,7 @@ export class Flights {
   async voidLeases(): Promise<void> {
     await this.#ledger.step((draft) => {
       for (const [key, row] of this.#ledger.range<FlightRow>(keys.flights, keys.endOf(keys.flights))) {
-        if (row.leaseUntilMs > 0) draft.put(key, { ...row, leaseUntilMs: 0, slotUntilMs: 0 } satisfies FlightRow);
+        if (row.leaseUntilMs > 0) draft.put(key, { ...row, leaseUntilMs: 0, slotUntilMs: 0 } satisfies FlightRow, 'flight');
       }
     });
     this.#load();

@@ -102,15 +102,15 @@ function putKey(draft: Draft, { record, budgets: left, usedAt }: KeyRow): void {
 /** The output of a streaming message is stored apart from the message, in pieces: here in one. */
 function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: MessageRow): void {
   const streams = record.status === 'streaming' && record.turnId !== null;
-  draft.put(keys.message(workspaceId, sessionId, index), streams ? { ...record, content: '' } : record);
+  draft.put(keys.message(workspaceId, sessionId, index), streams ? { ...record, content: '' } : record, 'message');
   if (streams && record.content !== '') draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
 }
 
 function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
-  draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.TurnRow);
+  draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.TurnRow, 'turn');
   if (flight === null) return;
   const { fence, stop, remembered } = flight;
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);
-  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop } satisfies FlightRow);
+  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop } satisfies FlightRow, 'flight');
 }

@@ -32,7 +32,7 @@ export function putSession(draft: Draft, before: SessionRow | null, row: Session
     if (machine.state === 'ended' || machine.state === 'expired') draft.remove(trial);
     else if (before === null) draft.put(trial, row.session.expiresAt);
   }
-  draft.keep(keys.session(workspaceId, id), row, isOdd(row.session));
+  draft.keep(keys.session(workspaceId, id), row, isOdd(row.session) ? 'odd' : 'session');
 }
 
 export class Sessions implements SessionStore {
@@ -62,7 +62,7 @@ export class Sessions implements SessionStore {
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting);
+      if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting, 'message');
       this.#usage.countIn(draft, session, session.createdAt, { sessions: 1 });
       return { outcome: 'created', version: 1 };
     });

@@ -64,10 +64,10 @@ export class Turns implements TurnStore {
       const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, ...held, memory, stop: null }, position: 0, tail: null };
       putSession(draft, before, { ...before, session, version: begun.version });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      draft.keep(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow);
-      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage);
-      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex), step.assistantMessage);
-      draft.put(keys.flight(place), flight.row);
+      draft.keep(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow, 'turn');
+      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage, 'message');
+      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex), step.assistantMessage, 'message');
+      draft.put(keys.flight(place), flight.row, 'flight');
       this.#flights.set(flight);
       return { outcome: 'begun', ...begun };
     });
@@ -147,8 +147,8 @@ export class Turns implements TurnStore {
       const version = step.version + 1;
       putSession(draft, before, { ...before, session, version });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow);
-      draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message);
+      draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow, 'turn');
+      draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message, 'message');
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       this.#flights.delete(place);
@@ -184,7 +184,7 @@ export class Turns implements TurnStore {
     return this.#ledger.step<boolean>((draft) => {
       const row = this.#ledger.get<TurnRow>(keys.turn(place));
       if (row === undefined || row.finished === null) return false;
-      if (row.claimed !== true) draft.put(keys.turn(place), { ...row, claimed: true } satisfies TurnRow);
+      if (row.claimed !== true) draft.put(keys.turn(place), { ...row, claimed: true } satisfies TurnRow, 'turn');
       return true;
     });
   }
@@ -265,7 +265,7 @@ export class Turns implements TurnStore {
 
   #change(draft: Draft, { row, ...output }: Flight, change: Partial<FlightRow>): Flight {
     const flight = { row: { ...row, ...change }, ...output };
-    draft.put(keys.flight(row.place), flight.row);
+    draft.put(keys.flight(row.place), flight.row, 'flight');
     this.#flights.set(flight);
     return flight;
   }

@@ -1,0 +1,81 @@
+/**
+ * Records as lists of values. A row that each turn writes leaves the names of its fields out: it is half as long and packed twice as
+ * fast. The names are written here instead, so a field keeps its place for ever and a new one is added at the end; a row of an
+ * earlier version is then a shorter list. A record with a field that has no place here is packed with its names, so nothing is lost.
+ */
+type Field = string | readonly [name: string, shape: Shape];
+
+type Fields = Record<string, unknown>;
+
+export class Shape {
+  readonly #names: readonly string[];
+  /** The shape of each field's value; null where it is packed as it is. */
+  readonly #shapes: readonly (Shape | null)[];
+
+  constructor(...fields: readonly Field[]) {
+    this.#names = fields.map((field) => (typeof field === 'string' ? field : field[0]));
+    this.#shapes = fields.map((field) => (typeof field === 'string' ? null : field[1]));
+  }
+
+  /** The record's values in the order of the shape; null if it has a field that is not in the shape. A field that is undefined counts as absent. */
+  valuesOf(record: object): unknown[] | null {
+    const values: unknown[] = [];
+    let absent = 0;
+    for (let index = 0; index < this.#names.length; index++) {
+      let value = (record as Fields)[this.#names[index]!];
+      const shape = this.#shapes[index]!;
+      if (value === undefined) absent++;
+      else if (shape !== null && value !== null) {
+        value = shape.valuesOf(value);
+        if (value === null) return null;
+      }
+      values.push(value);
+    }
+    let present = 0;
+    for (const name in record) if ((record as Fields)[name] !== undefined) present++;
+    return present + absent === values.length ? values : null;
+  }
+
+  /** The record with its fields in the order of the shape. */
+  inOrder<T extends object>(record: T): T {
+    const values = this.valuesOf(record);
+    return values === null ? record : (this.recordOf(values) as T);
+  }
+
+  recordOf(values: readonly unknown[]): object {
+    const record: Fields = {};
+    for (let index = 0; index < values.length; index++) {
+      const [value, shape] = [values[index], this.#shapes[index] ?? null];
+      if (value !== undefined) record[this.#names[index]!] = shape === null || value === null ? value : shape.recordOf(value as unknown[]);
+    }
+    return record;
+  }
+}
+
+const fence = new Shape('epoch', 'owner');
+const answer = new Shape(['fence', fence], 'version');
+const context = new Shape('expiresAt', 'endedAt', 'activeTurnId');
+const machine = new Shape('version', 'state', ['context', context]);
+const place = new Shape('workspaceId', 'sessionId', 'turnId');
+export const sessionShape = new Shape(
+  ...['id', 'workspaceId', 'assistantId', 'channel', 'keyId', 'visitor', 'metadata', 'maxCallSeconds', 'createdAt', 'expiresAt', 'lastActivityAt', 'messageCount'],
+  ['machine', machine],
+  ...['mark', 'link'],
+);
+const turn = new Shape(
+  ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link'],
+);
+
+/** The shapes of an embedded store's rows. */
+export const rowShapes = {
+  session: new Shape(['session', sessionShape], 'version', 'withdrawn'),
+  turn: new Shape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed'),
+  message: new Shape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt'),
+  flight: new Shape(['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'),
+} as const;
+
+export type ShapeName = keyof typeof rowShapes;
+
+/** Shapes by the number that a row has for its own: a shape keeps its number for ever. */
+export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3 };
+export const numberedShapes: readonly Shape[] = Object.keys(shapeNumbers).map((name) => rowShapes[name as ShapeName]);
