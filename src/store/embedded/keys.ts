@@ -11,6 +11,15 @@ export const part = (id: string): string => (plain.test(id) ? id : digest(id));
 /** A digest never equals an id of ours, because it begins with a character that no id has. */
 const digest = (text: string): string => `~${createHash('sha256').update(text).digest('base64url')}`;
 
+/** A step makes some ten keys of one session: its part of them is made once. */
+let last = { workspaceId: '', sessionId: '', text: '' };
+
+/** A workspace's session within a key. */
+function placed(workspaceId: string, sessionId: string): string {
+  if (last.sessionId !== sessionId || last.workspaceId !== workspaceId) last = { workspaceId, sessionId, text: `${part(workspaceId)}/${part(sessionId)}` };
+  return last.text;
+}
+
 const padded = (number: number, digits: number): string => String(number).padStart(digits, '0');
 
 /** The first key after all keys with this prefix, which ends in a slash. */
@@ -26,7 +35,7 @@ export const publicKey = (publicId: string): string => `public-key/${part(public
 export const slug = (name: string): string => `slug/${part(name)}`;
 
 export const sessions = (workspaceId: string): string => `session/${part(workspaceId)}/`;
-export const session = (workspaceId: string, sessionId: string): string => sessions(workspaceId) + part(sessionId);
+export const session = (workspaceId: string, sessionId: string): string => `session/${placed(workspaceId, sessionId)}`;
 export const assistantSessions = (workspaceId: string, assistantId: string): string =>
   `session-by-assistant/${part(workspaceId)}/${part(assistantId)}/`;
 export const activity = 'session-by-activity/';
@@ -35,11 +44,11 @@ export const activeAt = (workspaceId: string, second: number): string => `${acti
 /** The open trials of a workspace; each row has the Unix second at which the trial expires. */
 export const trials = (workspaceId: string): string => `trial/${part(workspaceId)}/`;
 
-export const messages = (workspaceId: string, sessionId: string): string => `message/${part(workspaceId)}/${part(sessionId)}/`;
+export const messages = (workspaceId: string, sessionId: string): string => `message/${placed(workspaceId, sessionId)}/`;
 export const message = (workspaceId: string, sessionId: string, index: number): string =>
   messages(workspaceId, sessionId) + padded(index, 9);
 
-const ofTurns = (kind: string, workspaceId: string, sessionId: string): string => `${kind}/${part(workspaceId)}/${part(sessionId)}/`;
+const ofTurns = (kind: string, workspaceId: string, sessionId: string): string => `${kind}/${placed(workspaceId, sessionId)}/`;
 const ofTurn = (kind: string, place: TurnPlace): string => ofTurns(kind, place.workspaceId, place.sessionId) + part(place.turnId);
 export const turn = (place: TurnPlace): string => ofTurn('turn', place);
 export const flights = 'flight/';
@@ -49,7 +58,7 @@ export const output = (place: TurnPlace): string => `${ofTurn('output', place)}/
 export const outputAt = (place: TurnPlace, position: number): string => output(place) + padded(position, 9);
 
 /** The steps of an actor, each under its number. */
-export const history = (kind: HistoryKind, workspaceId: string, id: string): string => `history-${kind}/${part(workspaceId)}/${part(id)}/`;
+export const history = (kind: HistoryKind, workspaceId: string, id: string): string => `history-${kind}/${placed(workspaceId, id)}/`;
 export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: number): string => history(kind, workspaceId, id) + padded(seq, 12);
 
 /** All rows of a session except its own row and its index rows. */
