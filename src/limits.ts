@@ -125,8 +125,7 @@ export const limits = {
 
   // The log
   logWriteBytesMax: 32_768, // in one write: each wakes a thread, which costs as much as an answer
-  logHeldShare: 7 / 8, // of that, which waits for more before it is written
-  logHeldMs: 30, // for that at most, and a tick of the clock's wheel
+  logHeldMs: 30, // that a line waits for others, and a tick of the clock's wheel
 
   // The public link
   linkHoldMs: 60_000, // contract 9: how long a visitor's clock runs on after a turn
