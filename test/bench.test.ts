@@ -30,7 +30,7 @@ t.setTimeout(280_000);
 const perSocketKbMax = 20;
 
 t.test('what is asked: every question, or those named, in their order', async (t) => {
-  t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, profile: null, write: false });
+  t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, profile: null, ruler: null, write: false });
   t.match(readArguments(['turn', 'relay', '--quick', '--peers']), { asked: [{ name: 'relay' }, { name: 'turn' }], size: 'quick', rounds: 3, peers: true });
 });
 
@@ -68,7 +68,7 @@ t.test('what a replica costs', { skip: whyNoRedis() ?? false }, async (t) => {
 t.test('a server leaves a profile where it is asked to', { skip: whyNoMeasure() ?? false }, async (t) => {
   build();
   const profile = t.testdir();
-  const { answers } = await answer({ asked: questions.filter(({ name }) => name === 'start'), size: 'smoke', rounds: 1, peers: false, profile }, watcher);
+  const { answers } = await answer({ asked: questions.filter(({ name }) => name === 'start'), size: 'smoke', rounds: 1, peers: false, profile, ruler: null }, watcher);
   t.same(answers.flatMap(({ failures }) => failures), []);
   const profiled = 1 + Number(whyNoRedis() === null);
   t.match(await readdir(profile), Array<RegExp>(profiled).fill(/\.cpuprofile$/));
@@ -79,7 +79,7 @@ const asked = questions.map((question, index) => (index === 0 ? question : { ...
 
 t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
   build();
-  const result = await answer({ asked, size: 'smoke', rounds: 1, peers: false, profile: null }, watcher);
+  const result = await answer({ asked, size: 'smoke', rounds: 1, peers: false, profile: null, ruler: null }, watcher);
   const told = toldOf(result, asked);
   for (const { question, answer } of told) {
     t.same(answer.failures, [], question.name);
@@ -135,7 +135,7 @@ t.test('why a goal is missed is said beside it', async (t) => {
     answer: { question: 'relay', rows: [], absent: [], failures: [] },
     judged: [{ goal, spread: { median: 2, least: 1, most: 3 }, met: false }],
   }));
-  const written = performanceOf({ size: 'quick', rounds: 1, startedAt: '2026-01-01', machine: machineFacts(), answers: [] }, told);
+  const written = performanceOf({ size: 'quick', rounds: 1, ruler: 'C', startedAt: '2026-01-01', machine: machineFacts(), answers: [] }, told);
   t.ok(written.includes('\n- small: 2.00. It is large.\n- smaller (stretch): 2.00\n'), written);
 });
 

@@ -4,8 +4,7 @@ import { floor, nginx, plain } from '../contenders/simple.ts';
 import { peers } from '../contenders/peers.ts';
 import { pick, type Goal, type Measurement, type Question, type Size } from '../harness/question.ts';
 import { quantile } from '../harness/statistics.ts';
-import { Streams } from '../load/streams.ts';
-import { converse, type TurnTimes } from '../load/turns.ts';
+import type { TurnTimes } from '../load.ts';
 
 const shape = { tokens: 1, rate: 0 };
 const calm = 'one at a time';
@@ -35,25 +34,25 @@ const besideOthers = (measurement: Measurement, requests: readonly string[]): Pr
   measurement.case === calm || measurement.size === 'smoke' ? alone(measurement, requests) : beside(measurement, requests);
 
 /** Each client waits for its own answers alone. */
-async function together({ instance, size }: Measurement): Promise<TurnTimes> {
+async function together({ instance, size, surroundings: { load } }: Measurement): Promise<TurnTimes> {
   const turns = { rate, tokens: size === 'smoke' ? 1 : crowd.tokens };
   const clients = size === 'smoke' ? 4 : crowd.clients;
-  return converse(instance, await instance.conversations(turns, clients), size === 'smoke' ? 1 : besideSeconds[size] * (rate / crowd.tokens), clients, turns);
+  return load.converse(instance, await instance.conversations(turns, clients), size === 'smoke' ? 1 : besideSeconds[size] * (rate / crowd.tokens), clients, turns);
 }
 
 const turnsIn = ({ round }: Measurement): number => (round < 0 ? warmTurnsEach : turnsEach);
 
 const alone = (measurement: Measurement, requests: readonly string[]): Promise<TurnTimes> =>
-  converse(measurement.instance, requests, turnsIn(measurement), 1, shape, measurement.round < 0 ? performance.now() + besideSeconds[measurement.size] * 1000 : Infinity);
+  measurement.surroundings.load.converse(measurement.instance, requests, turnsIn(measurement), 1, shape, measurement.round < 0 ? performance.now() + besideSeconds[measurement.size] * 1000 : Infinity);
 
 /** The other streams are waited for: parley would go on with a turn whose client has left, into the next measurement. */
 async function beside(measurement: Measurement, requests: readonly string[]): Promise<TurnTimes> {
-  const { instance, case: name, size } = measurement;
+  const { instance, case: name, size, surroundings: { load } } = measurement;
   const seconds = besideSeconds[size];
   const others = { rate, tokens: rate * seconds };
-  const streams = new Streams(instance, await instance.conversations(others, besides[name]!), others);
+  const streams = load.stream(instance, await instance.conversations(others, besides[name]!), others);
   await streams.begun();
-  const times = await converse(instance, requests, turnsIn(measurement), 1, shape, performance.now() + seconds * 1000 - marginMs);
+  const times = await load.converse(instance, requests, turnsIn(measurement), 1, shape, performance.now() + seconds * 1000 - marginMs);
   await streams.done;
   return times;
 }

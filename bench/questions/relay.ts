@@ -6,8 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { cpuMicroseconds } from '../harness/process.ts';
 import { pick, type Goal, type Measurement, type Question, type Size } from '../harness/question.ts';
 
-import { Streams } from '../load/streams.ts';
-
 /** Events a second of one stream. */
 const rate = 100;
 /** Streams by the name of their case. */
@@ -36,27 +34,26 @@ async function measure({ instance, case: name, size, surroundings }: Measurement
   const count = size === 'smoke' ? smokeStreams : streams[name]!;
   const shape = { rate, tokens: Math.ceil(((settle + window + after) / 1000) * rate) };
   const requests = await instance.conversations(shape, count);
-  const under = new Streams(instance, requests, shape);
+  const under = surroundings.load.stream(instance, requests, shape);
   await under.begun();
   await pause(settle);
-  under.lateness.reset();
-  const [cpuBefore, loadBefore, before, deltasBefore] = [cpuMicroseconds(instance.processes), surroundings.loadMicroseconds(), under.tokens, under.deltas];
+  const first = await under.mark();
+  const [cpuBefore, loadBefore] = [cpuMicroseconds(instance.processes), surroundings.loadMicroseconds()];
   const startedAt = performance.now();
   await pause(window);
-  const tokens = under.tokens - before;
-  const deltas = under.deltas - deltasBefore;
   const seconds = (performance.now() - startedAt) / 1000;
   const spent = cpuMicroseconds(instance.processes) - cpuBefore;
   const load = surroundings.loadMicroseconds() - loadBefore;
-  const { lateness } = under;
+  const last = await under.mark();
+  const tokens = last.tokens - first.tokens;
   const figures = {
     [cpu]: spent / tokens,
     'events delivered': tokens / seconds,
-    'events a frame': tokens / deltas,
+    'events a frame': tokens / (last.deltas - first.deltas),
     'core in use': (spent / (seconds * 1e6)) * 100,
     "the load's core": (load / (seconds * 1e6)) * 100,
-    'late p50': lateness.percentile(50) / 1e6,
-    'late p99': lateness.percentile(99) / 1e6,
+    'late p50': last.lateP50,
+    'late p99': last.lateP99,
   };
   await under.done;
   return figures;

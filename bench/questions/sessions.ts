@@ -5,7 +5,6 @@ import { message, post, type Contender, type Instance } from '../harness/contend
 import { cpuMicroseconds } from '../harness/process.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
 import { seedSessions } from '../load/sessions.ts';
-import { converse } from '../load/turns.ts';
 
 const shape = { tokens: 1, rate: 0 };
 const abreast = 32;
@@ -45,13 +44,13 @@ const storing = (name: string, counts: Readonly<Record<Size, number>>): Contende
 const few = storing('few stored', { full: 1000, quick: 1000, smoke: 20 });
 const many = storing('many stored', { full: 1_000_000, quick: 100_000, smoke: 200 });
 
-async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
+async function measure({ instance, size, surroundings }: Measurement): Promise<Record<string, number>> {
   const seeded = instance as Seeded;
   const from = seeded.next;
   seeded.next += conversations[size];
   const requests = Array.from({ length: conversations[size] }, (_, index) => seeded.requests[(from + index) % seeded.requests.length]!);
   const before = cpuMicroseconds(instance.processes);
-  const { wholeMs } = await converse(instance, requests, turnsEach, abreast, shape);
+  const { wholeMs } = await surroundings.load.converse(instance, requests, turnsEach, abreast, shape);
   await pause(size === 'smoke' ? 0 : 200);
   const spent = cpuMicroseconds(instance.processes) - before;
   return { [cpu]: spent / wholeMs.length, [heap]: (await seeded.house.server.heapBytes()) / 1e6 };

@@ -4,7 +4,7 @@ import { parley, parleyRedis } from '../contenders/parley.ts';
 import type { Instance } from '../harness/contender.ts';
 import { cpuMicroseconds } from '../harness/process.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
-import { converse } from '../load/turns.ts';
+import type { Load } from '../load.ts';
 
 const shape = { tokens: 1, rate: 0 };
 const abreast = 16;
@@ -21,26 +21,26 @@ const obstacle = 'The first turns send a message or two to the provider, the las
 /** Long conversations are grown once and go on round by round. */
 const grown = new WeakMap<Instance, Map<string, Promise<string[]>>>();
 
-async function requestsOf({ instance, case: name, size }: Measurement): Promise<string[]> {
+async function requestsOf({ instance, case: name, size, surroundings: { load } }: Measurement): Promise<string[]> {
   if (name === first) return instance.conversations(shape, conversations[size]);
   const cases = grown.get(instance) ?? new Map<string, Promise<string[]>>();
   grown.set(instance, cases);
   let requests = cases.get(name);
-  if (requests === undefined) cases.set(name, (requests = grow(instance, size === 'smoke' ? 2 : turnsBefore[name]!, conversations[size])));
+  if (requests === undefined) cases.set(name, (requests = grow(load, instance, size === 'smoke' ? 2 : turnsBefore[name]!, conversations[size])));
   return requests;
 }
 
-async function grow(instance: Instance, turns: number, count: number): Promise<string[]> {
+async function grow(load: Load, instance: Instance, turns: number, count: number): Promise<string[]> {
   const requests = await instance.conversations(shape, count);
-  await converse(instance, requests, turns, abreast, shape);
+  await load.converse(instance, requests, turns, abreast, shape);
   return requests;
 }
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
   const requests = await requestsOf(measurement);
-  const { processes } = measurement.instance;
+  const { instance: { processes }, surroundings: { load } } = measurement;
   const before = cpuMicroseconds(processes);
-  const { wholeMs } = await converse(measurement.instance, requests, turnsEach, abreast, shape);
+  const { wholeMs } = await load.converse(measurement.instance, requests, turnsEach, abreast, shape);
   await pause(measurement.size === 'smoke' ? 0 : 200);
   return { [cpu]: (cpuMicroseconds(processes) - before) / wholeMs.length };
 }

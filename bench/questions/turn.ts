@@ -6,7 +6,6 @@ import { floor, nginx, plain } from '../contenders/simple.ts';
 import { cpuMicroseconds } from '../harness/process.ts';
 import { pick, type Goal, type Measurement, type Question, type Size } from '../harness/question.ts';
 import { median, quantile } from '../harness/statistics.ts';
-import { converse } from '../load/turns.ts';
 
 const shape = { tokens: 1, rate: 0 };
 const abreast = 32;
@@ -18,10 +17,10 @@ const afterwardsMs = 200;
 
 const [one, cpu] = ['one token', 'CPU per turn'];
 
-async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
+async function measure({ instance, size, surroundings }: Measurement): Promise<Record<string, number>> {
   const requests = await instance.conversations(shape, conversations[size]);
   const [before, startedAt] = [cpuMicroseconds(instance.processes), performance.now()];
-  const { wholeMs } = await converse(instance, requests, turnsEach, abreast, shape);
+  const { wholeMs } = await surroundings.load.converse(instance, requests, turnsEach, abreast, shape);
   const seconds = (performance.now() - startedAt) / 1000;
   await pause(size === 'smoke' ? 0 : afterwardsMs);
   const spent = cpuMicroseconds(instance.processes) - before;
