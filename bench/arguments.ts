@@ -42,7 +42,7 @@ export function readArguments(words: readonly string[]): Wanted & { readonly wri
     .option('--peers', "measure other people's frameworks too, which installs bench/peers")
     .addOption(new Option('--profile <folder>', "leave a CPU profile of each of parley's servers there, for the developer tools of a browser; it costs them a little").default(null, 'none'))
     .addOption(new Option('--ruler <language>', 'what load and provider are written in').choices(rulers).default(null, 'C, where there is a compiler'))
-    .addOption(new Option('--write', 'write docs/performance.md').conflicts('profile'))
+    .addOption(new Option('--write', 'write docs/performance.md anew; what is not asked stays as its last run found it').conflicts(['profile', 'smoke']))
     .parse(words, { from: 'user' });
   const { quick, smoke, rounds, peers = false, profile, ruler, write = false } = command.opts<Given>();
   const named: readonly Question[] = command.processedArgs[0];

@@ -25,7 +25,7 @@ export interface Streams {
   readonly done: Promise<void>;
   /** Resolves once every answer has begun, or when it is clear that one will not. */
   begun(): Promise<void>;
-  /** Once they have begun, and before they are done. */
+  /** Once they have begun, and also when they are done. */
   mark(): Promise<Mark>;
 }
 

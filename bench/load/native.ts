@@ -63,7 +63,7 @@ const toAll = ({ ports, format }: Instance, shape: Shape): Job => [
   ['tokens', shape.tokens],
 ];
 
-type Told = { readonly begun: true } | { readonly over: true; readonly microseconds: number } | Mark;
+type Told = { readonly begun: true } | (Mark & Over & { readonly over?: true });
 
 class NativeStreams implements Streams {
   readonly done: Promise<void>;
@@ -71,6 +71,8 @@ class NativeStreams implements Streams {
   readonly #begun: Promise<void>;
   #onBegun!: () => void;
   #onMark: (mark: Mark) => void = () => {};
+  /** What had come when they were over. */
+  #last: Mark | null = null;
 
   constructor(worker: Worker) {
     this.#worker = worker;
@@ -87,15 +89,14 @@ class NativeStreams implements Streams {
   mark(): Promise<Mark> {
     const marked = new Promise<Mark>((resolve) => (this.#onMark = resolve));
     this.#worker.write('mark\n');
-    const over = this.done.then(() => Promise.reject(new Error('The streams were over before the mark.')));
-    return Promise.race([marked, over]);
+    return Promise.race([marked, this.done.then(() => this.#last!)]);
   }
 
   async #read(): Promise<Over> {
     for (;;) {
       const told = await this.#worker.told<Told>();
-      if ('over' in told) return told;
       if ('begun' in told) this.#onBegun();
+      else if (told.over === true) return (this.#last = told);
       else this.#onMark(told);
     }
   }

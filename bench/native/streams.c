@@ -42,9 +42,10 @@ static void ended(struct connection *connection, double now) {
   connection_close(connection);
 }
 
-static void print_mark(void) {
+static void print_mark(bool over) {
   struct counts *counts = &load.counts;
-  printf("{\"tokens\":%llu,\"deltas\":%llu,", counts->tokens, counts->deltas);
+  fputs(over ? "{\"over\":true," : "{", stdout);
+  printf("\"tokens\":%llu,\"deltas\":%llu,", counts->tokens, counts->deltas);
   printf("\"lateP50\":%.4f,\"lateP99\":%.4f,", histogram_quantile(&counts->lateness, 0.5), histogram_quantile(&counts->lateness, 0.99));
   printf("\"microseconds\":%lld}\n", used_microseconds());
   fflush(stdout);
@@ -57,7 +58,7 @@ static void take_commands(void) {
   ssize_t length = read(STDIN_FILENO, bytes, sizeof bytes);
   if (length <= 0) exit(1);
   for (ssize_t index = 0; index < length; index++) {
-    if (bytes[index] == '\n') print_mark();
+    if (bytes[index] == '\n') print_mark(false);
   }
 }
 
@@ -78,5 +79,5 @@ void run_streams(const struct job *job) {
       else connection_ready(events[index].data.ptr, events[index].events);
     }
   }
-  printf("{\"over\":true,\"microseconds\":%lld}\n", used_microseconds());
+  print_mark(true);
 }

@@ -5,8 +5,8 @@
 #include "job.h"
 
 /*
- * Runs them, and prints lines of JSON: `{"begun":true}` once each has had some text, and `{"over":true}` at the end of the last. For each line
- * `mark` on the standard input, which may come once they have begun, it prints what has come so far, and how late since the last mark.
+ * Runs them, and prints lines of JSON: `{"begun":true}` once each has had some text. For each line `mark` on the
+ * standard input, which may come then, and with `"over":true` at the end of the last answer, it prints what has come so far, and how late since the last mark.
  */
 void run_streams(const struct job *job);
 

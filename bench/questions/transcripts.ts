@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parley, parleyRedis } from '../contenders/parley.ts';
 import type { Instance } from '../harness/contender.ts';
-import { cpuMicroseconds } from '../harness/process.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
+import { loadCore, openWindow } from '../harness/window.ts';
 import type { Load } from '../load.ts';
 
 const shape = { tokens: 1, rate: 0 };
@@ -38,18 +38,19 @@ async function grow(load: Load, instance: Instance, turns: number, count: number
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
   const requests = await requestsOf(measurement);
-  const { instance: { processes }, surroundings: { load } } = measurement;
-  const before = cpuMicroseconds(processes);
-  const { wholeMs } = await load.converse(measurement.instance, requests, turnsEach, abreast, shape);
-  await pause(measurement.size === 'smoke' ? 0 : 200);
-  return { [cpu]: (cpuMicroseconds(processes) - before) / wholeMs.length };
+  const { instance, size, surroundings } = measurement;
+  const used = openWindow(measurement);
+  const { wholeMs } = await surroundings.load.converse(instance, requests, turnsEach, abreast, shape);
+  const { loadCore: share } = used();
+  await pause(size === 'smoke' ? 0 : 200);
+  return { [cpu]: used().microseconds / wholeMs.length, [loadCore.name]: share };
 }
 
 export const transcripts: Question = {
   name: 'transcripts',
   title: 'Long transcripts',
   method: `CPU time of the server for a turn of one token, by how many turns the conversation has had. What the provider is sent is bounded, at 100 messages here; ten of them a round.`,
-  figures: [{ name: cpu, unit: 'µs' }],
+  figures: [{ name: cpu, unit: 'µs' }, loadCore],
   contenders: [parley, parleyRedis],
   cases: (size) => (size === 'quick' ? [first, hundredth] : [first, hundredth, last]),
   goals: [
