@@ -100,7 +100,7 @@ each('streams are counted from mark to mark', async (t, ruler) => {
 });
 
 /** A server that answers every request with these bytes, some at a time. */
-async function answering(pieces: readonly string[]): Promise<{ instance: Instance; stop: () => Promise<void> }> {
+async function answering(t: Test, pieces: readonly string[]): Promise<Instance> {
   const server = createServer((socket) => {
     socket.setNoDelay(true).on('error', () => {});
     socket.on('data', () => {
@@ -111,8 +111,8 @@ async function answering(pieces: readonly string[]): Promise<{ instance: Instanc
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const instance: Instance = { processes: [], ports: [(server.address() as AddressInfo).port], format: parleyFormat, conversations: async () => [], stop: async () => {} };
-  return { instance, stop: async () => void server.close() };
+  t.teardown(() => server.close());
+  return { processes: [], ports: [(server.address() as AddressInfo).port], format: parleyFormat, conversations: async () => [], stop: async () => {} };
 }
 
 const delta = (text: string): string => `event: message.delta\nid: 1\ndata: ${JSON.stringify({ text })}\n\n`;
@@ -149,7 +149,7 @@ const cases: readonly (readonly [what: string, pieces: readonly string[], expect
 
 each('the load sees what is lost, doubled, refused or left open', async (t, ruler) => {
   for (const [what, pieces, expected] of cases) {
-    const { instance, stop } = await answering(pieces);
+    const instance = await answering(t, pieces);
     const shape: Shape = { tokens: count, rate: 0 };
     const asked = ruler.load.converse(instance, ['POST / HTTP/1.1\r\n\r\n'], 2, 1, shape);
     if (expected === null) t.equal((await asked).wholeMs.length, 2, what);
@@ -157,6 +157,5 @@ each('the load sees what is lost, doubled, refused or left open', async (t, rule
     const streams = ruler.load.stream(instance, ['POST / HTTP/1.1\r\n\r\n'], shape);
     if (expected === null) await streams.done;
     else await t.rejects(streams.done, expected, what);
-    await stop();
   }
 });
