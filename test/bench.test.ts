@@ -180,6 +180,8 @@ t.test('a run that asks some questions leaves the other answers as they were', a
   t.same(kept.map(({ startedAt, answers }) => [startedAt, ...answers.map(({ question }) => question)]), [['2026-01-01', 'relay'], ['2026-01-03', 'start'], ['2026-01-04', 'turn']]);
   const written = performanceOf(kept, questions);
   t.match(written, /### Relaying an event[^#]*Run: 2026-01-01,[^#]*### A turn of one token[^#]*Run: 2026-01-04,[^#]*### Starting[^#]*Run: 2026-01-03,/);
+  const old = answered([{ text: 'small', kind: 'value', of, most: 9 }], [2], 1);
+  t.ok(performanceOf([{ ...old.run, rounds: 5 }], [old.question]).includes('- not measured with every round kept: small'), 'medians alone decide nothing');
   t.ok(performanceOf(await readKept(), questions).includes('### A turn of one token'), 'what is kept can be written');
 });
 

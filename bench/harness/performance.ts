@@ -1,6 +1,6 @@
 /** `docs/performance.md`: the goals with the figures of each question's last run, what falls short, and who was measured. */
 import type { Contender } from './contender.ts';
-import type { Result } from './result.ts';
+import { hasMediansAlone, type Result } from './result.ts';
 import type { Judged } from './statistics.ts';
 import { absencesOf, markTold, medianTold, rulerTold, shown, toldOf, verdict, type QuestionTold } from './table.ts';
 import type { Question } from './question.ts';
@@ -26,10 +26,10 @@ function goalsOf(told: readonly QuestionTold[]): string {
   return table(['question', 'goal', 'median', 'least – most of the rounds', ''], rows);
 }
 
-function shortfallsOf(told: readonly QuestionTold[]): string {
+function shortfallsOf(told: readonly Section[]): string {
   const missed = told.flatMap(({ judged }) => judged.filter(({ met }) => !met));
-  const unanswered = told.flatMap(({ question, judged }) =>
-    question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- not measured: ${goal.text}\n`),
+  const unanswered = told.flatMap(({ question, judged, run }) =>
+    question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- ${hasMediansAlone(run) ? 'not measured with every round kept' : 'not measured'}: ${goal.text}\n`),
   );
   const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map((line) => `- measured ${line}\n`);
   const lines = [...missed.map(shortfall), ...unanswered, ...absent];
@@ -74,8 +74,7 @@ function contendersOf(told: readonly QuestionTold[]): string {
 function runOf(run: Result): string {
   const { machine, rounds, size, answers } = run;
   const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
-  const mediansAlone = rounds > 1 && answers.every(({ rows }) => rows.every(({ samples }) => samples.length === 1));
-  return `- ${dayOf(run)}: ${answers.map(({ question }) => question).join(', ')}; size ${size}, ${rounds} rounds${mediansAlone ? ', whose medians alone were kept' : ''}, ${rulerTold(run)}.
+  return `- ${dayOf(run)}: ${answers.map(({ question }) => question).join(', ')}; size ${size}, ${rounds} rounds${hasMediansAlone(run) ? ', whose medians alone were kept' : ''}, ${rulerTold(run)}.
   ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}; load ${shown(machine.load)} at the end; ${machine.placement};
   Node ${machine.node}, ${versions}.
 `;

@@ -1,6 +1,6 @@
 /** The result as a table for a terminal. */
 import type { Question } from './question.ts';
-import type { Result } from './result.ts';
+import { hasMediansAlone, type Result } from './result.ts';
 import type { Absence, Answer } from './runner.ts';
 import { isCrowded, judge, spreadOf, type Judged, type Row } from './statistics.ts';
 import { loadCoreMost } from './window.ts';
@@ -29,11 +29,11 @@ export interface QuestionTold {
   readonly judged: readonly Judged[];
 }
 
-/** The answers with the questions that they belong to, and what came of the goals, of which a smoke run says nothing. */
+/** The answers with the questions that they belong to, and what came of the goals, of which a smoke run says nothing, nor one with medians alone. */
 export const toldOf = (result: Result, questions: readonly Question[]): QuestionTold[] =>
   result.answers.flatMap((answer) => {
     const question = questions.find(({ name }) => name === answer.question);
-    return question === undefined ? [] : { question, answer, judged: result.size === 'smoke' ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
+    return question === undefined ? [] : { question, answer, judged: result.size === 'smoke' || hasMediansAlone(result) ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
   });
 
 /** A goal's figure, its spread over the rounds, and the word for what came of it. */
