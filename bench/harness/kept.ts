@@ -14,8 +14,8 @@ export function withNew(kept: readonly Result[], result: Result): Result[] {
 
 export const readKept = async (): Promise<Result[]> => JSON.parse(await readFile(path, 'utf8')) as Result[];
 
-/** A row a line, so that a change can be read. */
+/** A row a line, and no more digits than mean something, so that a change can be read. */
 export async function writeKept(kept: readonly Result[]): Promise<void> {
-  const text = JSON.stringify(kept, null, 1).replace(/\{\n\s+"contender"[^{}]*\}/g, (row) => row.replace(/\n\s+/g, ' '));
+  const text = JSON.stringify(kept, (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value), 1).replace(/\{\n\s+"contender"[^{}]*\}/g, (row) => row.replace(/\n\s+/g, ' '));
   await writeFile(path, `${text}\n`);
 }

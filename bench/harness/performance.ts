@@ -74,7 +74,7 @@ function contendersOf(told: readonly QuestionTold[]): string {
 function runOf(run: Result): string {
   const { machine, rounds, size, answers } = run;
   const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
-  return `- ${dayOf(run)}: ${answers.map(({ question }) => question).join(', ')}; size ${size}, ${rounds} rounds${hasMediansAlone(run) ? ', whose medians alone were kept' : ''}, ${rulerTold(run)}.
+  return `- ${dayOf(run)}: ${answers.map(({ question }) => question).join(', ')}; size ${size}, ${rounds} ${rounds === 1 ? 'round' : 'rounds'}${hasMediansAlone(run) ? ', whose medians alone were kept' : ''}, ${rulerTold(run)}.
   ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}; load ${shown(machine.load)} at the end; ${machine.placement};
   Node ${machine.node}, ${versions}.
 `;
