@@ -29,6 +29,9 @@ export interface Streams {
   mark(): Promise<Mark>;
 }
 
+/** More at one instant find no room in the queue of a server that accepts none for a moment, and try again a second later. */
+export const beginAbreast = 256;
+
 export interface Load {
   /**
    * Runs each conversation for `turnsEach` turns, each begun when the one before has ended, `abreast` conversations at a time, until all are
@@ -42,7 +45,7 @@ export interface Load {
   arrive(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape, arrivals: readonly number[]): Promise<TurnTimes>;
   /** Sends the same request `count` times, `abreast` at a time; each answer must have the status, and is not looked at. */
   repeat(port: number, request: string, status: number, count: number, abreast: number): Promise<void>;
-  /** Begins all at once, or `abreast` at a time, each when an earlier one has begun. */
+  /** Begins `abreast` at a time, `beginAbreast` unless told, each when an earlier one has begun. */
   stream(instance: Instance, requests: readonly string[], shape: Shape, abreast?: number): Streams;
   /** CPU time so far, in microseconds. */
   microseconds(): number;

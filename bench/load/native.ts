@@ -2,7 +2,7 @@
 import type { Instance } from '../harness/contender.ts';
 import type { Native } from '../harness/native.ts';
 import { cpuMicroseconds, Process } from '../harness/process.ts';
-import type { Load, Mark, Streams, TurnTimes } from '../load.ts';
+import { beginAbreast, type Load, type Mark, type Streams, type TurnTimes } from '../load.ts';
 import type { Shape } from '../text.ts';
 
 /** A job's lines: a name and, mostly, a value. */
@@ -118,7 +118,7 @@ export const nativeLoad = (native: Native): Load => ({
     const job: Job = [['port', port], ['status', status], ['conversations', count], ['abreast', abreast]];
     await new Worker(native, job, [request]).last<Over>();
   },
-  stream(instance, requests, shape, abreast = requests.length) {
+  stream(instance, requests, shape, abreast = beginAbreast) {
     return new NativeStreams(new Worker(native, [['streams'], ...toAll(instance, shape), ['abreast', Math.min(abreast, requests.length)]], requests));
   },
   microseconds: () => endedMicroseconds + cpuMicroseconds([...running]),

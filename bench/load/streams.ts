@@ -1,7 +1,7 @@
 /** Many streamed answers at a time, each on a connection of its own. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Instance } from '../harness/contender.ts';
-import type { Mark, Streams } from '../load.ts';
+import { beginAbreast, type Mark, type Streams } from '../load.ts';
 import type { Shape } from '../text.ts';
 import { Connection } from './connection.ts';
 import { AnswerStream } from './stream.ts';
@@ -17,7 +17,7 @@ export class NodeStreams implements Streams {
   /** What begins each of those that have not begun yet. */
   readonly #waiting: (() => void)[] = [];
 
-  constructor(instance: Instance, requests: readonly string[], shape: Shape, abreast = Infinity) {
+  constructor(instance: Instance, requests: readonly string[], shape: Shape, abreast = beginAbreast) {
     const intervalMs = shape.rate === 0 ? 0 : 1000 / shape.rate;
     const late = (gapMs: number): void => this.#lateness.record(Math.max(1, Math.round((gapMs - intervalMs) * 1e6)));
     const all = requests.map((request, index) => {
