@@ -1,11 +1,10 @@
 /** Asks questions, one after another, of the contenders that each is about. */
 import type { Contender, Instance } from './harness/contender.ts';
 import { machineFacts } from './harness/machine.ts';
-import { cpuMicroseconds } from './harness/process.ts';
 import type { Question, Size } from './harness/question.ts';
 import type { Result } from './harness/result.ts';
 import { ask, type Answer } from './harness/runner.ts';
-import { startUpstream } from './harness/upstream.ts';
+import { startRuler, type RulerName } from './harness/ruler.ts';
 
 export interface Wanted {
   readonly asked: readonly Question[];
@@ -13,6 +12,8 @@ export interface Wanted {
   readonly rounds: number;
   readonly peers: boolean;
   readonly profile: string | null;
+  /** Null: the sharper that there can be. */
+  readonly ruler: RulerName | null;
 }
 
 /** Who is told how far it has come. */
@@ -23,13 +24,9 @@ export interface Watcher {
   end(): void;
 }
 
-export async function answer({ asked, size, rounds, peers, profile }: Wanted, watcher: Watcher): Promise<Result> {
-  const upstream = await startUpstream();
-  const loadMicroseconds = (): number => {
-    const { user, system } = process.cpuUsage();
-    return user + system + cpuMicroseconds([upstream.process]);
-  };
-  const surroundings = { upstream: upstream.port, size, profile, loadMicroseconds };
+export async function answer({ asked, size, rounds, peers, profile, ruler: wanted }: Wanted, watcher: Watcher): Promise<Result> {
+  const ruler = await startRuler(wanted);
+  const surroundings = { upstream: ruler.port, size, profile, load: ruler.load, loadMicroseconds: ruler.microseconds };
   const shared = size === 'smoke' ? new Map<Contender, Instance>() : null;
   const startedAt = new Date().toISOString();
   const answers: Answer[] = [];
@@ -41,7 +38,7 @@ export async function answer({ asked, size, rounds, peers, profile }: Wanted, wa
   } finally {
     watcher.end();
     for (const instance of shared?.values() ?? []) await instance.stop();
-    await upstream.process.stop();
+    await ruler.stop();
   }
-  return { size, rounds, startedAt, machine: machineFacts(), answers };
+  return { size, rounds, ruler: ruler.name, startedAt, machine: machineFacts(), answers };
 }

@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Wanted } from './answer.ts';
 import { developmentCommand, numberOption } from './harness/development-command.ts';
 import type { Question, Size } from './harness/question.ts';
+import { rulers, type RulerName } from './harness/ruler.ts';
 import { questions } from './questions.ts';
 
 const roundsOf: Readonly<Record<Size, number>> = { full: 5, quick: 3, smoke: 1 };
@@ -14,6 +15,7 @@ interface Given {
   readonly rounds: number | null;
   readonly peers?: true;
   readonly profile: string | null;
+  readonly ruler: RulerName | null;
   readonly write?: true;
 }
 
@@ -39,10 +41,11 @@ export function readArguments(words: readonly string[]): Wanted & { readonly wri
     .addOption(numberOption('--rounds <number>', 'rounds, whose median counts', 1).default(null, `${roundsOf.full}; ${roundsOf.quick} with --quick, ${roundsOf.smoke} with --smoke`))
     .option('--peers', "measure other people's frameworks too, which installs bench/peers")
     .addOption(new Option('--profile <folder>', "leave a CPU profile of each of parley's servers there, for the developer tools of a browser; it costs them a little").default(null, 'none'))
-    .addOption(new Option('--write', 'write docs/performance.md').conflicts('profile'))
+    .addOption(new Option('--ruler <language>', 'what load and provider are written in').choices(rulers).default(null, 'C, where there is a compiler'))
+    .addOption(new Option('--write', 'write docs/performance.md anew; what is not asked stays as its last run found it').conflicts(['profile', 'smoke']))
     .parse(words, { from: 'user' });
-  const { quick, smoke, rounds, peers = false, profile, write = false } = command.opts<Given>();
+  const { quick, smoke, rounds, peers = false, profile, ruler, write = false } = command.opts<Given>();
   const named: readonly Question[] = command.processedArgs[0];
   const size: Size = smoke ? 'smoke' : quick ? 'quick' : 'full';
-  return { asked: questions.filter((one) => named.length === 0 || named.includes(one)), size, rounds: rounds ?? roundsOf[size], peers, profile: profile && resolve(profile), write };
+  return { asked: questions.filter((one) => named.length === 0 || named.includes(one)), size, rounds: rounds ?? roundsOf[size], peers, profile: profile && resolve(profile), ruler, write };
 }

@@ -1,19 +1,23 @@
 /**
  * The floor, F: the least that relaying a streamed answer costs here. uWebSockets.js takes the request, one `node:net` connection
- * of a pool carries it to the provider, and each event is parsed and written again in our framing, one write each. No authentication,
- * no limits, no session, no store, no log, no metrics, no time-outs. `POST /chat {model, message}`; `GET /answer` is one fixed answer.
+ * of a pool carries it to the provider, each event's text is cut out and framed again as ours, with its position, and what came in one read leaves
+ * in one write. No authentication, no limits, no session, no store, no log, no metrics, no time-outs. `POST /chat {model, message}`; `GET /answer` is one
+ * fixed answer.
  */
 import { connect, type Socket } from 'node:net';
 import { listenExclusivePort, loadEngine } from '../src/edge/uws/engine.ts';
 import type { HttpResponse } from '../src/edge/uws/engine.ts';
 
 const upstreamPort = Number(process.argv[2]);
-const eventHead = 'data: ';
+const [quote, backslash, letterU] = [34, 92, 117];
+/** What begins the second half of a character that JSON escapes in two. */
+const secondHalf = /[dD][c-fC-F]/y;
 
 /** A relayed answer under way. */
 class Relay {
   readonly #response: HttpResponse;
-  #position = 0;
+  /** Code points of the text so far. */
+  position = 0;
   #begun = false;
   gone = false;
 
@@ -22,36 +26,25 @@ class Relay {
     response.onAborted(() => (this.gone = true));
   }
 
-  event(data: string): void {
+  send(frames: string | Buffer, last: boolean): void {
     if (this.gone) return;
-    if (data === '[DONE]') return this.#send(`event: turn.completed\nid: ${this.#position}\ndata: {"stop_reason":"end"}\n\n`, true);
-    const chunk = JSON.parse(data) as { choices: { delta: { content?: string } }[] };
-    const text = chunk.choices[0]?.delta.content;
-    if (text === undefined || text === '') return;
-    this.#position += codePoints(text);
-    this.#send(`event: message.delta\nid: ${this.#position}\ndata: ${JSON.stringify({ text })}\n\n`, false);
+    this.gone = last;
+    this.#response.cork(() => {
+      if (!this.#begun) this.#response.writeStatus('200 OK').writeHeader('content-type', 'text/event-stream').writeHeader('cache-control', 'no-store');
+      this.#begun = true;
+      if (last) this.#response.end(frames);
+      else this.#response.write(frames);
+    });
   }
 
   cut(): void {
     if (!this.gone) this.#response.close();
   }
-
-  #send(frame: string, last: boolean): void {
-    this.#response.cork(() => {
-      if (!this.#begun) this.#response.writeStatus('200 OK').writeHeader('content-type', 'text/event-stream').writeHeader('cache-control', 'no-store');
-      this.#begun = true;
-      if (last) this.#response.end(frame);
-      else this.#response.write(frame);
-    });
-    if (last) this.gone = true;
-  }
 }
 
-function codePoints(text: string): number {
-  let count = text.length;
-  for (let index = 0; index < text.length; index++) if ((text.charCodeAt(index) & 0xfc00) === 0xdc00) count--;
-  return count;
-}
+/** What arrives is looked at before the next read, so one buffer does for all connections. */
+const shared = Buffer.allocUnsafe(64 * 1024);
+const content = '"content":"';
 
 const idle: Upstream[] = [];
 
@@ -59,15 +52,22 @@ const idle: Upstream[] = [];
 class Upstream {
   readonly #socket: Socket;
   #relay: Relay | null = null;
-  #rest: Buffer = Buffer.alloc(0);
-  #lines = '';
+  /** What has come and is not whole: of the head, or of a chunk. */
+  #rest = '';
   #inBody = false;
-  #body = '';
+  /** The answer's last event has come. */
+  #completed = false;
+  /** Nothing but ASCII is in the frames that are made. */
+  #plain = true;
+  #request = '';
   #answered = false;
 
   constructor() {
-    this.#socket = connect(upstreamPort, '127.0.0.1').setNoDelay(true);
-    this.#socket.on('data', (data) => this.#take(data));
+    const callback = (length: number): boolean => {
+      this.#take(shared.toString('latin1', 0, length));
+      return true;
+    };
+    this.#socket = connect({ port: upstreamPort, host: '127.0.0.1', noDelay: true, onread: { buffer: shared, callback } });
     this.#socket.on('error', () => {});
     // The provider ends connections that were idle for a while.
     this.#socket.on('close', () => {
@@ -76,52 +76,76 @@ class Upstream {
       // One that ended just as it was used has answered nothing yet: the request goes to a new one.
       if (this.#relay === null) return;
       if (this.#answered) this.#relay.cut();
-      else new Upstream().send(this.#body, this.#relay);
+      else new Upstream().send(this.#request, this.#relay);
     });
   }
 
-  send(body: string, relay: Relay): void {
+  send(request: string, relay: Relay): void {
     this.#relay = relay;
-    this.#body = body;
+    this.#request = request;
     this.#answered = false;
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: upstream\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
-    this.#socket.write(head + body);
+    this.#socket.write(request);
   }
 
-  #take(data: Buffer): void {
+  #take(came: string): void {
     this.#answered = true;
-    const bytes = this.#rest.length === 0 ? data : Buffer.concat([this.#rest, data]);
+    const text = this.#rest === '' ? came : this.#rest + came;
     let at = 0;
     if (!this.#inBody) {
-      at = bytes.indexOf('\r\n\r\n') + 4;
-      if (at < 4) return void (this.#rest = bytes);
+      at = text.indexOf('\r\n\r\n') + 4;
+      if (at < 4) return void (this.#rest = text);
       this.#inBody = true;
     }
-    for (;;) {
-      const lineEnd = bytes.indexOf('\r\n', at);
-      if (lineEnd < 0) break;
-      const size = parseInt(bytes.toString('latin1', at, lineEnd), 16);
-      const from = lineEnd + 2;
-      if (bytes.length < from + size + 2) break;
+    let [frames, over] = ['', false];
+    this.#plain = true;
+    for (let line = text.indexOf('\r\n', at); line >= 0; line = text.indexOf('\r\n', at)) {
+      const [from, size] = [line + 2, parseInt(text.slice(at, line), 16)];
+      if (text.length < from + size + 2) break;
       at = from + size + 2;
-      if (size === 0) this.#done();
-      else this.#events(bytes.toString('utf8', from, from + size));
+      if (size === 0) over = true;
+      else frames += this.#framesOf(text, from, from + size);
     }
-    this.#rest = at === bytes.length ? Buffer.alloc(0) : bytes.subarray(at);
+    this.#rest = at === text.length ? '' : text.slice(at);
+    // A character stands for a byte here.
+    if (frames !== '') this.#relay!.send(this.#plain ? frames : Buffer.from(frames, 'latin1'), this.#completed);
+    if (over) this.#done();
   }
 
   /** A chunk of this provider holds whole events. */
-  #events(text: string): void {
-    const lines = this.#lines + text;
-    let at = 0;
-    for (let end = lines.indexOf('\n\n', at); end >= 0; end = lines.indexOf('\n\n', at)) {
-      this.#relay!.event(lines.slice(at + eventHead.length, end));
-      at = end + 2;
+  #framesOf(text: string, from: number, to: number): string {
+    let frames = '';
+    for (let [at, end] = [from, from]; at < to; at = end + 2) {
+      end = text.indexOf('\n\n', at);
+      const found = text.indexOf(content, at);
+      if (found >= 0 && found < end) frames += this.#frameOf(text, found + content.length);
+      else if (text.startsWith('data: [DONE]', at)) {
+        frames += `event: turn.completed\nid: ${this.#relay!.position}\ndata: {"stop_reason":"end"}\n\n`;
+        this.#completed = true;
+      }
     }
-    this.#lines = lines.slice(at);
+    return frames;
+  }
+
+  /** The frame of the text that begins there, a JSON string in UTF-8, a character for a byte. */
+  #frameOf(text: string, from: number): string {
+    const relay = this.#relay!;
+    let at = from;
+    for (let code = text.charCodeAt(at); code !== quote; code = text.charCodeAt(++at)) {
+      if ((code & 0x80) !== 0) this.#plain = false;
+      // The further bytes of a character.
+      if ((code & 0xc0) === 0x80) continue;
+      relay.position++;
+      if (code !== backslash || text.charCodeAt(++at) !== letterU) continue;
+      secondHalf.lastIndex = at + 1;
+      if (secondHalf.test(text)) relay.position--;
+      at += 4;
+    }
+    return at === from ? '' : `event: message.delta\nid: ${relay.position}\ndata: {"text":"${text.slice(from, at)}"}\n\n`;
   }
 
   #done(): void {
+    if (!this.#completed) this.#relay!.cut();
+    this.#completed = false;
     this.#inBody = false;
     this.#relay = null;
     idle.push(this);
@@ -137,7 +161,8 @@ app.post('/chat', (response) => {
     body += Buffer.from(piece).toString();
     if (!isLast) return;
     const { model, message } = JSON.parse(body) as { model: string; message: string };
-    const request = JSON.stringify({ model, messages: [{ role: 'user', content: message }], stream: true, stream_options: { include_usage: true } });
+    const asked = JSON.stringify({ model, messages: [{ role: 'user', content: message }], stream: true, stream_options: { include_usage: true } });
+    const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: upstream\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(asked)}\r\n\r\n${asked}`;
     (idle.pop() ?? new Upstream()).send(request, relay);
   });
 });

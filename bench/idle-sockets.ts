@@ -10,6 +10,7 @@ import { build } from './contenders/parley.ts';
 import { parleyVoice, type VoiceHouse } from './contenders/voice.ts';
 import { developmentCommand } from './harness/development-command.ts';
 import { endOnSignal, residentBytes } from './harness/process.ts';
+import { nodeLoad } from './load/node.ts';
 import type { Talking } from './load/talking.ts';
 
 /** Sockets that are open at once. */
@@ -61,7 +62,7 @@ async function memoryAt({ house }: VoiceHouse, sockets: number): Promise<MemoryA
 /** Opens and closes `count` sockets and reports at every tenth. `waitMs`: before the last report. */
 export async function idleSockets(count: number, waitMs: number, report: (at: MemoryAt) => void): Promise<void> {
   build();
-  const voice = (await parleyVoice.start({ upstream: 9, size: 'full', profile: null, loadMicroseconds: () => 0 })) as VoiceHouse;
+  const voice = (await parleyVoice.start({ upstream: 9, size: 'full', profile: null, load: nodeLoad, loadMicroseconds: () => 0 })) as VoiceHouse;
   try {
     let begun = 0;
     for (let tenth = 1; tenth <= 10; tenth++) {

@@ -9,17 +9,22 @@ import { installPeers } from './contenders/peers.ts';
 import { Progress } from './harness/progress.ts';
 import { endOnSignal, takePlace, whyNoMeasure } from './harness/process.ts';
 import { performanceOf } from './harness/performance.ts';
+import { readKept, withNew, writeKept } from './harness/kept.ts';
 import type { Result } from './harness/result.ts';
 import { tableOf, toldOf, type QuestionTold } from './harness/table.ts';
 import { questions } from './questions.ts';
 
-/** Leaves the result and the report behind, and writes the document if that is wanted. Returns where the report is. */
+/** Leaves the result and the report behind, and writes the document anew if that is wanted, with older answers to what was not asked. Returns where the report is. */
 async function keep(result: Result, told: readonly QuestionTold[], write: boolean): Promise<string> {
   const folder = fileURLToPath(new URL('./results', import.meta.url));
   await mkdir(folder, { recursive: true });
   await writeFile(`${folder}/result.json`, `${JSON.stringify(result, null, 2)}\n`);
   await writeFile(`${folder}/report.html`, reportOf(result, told));
-  if (write) await writeFile(fileURLToPath(new URL('../docs/performance.md', import.meta.url)), performanceOf(result, told));
+  if (write) {
+    const kept = withNew(await readKept(), result);
+    await writeKept(kept);
+    await writeFile(fileURLToPath(new URL('../docs/performance.md', import.meta.url)), performanceOf(kept, questions));
+  }
   return relative(process.cwd(), `${folder}/report.html`);
 }
 
@@ -34,7 +39,7 @@ takePlace();
 endOnSignal();
 const result = await answer(wanted, new Progress(wanted.asked.length));
 const told = toldOf(result, questions);
-process.stdout.write(`${tableOf(told)}\nPlots: ${await keep(result, told, write)}\n`);
+process.stdout.write(`${tableOf(told, result)}\nPlots: ${await keep(result, told, write)}\n`);
 const failures = result.answers.flatMap(({ question, failures }) => failures.map(({ contender, reason }) => `${question}, ${contender}: ${reason}`));
 for (const failure of failures) process.stderr.write(`${failure}\n`);
 process.exitCode = failures.length > 0 ? 1 : 0;

@@ -18,7 +18,8 @@ export function seeded(start: number): () => number {
 }
 
 const random = seeded(seed);
-const vocabulary = Array.from({ length: vocabularySize }, () => words[Math.floor(random() * words.length)]!);
+/** The text of an answer is these, again and again. */
+export const vocabulary: readonly string[] = Array.from({ length: vocabularySize }, () => words[Math.floor(random() * words.length)]!);
 
 export const tokenAt = (index: number): string => vocabulary[index % vocabularySize]!;
 
@@ -27,11 +28,18 @@ export interface Shape {
   readonly tokens: number;
   /** Tokens a second; 0 sends all of them at once. */
   readonly rate: number;
+  /**
+   * How what is sent at once is cut: into `one` write with the head and the end, as where nothing is told, or into `many`, one for each event, as
+   * providers do that write an event when they have it.
+   */
+  readonly writes?: Writes;
 }
 
-export const modelName = ({ tokens, rate }: Shape): string => `tokens=${tokens},rate=${rate}`;
+export type Writes = 'one' | 'many';
+
+export const modelName = ({ tokens, rate, writes }: Shape): string => `tokens=${tokens},rate=${rate}${writes === undefined ? '' : `,writes=${writes}`}`;
 
 export function shapeOf(model: string): Shape | null {
-  const found = /^tokens=(\d+),rate=(\d+)$/.exec(model);
-  return found === null ? null : { tokens: Number(found[1]), rate: Number(found[2]) };
+  const found = /^tokens=(\d+),rate=(\d+)(?:,writes=(one|many))?$/.exec(model);
+  return found === null ? null : { tokens: Number(found[1]), rate: Number(found[2]), ...(found[3] !== undefined && { writes: found[3] as Writes }) };
 }

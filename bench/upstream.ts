@@ -24,6 +24,8 @@ interface Frames {
   readonly head: string;
   token(index: number): string;
   readonly tail: string;
+  /** Each event of an answer that is sent in many writes. */
+  events(): string[];
 }
 
 const known = new Map<string, Frames>();
@@ -43,8 +45,10 @@ function framesOf(shape: Shape): Frames {
     return made;
   };
   const usage = { prompt_tokens: 10, completion_tokens: shape.tokens, total_tokens: 10 + shape.tokens };
-  const tail = `${choice({}, 'stop')}${frame({ choices: [], usage })}data: [DONE]\n\n`;
-  const frames = { head: choice({ role: 'assistant', content: '' }, null), token, tail };
+  const head = choice({ role: 'assistant', content: '' }, null);
+  const ends = [choice({}, 'stop'), frame({ choices: [], usage }), 'data: [DONE]\n\n'];
+  const events = (): string[] => [head, ...Array.from({ length: shape.tokens }, (_, index) => token(index)), ...ends];
+  const frames = { head, token, tail: ends.join(''), events };
   known.set(model, frames);
   return frames;
 }
@@ -97,17 +101,33 @@ function finish(stream: Stream, last: string): void {
 /** Later tokens of streams that begin together do not leave together: the golden ratio spreads them evenly. */
 const phase = (): number => (opened++ * 0.618_033_988_75) % 1;
 
+/** Sends the first event with the head, and each other one in a write of its own: what is corked is one. */
+function sendEach(stream: Stream, [first, ...others]: string[]): void {
+  const { response } = stream;
+  stream.next = stream.shape.tokens;
+  response.write(first!);
+  setImmediate(() => {
+    for (const event of others) if (!stream.gone) response.cork(() => void response.write(event));
+    if (stream.gone) return;
+    stream.gone = true;
+    live--;
+    response.cork(() => void response.end());
+  });
+}
+
 function begin(response: HttpResponse, shape: Shape, stream: Stream): void {
   const { frames } = stream;
   response.cork(() => {
     response.writeStatus('200 OK').writeHeader('content-type', 'text/event-stream').writeHeader('cache-control', 'no-cache');
-    if (shape.rate === 0 || shape.tokens === 1) {
+    const atOnce = shape.rate === 0 || shape.tokens === 1;
+    if (atOnce && shape.writes === 'many') sendEach(stream, frames.events());
+    else if (atOnce) {
       let all = frames.head;
       for (let index = 0; index < shape.tokens - 1; index++) all += frames.token(index);
       finish(stream, all + frames.token(shape.tokens - 1));
     } else response.write(frames.head + frames.token(0));
   });
-  if (stream.gone) return;
+  if (stream.gone || stream.next > 0) return;
   stream.next = 1;
   if (live === 1) {
     lastTick = Math.floor(performance.now());

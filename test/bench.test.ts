@@ -8,7 +8,10 @@ import { whyNoRedis } from '../bench/contenders/redis.ts';
 import { whyNoMeasure } from '../bench/harness/process.ts';
 import { machineFacts } from '../bench/harness/machine.ts';
 import { performanceOf } from '../bench/harness/performance.ts';
-import type { Goal } from '../bench/harness/question.ts';
+import { readKept, withNew } from '../bench/harness/kept.ts';
+import type { Goal, Question } from '../bench/harness/question.ts';
+import type { Result } from '../bench/harness/result.ts';
+import { loadCore } from '../bench/harness/window.ts';
 import { reportOf } from '../bench/harness/report.ts';
 import { judge } from '../bench/harness/statistics.ts';
 import { tableOf, toldOf } from '../bench/harness/table.ts';
@@ -30,7 +33,7 @@ t.setTimeout(280_000);
 const perSocketKbMax = 20;
 
 t.test('what is asked: every question, or those named, in their order', async (t) => {
-  t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, profile: null, write: false });
+  t.same(readArguments([]), { asked: questions, size: 'full', rounds: 5, peers: false, profile: null, ruler: null, write: false });
   t.match(readArguments(['turn', 'relay', '--quick', '--peers']), { asked: [{ name: 'relay' }, { name: 'turn' }], size: 'quick', rounds: 3, peers: true });
 });
 
@@ -68,7 +71,7 @@ t.test('what a replica costs', { skip: whyNoRedis() ?? false }, async (t) => {
 t.test('a server leaves a profile where it is asked to', { skip: whyNoMeasure() ?? false }, async (t) => {
   build();
   const profile = t.testdir();
-  const { answers } = await answer({ asked: questions.filter(({ name }) => name === 'start'), size: 'smoke', rounds: 1, peers: false, profile }, watcher);
+  const { answers } = await answer({ asked: questions.filter(({ name }) => name === 'start'), size: 'smoke', rounds: 1, peers: false, profile, ruler: null }, watcher);
   t.same(answers.flatMap(({ failures }) => failures), []);
   const profiled = 1 + Number(whyNoRedis() === null);
   t.match(await readdir(profile), Array<RegExp>(profiled).fill(/\.cpuprofile$/));
@@ -79,7 +82,7 @@ const asked = questions.map((question, index) => (index === 0 ? question : { ...
 
 t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t) => {
   build();
-  const result = await answer({ asked, size: 'smoke', rounds: 1, peers: false, profile: null }, watcher);
+  const result = await answer({ asked, size: 'smoke', rounds: 1, peers: false, profile: null, ruler: null }, watcher);
   const told = toldOf(result, asked);
   for (const { question, answer } of told) {
     t.same(answer.failures, [], question.name);
@@ -94,12 +97,20 @@ t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t
   }
   const named = (reason: string): boolean => ['asked for with --peers', 'nginx is not installed', whyNoRedis()].includes(reason);
   t.same(result.answers.flatMap(({ absent }) => absent).filter(({ reason }) => !named(reason)), [], 'who is absent is so for a reason that is known');
-  const [table, report, performance] = [tableOf(told), reportOf(result, told), performanceOf(result, told)];
+  const [table, report, performance] = [tableOf(told, result), reportOf(result, told), performanceOf([result], asked)];
   for (const { title } of questions) {
     t.ok(table.includes(title) && report.includes(title) && performance.includes(title), `${title} is in the table, the report and the document`);
   }
   t.equal(report.split('<svg').length - 1, new Set(result.answers.flatMap(({ question, rows }) => rows.map(({ figure }) => `${question} ${figure}`))).size, 'each figure is drawn');
   t.notMatch(report, /(src|href)="/, 'the report needs nothing beside it');
+});
+
+t.test('load and provider in Node, where there is no compiler', { skip: whyNoMeasure() ?? false }, async (t) => {
+  const floorAlone = questions.filter(({ name }) => ['relay', 'turn', 'first-token'].includes(name)).map((question) => ({ ...question, contenders: question.contenders.slice(0, 1) }));
+  const { ruler, answers } = await answer({ asked: floorAlone, size: 'smoke', rounds: 1, peers: false, profile: null, ruler: 'Node' }, watcher);
+  t.equal(ruler, 'Node');
+  t.same(answers.flatMap(({ failures }) => failures), []);
+  t.ok(answers.every(({ rows }) => rows.length > 0));
 });
 
 t.test('goals name rows that there are', async (t) => {
@@ -125,18 +136,53 @@ t.test('a goal is judged by the median of what the rounds say', async (t) => {
   t.equal(judge(goal, [row('a', 1)]), null, 'what was not measured is not judged');
 });
 
+/** A question of one case and two figures, a run that answered it, and the goals. */
+function answered(goals: readonly Goal[], samples: readonly number[], loadShare: number): { question: Question; run: Result } {
+  const question = { ...questions[0]!, goals, cases: () => ['c'], figures: [{ name: 'f', unit: 'µs' }, loadCore], contenders: [{ ...questions[0]!.contenders[0]!, name: 'a' }] };
+  const row = { contender: 'a', case: 'c' };
+  const rows = [{ ...row, figure: 'f', unit: 'µs', samples: [...samples] }, { ...row, figure: loadCore.name, unit: '%', samples: [loadShare] }];
+  const answers = [{ question: question.name, rows, absent: [], failures: [] }];
+  return { question, run: { size: 'quick', rounds: 1, ruler: 'C', startedAt: '2026-01-01T00:00:00Z', machine: machineFacts(), answers } };
+}
+
+const of = { contender: 'a', case: 'c', figure: 'f' };
+
 t.test('why a goal is missed is said beside it', async (t) => {
   const goals: Goal[] = [
-    { text: 'small', kind: 'value', of: { contender: 'a', case: 'c', figure: 'f' }, obstacle: 'It is large.' },
-    { text: 'smaller', kind: 'value', of: { contender: 'a', case: 'c', figure: 'f' }, stretch: true },
+    { text: 'small', kind: 'value', of, most: 1, obstacle: 'It is large.' },
+    { text: 'smaller', kind: 'value', of, most: 0.5, stretch: true },
   ];
-  const told = goals.map((goal) => ({
-    question: { ...questions[0]!, goals: [goal] },
-    answer: { question: 'relay', rows: [], absent: [], failures: [] },
-    judged: [{ goal, spread: { median: 2, least: 1, most: 3 }, met: false }],
-  }));
-  const written = performanceOf({ size: 'quick', rounds: 1, startedAt: '2026-01-01', machine: machineFacts(), answers: [] }, told);
+  const { question, run } = answered(goals, [2], 50);
+  const written = performanceOf([run], [question]);
   t.ok(written.includes('\n- small: 2.00. It is large.\n- smaller (stretch): 2.00\n'), written);
+  t.ok(written.includes('Run: 2026-01-01, load and provider in C.'), written);
+});
+
+t.test('what was measured while the load had little room is marked', async (t) => {
+  const goals: Goal[] = [{ text: 'small', kind: 'value', of, most: 9 }];
+  for (const [share, mark] of [[84, ''], [86, ' †']] as const) {
+    const { question, run } = answered(goals, [2], share);
+    const [written, table] = [performanceOf([run], [question]), tableOf(toldOf(run, [question]), run)];
+    t.ok(written.includes(`| a | 2.00${mark} | ${share}.0 |`), written);
+    t.ok(written.includes(`| small | 2.00${mark} | – | met |`), written);
+    t.equal(table.includes('† Measured while'), share > 85, table);
+    t.match(table, new RegExp(`2\\.00${mark} µs`));
+  }
+});
+
+t.test('a run that asks some questions leaves the other answers as they were', async (t) => {
+  const run = (startedAt: string, ...names: string[]): Result => ({
+    ...answered([], [1], 1).run,
+    startedAt,
+    answers: names.map((question) => ({ question, rows: [], absent: [], failures: [] })),
+  });
+  const kept = withNew(withNew([run('2026-01-01', 'relay', 'turn'), run('2026-01-02', 'start')], run('2026-01-03', 'start')), run('2026-01-04', 'turn'));
+  t.same(kept.map(({ startedAt, answers }) => [startedAt, ...answers.map(({ question }) => question)]), [['2026-01-01', 'relay'], ['2026-01-03', 'start'], ['2026-01-04', 'turn']]);
+  const written = performanceOf(kept, questions);
+  t.match(written, /### Relaying an event[^#]*Run: 2026-01-01,[^#]*### A turn of one token[^#]*Run: 2026-01-04,[^#]*### Starting[^#]*Run: 2026-01-03,/);
+  const old = answered([{ text: 'small', kind: 'value', of, most: 9 }], [2], 1);
+  t.ok(performanceOf([{ ...old.run, rounds: 5 }], [old.question]).includes('- not measured with every round kept: small'), 'medians alone decide nothing');
+  t.ok(performanceOf(await readKept(), questions).includes('### A turn of one token'), 'what is kept can be written');
 });
 
 t.test('where a clip speaks, and what of it was heard', async (t) => {

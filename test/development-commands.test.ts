@@ -29,9 +29,9 @@ const commands: Readonly<Record<string, Example>> = {
     },
   },
   'npm run bench': {
-    help: ['[question...] ', 'question relay, turn, ', '(default: all)', '--quick ', '--smoke ', '--rounds <number> ', '(default: 5; 3 with --quick, 1 with --smoke)', '--peers ', '--profile <folder> ', '--write '],
+    help: ['[question...] ', 'question relay, turn, ', '(default: all)', '--quick ', '--smoke ', '--rounds <number> ', '(default: 5; 3 with --quick, 1 with --smoke)', '--peers ', '--profile <folder> ', '--ruler <language> ', '(choices: "C", "Node"', '--write '],
     wrong: {
-      '--nonsense': `${unknown} --quick, --smoke, --rounds, --peers, --profile, --write`,
+      '--nonsense': `${unknown} --quick, --smoke, --rounds, --peers, --profile, --ruler, --write`,
       'relay --rounds 0': `option '--rounds <number>' argument '0' ${wholeNumber(1)}`,
     },
   },

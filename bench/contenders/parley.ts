@@ -42,7 +42,7 @@ export interface House extends Instance {
 
 export interface HouseOptions {
   readonly store: string;
-  readonly surroundings: Surroundings;
+  readonly surroundings: Pick<Surroundings, 'upstream' | 'profile'>;
   /** The key's requests a minute. */
   readonly requests?: number;
 }
@@ -143,6 +143,6 @@ export const parleyRedis: Contender = {
   async start(surroundings) {
     const redis = await startRedis();
     const house = await startHouse({ store: redis.url, surroundings });
-    return { ...house, stop: () => house.stop().then(redis.stop) };
+    return { ...house, beside: [redis.process], stop: () => house.stop().then(redis.stop) };
   },
 };

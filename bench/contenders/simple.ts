@@ -20,7 +20,7 @@ export async function startProgram(path: string, { upstream }: Surroundings, for
 
 export const floor: Contender = {
   name: 'F',
-  note: 'A hand-written relay on uWebSockets.js and node:net: no authentication, limits, sessions, store, log, metrics or time-outs.',
+  note: 'A hand-written relay on uWebSockets.js and node:net, which writes once for each read: no authentication, limits, sessions, store, log, metrics or time-outs.',
   standing: 'always',
   start: async (surroundings) => startProgram(await built(new URL('../floor.ts', import.meta.url)), surroundings, parleyFormat),
 };

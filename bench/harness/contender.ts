@@ -1,5 +1,6 @@
 /** Who is measured: how it is started, and how it is talked to. */
 import type { Format } from '../load/stream.ts';
+import type { Load } from '../load.ts';
 import type { Shape } from '../text.ts';
 import type { Process } from './process.ts';
 import type { Size } from './question.ts';
@@ -8,6 +9,8 @@ import type { Size } from './question.ts';
 export interface Instance {
   /** The processes whose CPU time and memory are the server's. */
   readonly processes: readonly Process[];
+  /** What it needs beside them, on the core of the load: a database. */
+  readonly beside?: readonly Process[];
   readonly ports: readonly number[];
   readonly format: Format;
   /** The bytes of one request each for so many conversations that are answered with such a stream. The same bytes again are the next turn. */
@@ -21,7 +24,8 @@ export interface Surroundings {
   readonly size: Size;
   /** The folder where each server of parley's leaves a CPU profile of its life, or null. */
   readonly profile: string | null;
-  /** CPU time so far of what stands around the server, in microseconds: this process and the provider. */
+  readonly load: Load;
+  /** CPU time so far of what stands around the server, in microseconds: this process, the load and the provider. */
   loadMicroseconds(): number;
 }
 

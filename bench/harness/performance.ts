@@ -1,12 +1,20 @@
-/** `docs/performance.md`: the goals with one run's figures, what falls short, and who was measured. */
+/** `docs/performance.md`: the goals with the figures of each question's last run, what falls short, and who was measured. */
 import type { Contender } from './contender.ts';
-import type { Result } from './result.ts';
-import { spreadOf, type Judged } from './statistics.ts';
-import { absencesOf, shown, verdict, type QuestionTold } from './table.ts';
+import { hasMediansAlone, type Result } from './result.ts';
+import type { Judged } from './statistics.ts';
+import { absencesOf, markTold, medianTold, rulerTold, shown, toldOf, verdict, type QuestionTold } from './table.ts';
+import type { Question } from './question.ts';
 
 const escaped = (text: string): string => text.replaceAll('|', '\\|');
 const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |\n`;
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => line(head) + line(head.map(() => '---')) + rows.map(line).join('');
+
+/** A question, and the run that answered it. */
+interface Section extends QuestionTold {
+  readonly run: Result;
+}
+
+const dayOf = ({ startedAt }: Result): string => startedAt.slice(0, 10);
 
 function goalsOf(told: readonly QuestionTold[]): string {
   const rows = told.flatMap(({ question, judged }) =>
@@ -18,10 +26,10 @@ function goalsOf(told: readonly QuestionTold[]): string {
   return table(['question', 'goal', 'median', 'least – most of the rounds', ''], rows);
 }
 
-function shortfallsOf(told: readonly QuestionTold[]): string {
+function shortfallsOf(told: readonly Section[]): string {
   const missed = told.flatMap(({ judged }) => judged.filter(({ met }) => !met));
-  const unanswered = told.flatMap(({ question, judged }) =>
-    question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- not measured: ${goal.text}\n`),
+  const unanswered = told.flatMap(({ question, judged, run }) =>
+    question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- ${hasMediansAlone(run) ? 'not measured with every round kept' : 'not measured'}: ${goal.text}\n`),
   );
   const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map((line) => `- measured ${line}\n`);
   const lines = [...missed.map(shortfall), ...unanswered, ...absent];
@@ -34,7 +42,7 @@ function shortfall(one: Judged): string {
 }
 
 /** A table for each question: a line for each case and contender, a column for each figure. */
-function figuresOf({ question, answer }: QuestionTold): string {
+function figuresOf({ question, answer, run }: Section): string {
   const figures = question.figures.filter(({ name }) => answer.rows.some((row) => row.figure === name));
   const rows = question.cases('full').flatMap((name) =>
     question.contenders.flatMap((contender) => {
@@ -42,13 +50,13 @@ function figuresOf({ question, answer }: QuestionTold): string {
       if (found.length === 0) return [];
       const cells = figures.map((figure) => {
         const row = found.find((one) => one.figure === figure.name);
-        return row === undefined ? '' : shown(spreadOf(row.samples).median);
+        return row === undefined ? '' : medianTold(answer.rows, row);
       });
       return [[name, contender.name, ...cells]];
     }),
   );
   const head = ['case', 'contender', ...figures.map(({ name, unit }) => (unit === '' ? name : `${name} (${unit})`))];
-  return `### ${question.title}\n\n${question.method}\n\n${table(head, rows)}`;
+  return `### ${question.title}\n\n${question.method}\n\n${table(head, rows)}\nRun: ${dayOf(run)}, ${rulerTold(run)}.\n`;
 }
 
 function contendersOf(told: readonly QuestionTold[]): string {
@@ -63,22 +71,33 @@ function contendersOf(told: readonly QuestionTold[]): string {
   return lines.join('');
 }
 
-export function performanceOf(result: Result, told: readonly QuestionTold[]): string {
-  const { machine, rounds, size, startedAt } = result;
+function runOf(run: Result): string {
+  const { machine, rounds, size, answers } = run;
   const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
+  return `- ${dayOf(run)}: ${answers.map(({ question }) => question).join(', ')}; size ${size}, ${rounds} ${rounds === 1 ? 'round' : 'rounds'}${hasMediansAlone(run) ? ', whose medians alone were kept' : ''}, ${rulerTold(run)}.
+  ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}; load ${shown(machine.load)} at the end; ${machine.placement};
+  Node ${machine.node}, ${versions}.
+`;
+}
+
+/** `runs`: those of which an answer stands, in the order in which they were made. */
+export function performanceOf(runs: readonly Result[], questions: readonly Question[]): string {
+  const found = runs.flatMap((run) => toldOf(run, questions).map((told): Section => ({ ...told, run })));
+  const told = questions.flatMap((question) => found.filter((one) => one.question === question));
   return `# Performance
 
 What events, turns, streams and sessions cost here, against goals and beside other servers. [parley](../README.md) › performance
 
-Written by \`npm run bench -- --write\`; no figure is typed by hand, but why a goal is missed is. CPU time is user and system time of the server with its threads and
-children, as the operating system counts it. Contenders take turns over ${rounds} rounds after warm-ups that are thrown away; figures are medians, and a
-ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly disturbs its neighbour too.
+Written by \`npm run bench -- --write\`; no figure is typed by hand, but why a goal is missed is. A run may ask some of the questions: the others stay as their last run
+found them. CPU time is user and system time of the server with its threads and children, as the operating system counts it. Contenders take turns over the rounds
+after warm-ups that are thrown away; figures are medians, and a ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly
+disturbs its neighbour too.
 
-- Run: ${startedAt.slice(0, 10)}, size ${size}, ${rounds} rounds.
-- Machine: ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}; load ${shown(machine.load)} at the end.
-- Placement: ${machine.placement}.
-- Versions: Node ${machine.node}, ${versions}.
+The ruler: with "load and provider in C" clients and provider are small programs (\`bench/native\`), the provider answers in one write unless a case says otherwise, and F writes once for each read: a lower F, so higher ratios than by the ruler in Node before.
 
+${markTold}
+
+${runs.map(runOf).join('')}
 ## Goals
 
 F is the floor: the least that relaying a stream costs here (\`bench/floor.ts\`).

@@ -53,6 +53,8 @@ export interface Command {
   readonly cwd?: string;
   /** It is a Node process: the probe is loaded into it, and it tells its port with `process.send` unless it is given one. */
   readonly node?: boolean;
+  /** Its standard input is written to, and the lines of its output are read. */
+  readonly piped?: boolean;
 }
 
 const probe = fileURLToPath(new URL('./probe.mjs', import.meta.url));
@@ -64,8 +66,10 @@ export class Process {
   readonly child: ChildProcess;
   readonly ended: Promise<string>;
   #stderr = '';
+  #output = '';
+  #onOutput: () => void = () => {};
 
-  constructor({ place, program, args, env = {}, cwd, node = false }: Command) {
+  constructor({ place, program, args, env = {}, cwd, node = false, piped = false }: Command) {
     const line = node ? ['--expose-gc', `--import=${probe}`, ...args] : args;
     const [file, words] = pinned ? ['taskset', ['-c', String(cores[place]), program, ...line]] : [program, line];
     const { PATH, HOME, TMPDIR } = process.env;
@@ -73,9 +77,15 @@ export class Process {
       cwd,
       env: { PATH, HOME, TMPDIR, NODE_ENV: 'production', ...env },
       // Its output, logs included, goes to /dev/null, as it would to a pipe that costs the server the same writes.
-      stdio: ['ignore', 'ignore', 'pipe', ...(node ? (['ipc'] as const) : [])],
+      stdio: [piped ? 'pipe' : 'ignore', piped ? 'pipe' : 'ignore', 'pipe', ...(node ? (['ipc'] as const) : [])],
     });
     this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.#stderr = (this.#stderr + text).slice(-4000)));
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#output += text;
+      if (text.includes('\n')) this.#onOutput();
+    });
+    // Whoever writes to a process that has ended hears of it from what is read.
+    this.child.stdin?.on('error', () => {});
     this.ended = once(this.child, 'close').then(([code, signal]) => `${program} ${args[0] ?? ''} ended with ${code ?? signal}.\n${this.#stderr}`);
     running.add(this);
     void this.ended.then(() => running.delete(this));
@@ -85,6 +95,24 @@ export class Process {
   async told<T>(): Promise<T> {
     const message = once(this.child, 'message').then(([value]) => value as T);
     return Promise.race([message, this.ended.then((why) => Promise.reject(new Error(why)))]);
+  }
+
+  /** The next line of its output, read by one at a time; rejects when it ends before. */
+  async line(): Promise<string> {
+    let ended: string | null = null;
+    void this.ended.then((why) => {
+      ended = why;
+      this.#onOutput();
+    });
+    for (let at = this.#output.indexOf('\n'); ; at = this.#output.indexOf('\n')) {
+      if (at >= 0) {
+        const line = this.#output.slice(0, at);
+        this.#output = this.#output.slice(at + 1);
+        return line;
+      }
+      if (ended !== null) throw new Error(ended);
+      await new Promise<void>((resolve) => (this.#onOutput = resolve));
+    }
   }
 
   async heapBytes(): Promise<number> {

@@ -3,7 +3,7 @@ import * as echarts from 'echarts';
 import type { Figure, Question } from './question.ts';
 import type { Result } from './result.ts';
 import { spreadOf, type Row } from './statistics.ts';
-import { absencesOf, shown, verdict, type QuestionTold } from './table.ts';
+import { absencesOf, markTold, medianTold, rulerTold, shown, verdict, type QuestionTold } from './table.ts';
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character]!);
@@ -52,8 +52,8 @@ function sectionOf({ question, answer, judged }: QuestionTold): string {
     return [one.goal.text, value, range, word];
   });
   const rows = answer.rows.map((row) => {
-    const { median, least, most } = spreadOf(row.samples);
-    return [row.case, row.figure, row.contender, `${shown(median)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
+    const { least, most } = spreadOf(row.samples);
+    return [row.case, row.figure, row.contender, `${medianTold(answer.rows, row)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
   });
   const plots = question.figures.filter(({ name }) => answer.rows.some((row) => row.figure === name)).map((figure) => `<figure>${plotOf(question, figure, answer.rows)}</figure>`);
   const absent = absencesOf(answer.absent).map((line) => `<p>${escaped(line)}</p>`);
@@ -74,10 +74,11 @@ export function reportOf(result: Result, told: readonly QuestionTold[]): string 
     ['begun', startedAt],
     ['size', `${size}, ${rounds} rounds`],
     ['machine', `${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}, Node ${machine.node}`],
+    ['ruler', rulerTold(result)],
     ['placement', machine.placement],
     ['load at the end', shown(machine.load)],
     ['versions', Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ')],
   ];
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>parley: benchmarks</title><style>${style}</style>`;
-  return `<!doctype html><html lang="en"><head>${head}</head><body><h1>parley: benchmarks</h1>${tableOf(['', ''], facts)}${told.map(sectionOf).join('')}</body></html>\n`;
+  return `<!doctype html><html lang="en"><head>${head}</head><body><h1>parley: benchmarks</h1>${tableOf(['', ''], facts)}${told.map(sectionOf).join('')}<p>${markTold}</p></body></html>\n`;
 }

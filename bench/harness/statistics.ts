@@ -1,5 +1,6 @@
 /** What is told of many samples. */
 import type { Goal, Pick } from './question.ts';
+import { loadCore, loadCoreMost } from './window.ts';
 
 /** The value below which the share lies, between two samples where it falls between them; NaN of none. */
 export function quantile(samples: readonly number[], share: number): number {
@@ -41,10 +42,18 @@ export interface Judged {
   readonly goal: Goal;
   readonly spread: Spread;
   readonly met: boolean;
+  /** A row that it speaks of is crowded. */
+  readonly crowded: boolean;
 }
 
 export const rowOf = (rows: readonly Row[], wanted: Pick): Row | undefined =>
   rows.find((row) => row.contender === wanted.contender && row.case === wanted.case && row.figure === wanted.figure);
+
+/** Whether the load, the provider and the database had little room on their core while the row was measured: they may be part of what it says. */
+export function isCrowded(rows: readonly Row[], { contender, case: name, figure }: Pick): boolean {
+  const share = rowOf(rows, { contender, case: name, figure: loadCore.name });
+  return share !== undefined && figure !== loadCore.name && spreadOf(share.samples).median > loadCoreMost;
+}
 
 /** The goal and what came of it; null when a row that it speaks of was not measured. */
 export function judge(goal: Goal, rows: readonly Row[]): Judged | null {
@@ -53,5 +62,6 @@ export function judge(goal: Goal, rows: readonly Row[]): Judged | null {
   if (row === undefined || (goal.kind !== 'value' && other === undefined)) return null;
   const spread = goal.kind === 'value' ? spreadOf(row.samples) : paired(row, other!, goal.kind === 'ratio' ? (a, b) => a / b : (a, b) => a - b);
   if (Number.isNaN(spread.median)) return null;
-  return { goal, spread, met: spread.median <= (goal.most ?? Infinity) && spread.median >= (goal.least ?? -Infinity) };
+  const crowded = [goal.of, goal.against].some((one) => one !== undefined && isCrowded(rows, one));
+  return { goal, spread, crowded, met: spread.median <= (goal.most ?? Infinity) && spread.median >= (goal.least ?? -Infinity) };
 }

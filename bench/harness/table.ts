@@ -1,8 +1,9 @@
 /** The result as a table for a terminal. */
 import type { Question } from './question.ts';
-import type { Result } from './result.ts';
+import { hasMediansAlone, type Result } from './result.ts';
 import type { Absence, Answer } from './runner.ts';
-import { judge, spreadOf, type Judged } from './statistics.ts';
+import { isCrowded, judge, spreadOf, type Judged, type Row } from './statistics.ts';
+import { loadCoreMost } from './window.ts';
 
 /** A number with the digits that mean something. */
 export const shown = (value: number): string => {
@@ -11,23 +12,34 @@ export const shown = (value: number): string => {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 };
 
+/** Stands behind what was measured while the load had little room, and before what that means. */
+const mark = '†';
+export const markTold = `${mark} Measured while the load, the provider and Redis used more than ${loadCoreMost} % of their core: part of it may be theirs.`;
+const marked = (text: string, crowded: boolean): string => (crowded ? `${text} ${mark}` : text);
+
+/** The median of a row, marked where the load had little room. */
+export const medianTold = (rows: readonly Row[], row: Row): string => marked(shown(spreadOf(row.samples).median), isCrowded(rows, row));
+
+/** What load and provider were. */
+export const rulerTold = ({ ruler }: Pick<Result, 'ruler'>): string => `load and provider in ${ruler}`;
+
 export interface QuestionTold {
   readonly question: Question;
   readonly answer: Answer;
   readonly judged: readonly Judged[];
 }
 
-/** The answers with the questions that they belong to, and what came of the goals, of which a smoke run says nothing. */
+/** The answers with the questions that they belong to, and what came of the goals, of which a smoke run says nothing, nor one with medians alone. */
 export const toldOf = (result: Result, questions: readonly Question[]): QuestionTold[] =>
-  result.answers.map((answer) => {
-    const question = questions.find(({ name }) => name === answer.question)!;
-    return { question, answer, judged: result.size === 'smoke' ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
+  result.answers.flatMap((answer) => {
+    const question = questions.find(({ name }) => name === answer.question);
+    return question === undefined ? [] : { question, answer, judged: result.size === 'smoke' || hasMediansAlone(result) ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
   });
 
 /** A goal's figure, its spread over the rounds, and the word for what came of it. */
-export function verdict({ goal, spread, met }: Judged): { value: string; range: string; word: string } {
-  const mark = goal.kind === 'ratio' ? ' ×' : '';
-  return { value: `${shown(spread.median)}${mark}`, range: `${shown(spread.least)} – ${shown(spread.most)}`, word: met ? 'met' : goal.stretch ? 'not yet' : 'MISSED' };
+export function verdict({ goal, spread, met, crowded }: Judged): { value: string; range: string; word: string } {
+  const times = goal.kind === 'ratio' ? ' ×' : '';
+  return { value: marked(`${shown(spread.median)}${times}`, crowded), range: spread.least === spread.most ? '–' : `${shown(spread.least)} – ${shown(spread.most)}`, word: met ? 'met' : goal.stretch ? 'not yet' : 'MISSED' };
 }
 
 /** Who took no part, a line for each reason. */
@@ -40,11 +52,11 @@ export function absencesOf(absent: readonly Absence[]): string[] {
   return [...reasons].map(([reason, names]) => `without ${[...names].join(', ')}: ${reason}`);
 }
 
-export function tableOf(told: readonly QuestionTold[]): string {
+export function tableOf(told: readonly QuestionTold[], { ruler }: Pick<Result, 'ruler'>): string {
   const parts = told.map(({ question, answer, judged }) => {
     const rows = answer.rows.map((row) => {
-      const { median, least, most } = spreadOf(row.samples);
-      return [row.case, row.figure, row.contender, `${shown(median)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
+      const { least, most } = spreadOf(row.samples);
+      return [row.case, row.figure, row.contender, `${medianTold(answer.rows, row)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
     });
     rows.sort((a, b) => order(question, a) - order(question, b));
     const goals = judged.map((one) => {
@@ -54,7 +66,8 @@ export function tableOf(told: readonly QuestionTold[]): string {
     const absent = absencesOf(answer.absent).map((line) => `  ${line}\n`).join('');
     return `\n${question.title}\n${columns(rows, [3, 4])}${absent}${goals.length > 0 ? `\n${columns(goals, [2, 3])}` : ''}`;
   });
-  return parts.join('');
+  const text = parts.join('');
+  return `${text}\n${rulerTold({ ruler })}\n${text.includes(mark) ? `${markTold}\n` : ''}`;
 }
 
 /** Rows that are to be compared stand together. */

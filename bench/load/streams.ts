@@ -1,30 +1,28 @@
 /** Many streamed answers at a time, each on a connection of its own. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Instance } from '../harness/contender.ts';
+import { beginAbreast, type Mark, type Streams } from '../load.ts';
 import type { Shape } from '../text.ts';
 import { Connection } from './connection.ts';
 import { AnswerStream } from './stream.ts';
 
-/** Answers under way. */
-export class Streams {
-  readonly answers: AnswerStream[] = [];
-  /** Nanoseconds between arrivals of one stream, beyond the time between its tokens. */
-  readonly lateness: RecordableHistogram = createHistogram();
-  /** Resolves when every answer has come whole and checked; rejects with the first that did not. */
+export class NodeStreams implements Streams {
   readonly done: Promise<void>;
+  readonly #answers: AnswerStream[] = [];
+  /** Nanoseconds between arrivals of one stream, beyond the time between its tokens. */
+  readonly #lateness: RecordableHistogram = createHistogram();
   #begun = 0;
   #onBegun: () => void = () => {};
   readonly #connections: Connection[] = [];
   /** What begins each of those that have not begun yet. */
   readonly #waiting: (() => void)[] = [];
 
-  /** Begins all at once, or `abreast` at a time, each when an earlier one has begun. */
-  constructor(instance: Instance, requests: readonly string[], shape: Shape, abreast = Infinity) {
+  constructor(instance: Instance, requests: readonly string[], shape: Shape, abreast = beginAbreast) {
     const intervalMs = shape.rate === 0 ? 0 : 1000 / shape.rate;
-    const late = (gapMs: number): void => this.lateness.record(Math.max(1, Math.round((gapMs - intervalMs) * 1e6)));
+    const late = (gapMs: number): void => this.#lateness.record(Math.max(1, Math.round((gapMs - intervalMs) * 1e6)));
     const all = requests.map((request, index) => {
       const answer = new AnswerStream(instance.format, shape.tokens, late);
-      this.answers.push(answer);
+      this.#answers.push(answer);
       const port = instance.ports[index % instance.ports.length]!;
       return new Promise<void>((resolve, reject) => {
         this.#waiting.push(() => void this.#run(port, request, answer).then(resolve, reject));
@@ -39,22 +37,20 @@ export class Streams {
     this.done.catch(() => {});
   }
 
-  /** Resolves once every answer has begun, or when it is clear that one will not. */
   begun(): Promise<void> {
     const begun = new Promise<void>((resolve) => {
-      this.#onBegun = () => this.#begun >= this.answers.length && resolve();
+      this.#onBegun = () => this.#begun >= this.#answers.length && resolve();
       this.#onBegun();
     });
     return Promise.race([begun, this.done]);
   }
 
-  /** Tokens that have come so far. */
-  get tokens(): number {
-    return this.answers.reduce((sum, answer) => sum + answer.tokens, 0);
-  }
-
-  get deltas(): number {
-    return this.answers.reduce((sum, answer) => sum + answer.deltas, 0);
+  async mark(): Promise<Mark> {
+    const sum = (of: (answer: AnswerStream) => number): number => this.#answers.reduce((total, answer) => total + of(answer), 0);
+    const late = (percent: number): number => this.#lateness.percentile(percent) / 1e6;
+    const mark = { tokens: sum(({ tokens }) => tokens), deltas: sum(({ deltas }) => deltas), lateP50: late(50), lateP99: late(99) };
+    this.#lateness.reset();
+    return mark;
   }
 
   /** Connects only now: where streams are opened some at a time, a slow server has no room in its queue for all connections at once. */

@@ -1,20 +1,20 @@
 /** Turns one after another on each of some connections: as fast as the server answers, or at given times. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Instance } from '../harness/contender.ts';
+import type { Load } from '../load.ts';
 import type { Shape } from '../text.ts';
 import { Connection, type Listener } from './connection.ts';
 import { AnswerStream } from './stream.ts';
 
-export interface TurnTimes {
-  /** From the request to the first text and to the end of the answer, in milliseconds, one item a turn. */
+interface Times {
   readonly firstMs: number[];
   readonly wholeMs: number[];
 }
 
-/** Sends one request and resolves when its answer has come whole and checked. */
-export function turn(connection: Connection, instance: Instance, request: string, shape: Shape, times: TurnTimes | null): Promise<void> {
+/** Sends one request and resolves when its answer has come whole and checked. Its times count from `wantedAt`, of `performance.now()`. */
+function turn(connection: Connection, instance: Instance, request: string, shape: Shape, times: Times, wantedAt = performance.now()): Promise<void> {
   return new Promise((resolve, reject) => {
     const answer = new AnswerStream(instance.format, shape.tokens);
-    const sentAt = performance.now();
     let status = 0;
     const listener: Listener = {
       head: (code) => (status = code),
@@ -25,8 +25,8 @@ export function turn(connection: Connection, instance: Instance, request: string
       ended: () => {
         try {
           answer.end();
-          times?.firstMs.push(answer.firstAt - sentAt);
-          times?.wholeMs.push(performance.now() - sentAt);
+          times.firstMs.push(answer.firstAt - wantedAt);
+          times.wholeMs.push(performance.now() - wantedAt);
           resolve();
         } catch (error) {
           reject(error);
@@ -38,11 +38,12 @@ export function turn(connection: Connection, instance: Instance, request: string
   });
 }
 
-/** Runs each conversation for `turnsEach` turns, `abreast` conversations at a time, until all are over or `until`, of `performance.now()`, has come. */
-export async function converse(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape, until = Infinity): Promise<TurnTimes> {
-  const times: TurnTimes = { firstMs: [], wholeMs: [] };
+const connectionsTo = ({ ports }: Instance, count: number): Connection[] => Array.from({ length: count }, (_, index) => new Connection(ports[index % ports.length]!));
+
+export const converse: Load['converse'] = async (instance, requests, turnsEach, abreast, shape, until = Infinity) => {
+  const times: Times = { firstMs: [], wholeMs: [] };
   let next = 0;
-  const connections = Array.from({ length: Math.min(abreast, requests.length) }, (_, index) => new Connection(instance.ports[index % instance.ports.length]!));
+  const connections = connectionsTo(instance, Math.min(abreast, requests.length));
   const run = async (connection: Connection): Promise<void> => {
     while (next < requests.length && performance.now() < until) {
       const request = requests[next++]!;
@@ -55,10 +56,53 @@ export async function converse(instance: Instance, requests: readonly string[], 
     for (const connection of connections) connection.close();
   }
   return times;
+};
+
+/** A connection, and the turns that are left of its conversation. */
+interface Client {
+  readonly connection: Connection;
+  request: string;
+  left: number;
 }
 
-/** Sends the same request `count` times, `abreast` at a time; each answer must have the status. */
-export async function repeat(port: number, request: string, status: number, count: number, abreast: number): Promise<void> {
+export const arrive: Load['arrive'] = async (instance, requests, turnsEach, abreast, shape, arrivals) => {
+  const times: Times = { firstMs: [], wholeMs: [] };
+  const idle: Client[] = connectionsTo(instance, abreast).map((connection) => ({ connection, request: '', left: 0 }));
+  const clients = [...idle];
+  const startedAt = performance.now();
+  let [conversations, freed] = [0, (): void => {}];
+  const take = async (client: Client, wantedAt: number): Promise<void> => {
+    if (client.left-- === 0) {
+      if (conversations === requests.length) throw new Error('There are fewer conversations than turns are wanted.');
+      Object.assign(client, { request: requests[conversations++]!, left: turnsEach - 1 });
+    }
+    await turn(client.connection, instance, client.request, shape, times, wantedAt);
+    idle.push(client);
+    freed();
+  };
+  const turns: Promise<void>[] = [];
+  let failed = false;
+  try {
+    for (const at of arrivals) {
+      const waitMs = startedAt + at - performance.now();
+      if (waitMs > 0) await pause(waitMs);
+      while (idle.length === 0 && !failed) await new Promise<void>((resolve) => (freed = resolve));
+      if (failed) break;
+      const taken = take(idle.shift()!, startedAt + at);
+      taken.catch(() => {
+        failed = true;
+        freed();
+      });
+      turns.push(taken);
+    }
+    await Promise.all(turns);
+  } finally {
+    for (const { connection } of clients) connection.close();
+  }
+  return times;
+};
+
+export const repeat: Load['repeat'] = async (port, request, status, count, abreast) => {
   let left = count;
   const connections = Array.from({ length: abreast }, () => new Connection(port));
   const once = (connection: Connection): Promise<void> =>
@@ -76,4 +120,4 @@ export async function repeat(port: number, request: string, status: number, coun
   } finally {
     for (const connection of connections) connection.close();
   }
-}
+};

@@ -3,10 +3,9 @@ import { startHouse, storeFolder, type House } from '../contenders/parley.ts';
 import { startRedis, whyNoRedis } from '../contenders/redis.ts';
 import { edge } from '../contenders/edge.ts';
 import { floor } from '../contenders/simple.ts';
-import { message, post, type Contender, type Instance } from '../harness/contender.ts';
-import { cpuMicroseconds } from '../harness/process.ts';
+import { message, post, type Contender, type Instance, type Surroundings } from '../harness/contender.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
-import { repeat } from '../load/turns.ts';
+import { loadCore, openWindow } from '../harness/window.ts';
 
 const abreast = 32;
 const requests: Readonly<Record<Size, number>> = { full: 60_000, quick: 30_000, smoke: 50 };
@@ -18,8 +17,8 @@ const obstacle =
 /** The request that a house refuses: its key has one request a minute, and has had it. */
 const refused = (house: House): string => post('/sessions/ses_none/chat', { message }, { authorization: `Bearer ${house.key}` });
 
-async function refusing(house: House): Promise<Instance> {
-  await repeat(house.ports[0]!, refused(house), 404, 1, 1);
+async function refusing(house: House, { load }: Surroundings): Promise<Instance> {
+  await load.repeat(house.ports[0]!, refused(house), 404, 1, 1);
   return { ...house, conversations: async () => [refused(house)] };
 }
 
@@ -30,7 +29,7 @@ const limited: Contender = {
   async start(surroundings) {
     const { folder, remove } = await storeFolder();
     const house = await startHouse({ store: `lmdb:${folder}`, surroundings, requests: 1 });
-    return { ...(await refusing(house)), stop: () => house.stop().then(remove) };
+    return { ...(await refusing(house, surroundings)), stop: () => house.stop().then(remove) };
   },
 };
 
@@ -42,7 +41,7 @@ const limitedRedis: Contender = {
   async start(surroundings) {
     const redis = await startRedis();
     const house = await startHouse({ store: redis.url, surroundings, requests: 1 });
-    return { ...(await refusing(house)), stop: () => house.stop().then(redis.stop) };
+    return { ...(await refusing(house, surroundings)), beside: [redis.process], stop: () => house.stop().then(redis.stop) };
   },
 };
 
@@ -54,12 +53,13 @@ const bare: Contender = {
   start: async (surroundings) => ({ ...(await floor.start(surroundings)), conversations: async () => ['GET /answer HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'] }),
 };
 
-async function measure({ instance, contender, size }: Measurement): Promise<Record<string, number>> {
+async function measure(measurement: Measurement): Promise<Record<string, number>> {
+  const { instance, contender, size, surroundings } = measurement;
   const [request] = await instance.conversations({ tokens: 1, rate: 0 }, 1);
-  const [before, startedAt] = [cpuMicroseconds(instance.processes), performance.now()];
-  await repeat(instance.ports[0]!, request!, contender.startsWith('parley') ? 429 : 200, requests[size], abreast);
-  const seconds = (performance.now() - startedAt) / 1000;
-  return { [cpu]: (cpuMicroseconds(instance.processes) - before) / requests[size], answers: requests[size] / seconds };
+  const used = openWindow(measurement);
+  await surroundings.load.repeat(instance.ports[0]!, request!, contender.startsWith('parley') ? 429 : 200, requests[size], abreast);
+  const { seconds, microseconds, loadCore: share } = used();
+  return { [cpu]: microseconds / requests[size], answers: requests[size] / seconds, [loadCore.name]: share };
 }
 
 export const limiter: Question = {
@@ -69,6 +69,7 @@ export const limiter: Question = {
   figures: [
     { name: cpu, unit: 'µs' },
     { name: 'answers', unit: '/s' },
+    loadCore,
   ],
   contenders: [edge, limited, limitedRedis, bare],
   cases: () => [refusal],

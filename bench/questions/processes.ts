@@ -24,7 +24,7 @@ const processesOn = (name: string, count: number): Contender => ({
       for (const one of [house, ...others]) await one.stop();
       await redis.stop();
     };
-    return { ...house, processes: servers, ports: [...house.ports, ...others.map(({ port }) => port)], stop };
+    return { ...house, beside: [redis.process], processes: servers, ports: [...house.ports, ...others.map(({ port }) => port)], stop };
   },
 });
 
@@ -37,5 +37,6 @@ export const processes: Question = {
   title: 'Several processes',
   method: `${turn.method} All processes together, on one Redis.`,
   contenders: [alone, two],
+  cases: () => [one],
   goals: [{ text: 'two processes ≤ 1.1 × one', kind: 'ratio', of: pick(two.name, one, cpu), against: pick(alone.name, one, cpu), most: 1.1, obstacle }],
 };

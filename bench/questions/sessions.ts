@@ -2,10 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startHouse, storeFolder, type House } from '../contenders/parley.ts';
 import { message, post, type Contender, type Instance } from '../harness/contender.ts';
-import { cpuMicroseconds } from '../harness/process.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
+import { loadCore, openWindow } from '../harness/window.ts';
 import { seedSessions } from '../load/sessions.ts';
-import { converse } from '../load/turns.ts';
 
 const shape = { tokens: 1, rate: 0 };
 const abreast = 32;
@@ -45,16 +44,17 @@ const storing = (name: string, counts: Readonly<Record<Size, number>>): Contende
 const few = storing('few stored', { full: 1000, quick: 1000, smoke: 20 });
 const many = storing('many stored', { full: 1_000_000, quick: 100_000, smoke: 200 });
 
-async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
+async function measure(measurement: Measurement): Promise<Record<string, number>> {
+  const { instance, size, surroundings } = measurement;
   const seeded = instance as Seeded;
   const from = seeded.next;
   seeded.next += conversations[size];
   const requests = Array.from({ length: conversations[size] }, (_, index) => seeded.requests[(from + index) % seeded.requests.length]!);
-  const before = cpuMicroseconds(instance.processes);
-  const { wholeMs } = await converse(instance, requests, turnsEach, abreast, shape);
+  const used = openWindow(measurement);
+  const { wholeMs } = await surroundings.load.converse(instance, requests, turnsEach, abreast, shape);
+  const { loadCore: share } = used();
   await pause(size === 'smoke' ? 0 : 200);
-  const spent = cpuMicroseconds(instance.processes) - before;
-  return { [cpu]: spent / wholeMs.length, [heap]: (await seeded.house.server.heapBytes()) / 1e6 };
+  return { [cpu]: used().microseconds / wholeMs.length, [loadCore.name]: share, [heap]: (await seeded.house.server.heapBytes()) / 1e6 };
 }
 
 export const sessions: Question = {
@@ -64,6 +64,7 @@ export const sessions: Question = {
   figures: [
     { name: cpu, unit: 'µs' },
     { name: heap, unit: 'MB' },
+    loadCore,
   ],
   contenders: [few, many],
   cases: () => [stored],

@@ -57,6 +57,9 @@ export const start: Question = {
   contenders: [timed(floor, floor.start), parley, parleyRedis],
   cases: () => [first],
   fresh: true,
-  goals: [{ text: 'start to first answer ≤ 0.5 s', kind: 'value', of: pick(parley.name, first, wall), most: 500 }],
+  goals: [
+    { text: 'start to first answer ≤ 0.5 s', kind: 'value', of: pick(parley.name, first, wall), most: 500 },
+    { text: 'start to first answer ≤ 0.3 s', kind: 'value', of: pick(parley.name, first, wall), most: 300, stretch: true },
+  ],
   measure: async ({ instance }) => ({ [wall]: startedIn.get(instance)! }),
 };

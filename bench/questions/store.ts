@@ -37,18 +37,13 @@ const redis: Contender = {
   absent: whyNoRedis,
   async start() {
     const server = await startRedis();
-    const instance = await startStore(server.url, server.stop);
-    beside.set(instance, server.process);
-    return instance;
+    return { ...(await startStore(server.url, server.stop)), beside: [server.process] };
   },
 };
 
-/** The database that an instance talks to. */
-const beside = new WeakMap<Instance, Process>();
-
 async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
   const [store] = instance.processes as [Process];
-  const database = beside.get(instance);
+  const [database] = instance.beside ?? [];
   const cpu = (): number[] => [cpuMicroseconds([store]), database === undefined ? 0 : cpuMicroseconds([database])];
   const before = cpu();
   const told = store.told<{ steps: number; seconds: number }>();

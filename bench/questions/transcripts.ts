@@ -2,9 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parley, parleyRedis } from '../contenders/parley.ts';
 import type { Instance } from '../harness/contender.ts';
-import { cpuMicroseconds } from '../harness/process.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
-import { converse } from '../load/turns.ts';
+import { loadCore, openWindow } from '../harness/window.ts';
+import type { Load } from '../load.ts';
 
 const shape = { tokens: 1, rate: 0 };
 const abreast = 16;
@@ -21,35 +21,36 @@ const obstacle = 'The first turns send a message or two to the provider, the las
 /** Long conversations are grown once and go on round by round. */
 const grown = new WeakMap<Instance, Map<string, Promise<string[]>>>();
 
-async function requestsOf({ instance, case: name, size }: Measurement): Promise<string[]> {
+async function requestsOf({ instance, case: name, size, surroundings: { load } }: Measurement): Promise<string[]> {
   if (name === first) return instance.conversations(shape, conversations[size]);
   const cases = grown.get(instance) ?? new Map<string, Promise<string[]>>();
   grown.set(instance, cases);
   let requests = cases.get(name);
-  if (requests === undefined) cases.set(name, (requests = grow(instance, size === 'smoke' ? 2 : turnsBefore[name]!, conversations[size])));
+  if (requests === undefined) cases.set(name, (requests = grow(load, instance, size === 'smoke' ? 2 : turnsBefore[name]!, conversations[size])));
   return requests;
 }
 
-async function grow(instance: Instance, turns: number, count: number): Promise<string[]> {
+async function grow(load: Load, instance: Instance, turns: number, count: number): Promise<string[]> {
   const requests = await instance.conversations(shape, count);
-  await converse(instance, requests, turns, abreast, shape);
+  await load.converse(instance, requests, turns, abreast, shape);
   return requests;
 }
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
   const requests = await requestsOf(measurement);
-  const { processes } = measurement.instance;
-  const before = cpuMicroseconds(processes);
-  const { wholeMs } = await converse(measurement.instance, requests, turnsEach, abreast, shape);
-  await pause(measurement.size === 'smoke' ? 0 : 200);
-  return { [cpu]: (cpuMicroseconds(processes) - before) / wholeMs.length };
+  const { instance, size, surroundings } = measurement;
+  const used = openWindow(measurement);
+  const { wholeMs } = await surroundings.load.converse(instance, requests, turnsEach, abreast, shape);
+  const { loadCore: share } = used();
+  await pause(size === 'smoke' ? 0 : 200);
+  return { [cpu]: used().microseconds / wholeMs.length, [loadCore.name]: share };
 }
 
 export const transcripts: Question = {
   name: 'transcripts',
   title: 'Long transcripts',
   method: `CPU time of the server for a turn of one token, by how many turns the conversation has had. What the provider is sent is bounded, at 100 messages here; ten of them a round.`,
-  figures: [{ name: cpu, unit: 'µs' }],
+  figures: [{ name: cpu, unit: 'µs' }, loadCore],
   contenders: [parley, parleyRedis],
   cases: (size) => (size === 'quick' ? [first, hundredth] : [first, hundredth, last]),
   goals: [

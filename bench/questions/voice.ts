@@ -6,7 +6,7 @@ import { pick, type Measurement, type Question, type Size } from '../harness/que
 import { median, quantile } from '../harness/statistics.ts';
 import { humanClips, sentences, wordErrors } from '../load/clips.ts';
 import type { Said, Talking } from '../load/talking.ts';
-import { converse } from '../load/turns.ts';
+import type { Load } from '../load.ts';
 
 type Sized = Readonly<Record<Size, number>>;
 
@@ -87,18 +87,18 @@ const shape = { tokens: 20, rate: 0 };
 const conversing = 4;
 
 /** The p99 of turns for some seconds. */
-async function turns(voice: VoiceHouse, ms: number): Promise<number> {
+async function turns(load: Load, voice: VoiceHouse, ms: number): Promise<number> {
   const requests = await voice.conversations(shape, Math.max(conversing, Math.ceil(ms / 10)));
-  const { wholeMs } = await converse(voice, requests, 2, conversing, shape, performance.now() + ms);
+  const { wholeMs } = await load.converse(voice, requests, 2, conversing, shape, performance.now() + ms);
   return quantile(wholeMs, 0.99);
 }
 
 /** Turns alone and beside sockets that keep the recognisers busy, in turns. */
-async function beside(voice: VoiceHouse, size: Size): Promise<Record<string, number>> {
+async function beside(load: Load, voice: VoiceHouse, size: Size): Promise<Record<string, number>> {
   const [alone, with_, shares]: number[][] = [[], [], []];
-  await turns(voice, turnsMs[size]);
+  await turns(load, voice, turnsMs[size]);
   for (let pair = 0; pair < pairs[size]; pair++) {
-    alone!.push(await turns(voice, turnsMs[size]));
+    alone!.push(await turns(load, voice, turnsMs[size]));
     const sockets: Talking[] = [];
     while (sockets.length < saturating[size]) sockets.push(await voice.talk());
     let over = false;
@@ -109,7 +109,7 @@ async function beside(voice: VoiceHouse, size: Size): Promise<Record<string, num
     const talking = sockets.map(talk);
     await pause(size === 'smoke' ? 0 : 2_500);
     const [cpuBefore, startedAt] = [cpuMicrosecondsOf(voice.voiceProcesses()), performance.now()];
-    with_!.push(await turns(voice, turnsMs[size]));
+    with_!.push(await turns(load, voice, turnsMs[size]));
     shares!.push((cpuMicrosecondsOf(voice.voiceProcesses()) - cpuBefore) / 1000 / (performance.now() - startedAt));
     over = true;
     for (const socket of sockets) socket.close();
@@ -126,7 +126,7 @@ async function humans({ talk, voiceProcesses }: VoiceHouse, most: number): Promi
   return { [words]: sum('words'), [wrong]: sum('wrong') };
 }
 
-async function measure({ instance, case: name, size }: Measurement): Promise<Record<string, number>> {
+async function measure({ instance, case: name, size, surroundings: { load } }: Measurement): Promise<Record<string, number>> {
   const voice = instance as VoiceHouse;
   const sockets = speaking.get(name);
   if (sockets !== undefined) return speakAll(voice, sockets, Math.ceil(utterances[size] / Math.sqrt(sockets)), '');
@@ -134,7 +134,7 @@ async function measure({ instance, case: name, size }: Measurement): Promise<Rec
   if (name === flush) return speakAll(voice, 1, utterances[size], '&partials=false&silence_ms=2000', true);
   if (name === speech) return firstSamples(voice, spoken[size]);
   if (name === silent) return silence(voice, silentSockets[size]);
-  return name === saturated ? beside(voice, size) : humans(voice, people[size]);
+  return name === saturated ? beside(load, voice, size) : humans(voice, people[size]);
 }
 
 const most = (text: string, name: string, figure: string, bound: number) => ({ text, kind: 'value', of: pick(parleyVoice.name, name, figure), most: bound }) as const;

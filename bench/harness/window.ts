@@ -1,0 +1,28 @@
+/** What a server, and what stands around it, use of their cores while something is measured. */
+import { cpuMicroseconds } from './process.ts';
+import type { Figure, Measurement } from './question.ts';
+
+/** The share of its core that the load, the provider and a database have used: proof that it was not they who were measured. */
+export const loadCore: Figure = { name: "the load's core", unit: '%' };
+
+/** Above this, in percent, a figure is marked. */
+export const loadCoreMost = 85;
+
+export interface Used {
+  readonly seconds: number;
+  /** CPU time of the server in microseconds. */
+  readonly microseconds: number;
+  /** Of the load's core, in percent. */
+  readonly loadCore: number;
+}
+
+/** Begins to count; what is returned tells what was used since. */
+export function openWindow({ instance: { processes, beside = [] }, surroundings }: Measurement): () => Used {
+  const now = (): readonly [number, number, number] => [cpuMicroseconds(processes), surroundings.loadMicroseconds() + cpuMicroseconds(beside), performance.now() / 1000];
+  const [server, around, startedAt] = now();
+  return () => {
+    const [serverNow, aroundNow, at] = now();
+    const seconds = at - startedAt;
+    return { seconds, microseconds: serverNow - server, loadCore: ((aroundNow - around) / (seconds * 1e6)) * 100 };
+  };
+}

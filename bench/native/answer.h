@@ -1,0 +1,56 @@
+/* One streamed answer: checks that every character comes once, in order, and then one terminal event. */
+#ifndef ANSWER_H
+#define ANSWER_H
+
+#include "common.h"
+#include "histogram.h"
+
+/* How a server frames its events, and the text that every answer must have. */
+struct expected {
+  /* What stands before an event's text, up to and with the opening quote of its JSON string. */
+  struct text text;
+  /* What only the event of a whole answer holds. */
+  struct text completed;
+  /* What only an event of failure holds. */
+  struct text failed;
+  /* The text as it arrives, and where each token ends in it. */
+  struct text wire;
+  size_t *ends;
+  int tokens;
+  /* Milliseconds between two tokens of the provider. */
+  double interval_ms;
+};
+
+/* What all answers together have had. */
+struct counts {
+  unsigned long long tokens;
+  /* Events with text. */
+  unsigned long long deltas;
+  /* How much later than the provider's tokens two events of one answer came. */
+  struct histogram lateness;
+};
+
+struct answer {
+  const struct expected *expected;
+  struct counts *counts;
+  /* Of now_ms(); 0 until there was any text. */
+  double first_at;
+  double last_at;
+  size_t position;
+  int tokens;
+  int terminals;
+  /* The event that has not come whole yet. */
+  struct text rest;
+};
+
+void expect_tokens(struct expected *expected, const struct vocabulary *vocabulary, int tokens);
+
+void answer_start(struct answer *answer, const struct expected *expected, struct counts *counts);
+
+/* Takes a piece of the body that came at this time. Returns what is wrong with it, or NULL. */
+const char *answer_take(struct answer *answer, const char *bytes, size_t length, double now);
+
+/* The answer is over: what is wrong with it, or NULL. */
+const char *answer_end(const struct answer *answer);
+
+#endif

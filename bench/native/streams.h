@@ -1,0 +1,13 @@
+/* Many long answers at a time, each on a connection of its own. */
+#ifndef STREAMS_H
+#define STREAMS_H
+
+#include "job.h"
+
+/*
+ * Runs them, and prints lines of JSON: `{"begun":true}` once each has had some text. For each line `mark` on the
+ * standard input, which may come then, and with `"over":true` at the end of the last answer, it prints what has come so far, and how late since the last mark.
+ */
+void run_streams(const struct job *job);
+
+#endif
