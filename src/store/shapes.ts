@@ -19,7 +19,7 @@ export class Shape {
 
   /** The record's values in the order of the shape; null if it has a field that is not in the shape. A field that is undefined counts as absent. */
   valuesOf(record: object): unknown[] | null {
-    const values: unknown[] = [];
+    const values: unknown[] = new Array(this.#names.length);
     let absent = 0;
     for (let index = 0; index < this.#names.length; index++) {
       let value = (record as Fields)[this.#names[index]!];
@@ -29,7 +29,7 @@ export class Shape {
         value = shape.valuesOf(value);
         if (value === null) return null;
       }
-      values.push(value);
+      values[index] = value;
     }
     let present = 0;
     for (const name in record) if ((record as Fields)[name] !== undefined) present++;
