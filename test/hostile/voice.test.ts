@@ -11,7 +11,7 @@ const seed = 20_261_122;
 for (const edge of edges) {
   t.test(edge, async (t) => {
     const world = await openVoiceWorld(t, edge);
-    await t.resolves(voiceBarrage(world, { seed, times: 30 }), `${edge}, seed ${seed}`);
+    await t.resolves(voiceBarrage(world, { seed, times: 60 }), `${edge}, seed ${seed}`);
   });
 }
 
