@@ -1,11 +1,78 @@
 /** A real browser for the tests of pages, where one is installed. */
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { Owner } from './folders.ts';
 
 const installed = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim()).find(Boolean);
 
-/** The path of the browser; what needs one is skipped with `whyNoBrowser` where there is none. */
-export const browserPath: string | undefined = installed;
+/** What needs a browser is skipped with this where there is none. */
 export const whyNoBrowser: string | false = installed === undefined ? 'Chromium is not installed' : false;
+
+/** Tests of a page wait on what it shows, on a busy machine too: so many milliseconds. */
+export const patience = 120_000;
+
+export async function openBrowser(t: Owner, ...args: readonly string[]): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: installed!, args: ['--no-sandbox', ...args] });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+export interface Opened {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What a page must never do: errors, violations of its policy, requests to elsewhere. */
+  readonly complaints: string[];
+}
+
+export interface Opening extends BrowserContextOptions {
+  /** In pixels. */
+  readonly width?: number;
+  readonly height?: number;
+  /** The one server that the page may ask. */
+  readonly origin: string;
+  /** Whether what the browser says of a request that failed is a complaint. It is, except where a test cuts the network. */
+  readonly networkFailures?: 'complaints' | 'expected';
+}
+
+/** A page of its own context, which has no address yet. */
+export async function openPage(browser: Browser, { origin, width = 1440, height = 800, networkFailures = 'complaints', ...options }: Opening): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width, height }, reducedMotion: 'reduce', ...options });
+  context.setDefaultTimeout(patience);
+  const complaints: string[] = [];
+  await context.exposeFunction('complain', (what: string) => void complaints.push(what));
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile, lineNumber }) => complain([violatedDirective, blockedURI, sourceFile, lineNumber].join(' ')));`);
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    const expected = networkFailures === 'expected' && /Failed to load resource/.test(message.text());
+    if (['error', 'warning'].includes(message.type()) && !expected) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => void complaints.push(error.stack ?? error.message));
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin) complaints.push(`asks ${request.url()}`);
+  });
+  return { page, context, complaints };
+}
+
+export interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds on the page, shadow roots included. Most documents are never looked at, so its script comes only then; the page's policy has no say in it. */
+export async function axeFindings(page: Page, options: object = {}): Promise<Finding[]> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify({ ...options, resultTypes: ['violations'] })})`)) as { violations: Finding[] };
+  return violations;
+}
+
+/** What is wrong and where: of each finding the first three places. */
+export const toldOf = (findings: readonly Finding[]): string[] =>
+  findings.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`));
 
 /** How far the page is wider than its window, in pixels: a script for the page. */
 export const overflow = 'document.documentElement.scrollWidth - innerWidth';

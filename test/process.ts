@@ -32,6 +32,8 @@ export interface Server {
   readonly key: string | null;
   readonly operatorToken: string;
   readonly folder: string;
+  /** What its API depends on: servers of one program serve one document. */
+  readonly program: string;
   readonly child: ChildProcess;
   /** Resolves when the process has ended and all that it printed is here. */
   readonly ended: Promise<Ended>;
@@ -80,5 +82,6 @@ export async function startServer(t: Owner, { env = {}, args = [], folder, worke
     ended.then(({ code, signal }) => reject(new Error(`The server ended with ${code ?? signal} before it listened.\n${stdout}${stderr}`)), reject);
   });
   const key = /\bak_\w+/.exec(stdout)?.[0] ?? null;
-  return { url, key, operatorToken, folder: cwd, child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
+  const program = JSON.stringify([command, args, env['PARLEY_SERVICE_PORT']]);
+  return { url, key, operatorToken, folder: cwd, program, child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
 }

@@ -2,8 +2,10 @@
  * `npm test [-- FILES]`: installs what is missing, checks the types, lints, builds, runs the tests and ends with the one line
  * `N passed, N failed[, N skipped]`. It counts assertions, and a failed step before the tests as one failure.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { buildClient } from '../src/pack-client.mjs';
 import { build, checkNode, install, PrepareError, root } from '../src/prepare.mjs';
@@ -46,10 +48,31 @@ async function step(name, run) {
   }
 }
 
-function runTool(script, args) {
-  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
-  if (status !== 0) throw new PrepareError('see above.');
+/** The compiler and the linter are written in Go: each thread of theirs checks for itself much of what the others check, and what they collect they could keep. */
+const oneThread = { GOMAXPROCS: '1', GOGC: '400' };
+
+/** Prints what the tool said at its end, in one piece, since another runs beside it. */
+async function runTool(script, args) {
+  const child = spawn(process.execPath, [script, ...args], { cwd: root, env: { ...process.env, ...oneThread }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [said, [code]] = await Promise.all([textOf(child), once(child, 'close')]);
+  process.stdout.write(said);
+  if (code !== 0) throw new PrepareError('see above.');
 }
+
+async function textOf({ stdout, stderr }) {
+  const texts = await Promise.all([text(stdout), text(stderr)]);
+  return texts.join('');
+}
+
+const typesOf = (project) => runTool(tool('typescript', 'bin', 'tsc'), ['--singleThreaded', '-p', project]);
+
+async function checkTypes() {
+  await step('types', () => typesOf('.'));
+  await step('types of the pages', () => typesOf('src/web'));
+  await step("types of the link's page", () => typesOf('src/link/page'));
+}
+
+const lint = () => step('lint', () => runTool(tool('oxlint', 'bin', 'oxlint'), ['--threads=1', '--format=unix', 'src', 'machines', 'test', 'bench']));
 
 /** Runs the jobs; of each what failed or was skipped, and one line. */
 async function runTests(jobs, measure) {
@@ -101,10 +124,7 @@ await step('packages', async () => {
   await install({ development: true });
 });
 if (counts.failed === 0) {
-  await step('types', () => runTool(tool('typescript', 'bin', 'tsc'), ['-p', '.']));
-  await step('types of the pages', () => runTool(tool('typescript', 'bin', 'tsc'), ['-p', 'src/web']));
-  await step("types of the link's page", () => runTool(tool('typescript', 'bin', 'tsc'), ['-p', 'src/link/page']));
-  await step('lint', () => runTool(tool('oxlint', 'bin', 'oxlint'), ['--format=unix', 'src', 'machines', 'test', 'bench']));
+  await Promise.all([checkTypes(), lint()]);
   await step('build', build);
   await step('client', buildClient);
   let files = [];

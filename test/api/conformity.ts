@@ -18,15 +18,17 @@ export interface Conformity {
   checkEvent(event: { event: string; data: unknown }): void;
 }
 
-/** Every server of a test serves the same document, and its validators take a while to compile. */
+/** By program: a server takes a third of its start to make the document, and the validators take a while to compile. */
 const known = new Map<string, Conformity>();
 
-export async function conformity(url: string): Promise<Conformity> {
-  const text = await (await fetch(`${url}/openapi.json`)).text();
-  const conforms = known.get(text) ?? conformityTo(JSON.parse(text));
-  known.set(text, conforms);
+/** Servers of one `program` serve one document: it is asked of the first. */
+export async function conformity({ url, program }: { readonly url: string; readonly program: string }): Promise<Conformity> {
+  const conforms = known.get(program) ?? conformityTo(await documentOf(url));
+  known.set(program, conforms);
   return conforms;
 }
+
+const documentOf = async (url: string): Promise<unknown> => (await fetch(`${url}/openapi.json`)).json();
 
 function conformityTo(document: any): Conformity {
   // Optimised validators take longer to compile than they save on the few answers that a file has.

@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { html } from '../../src/docs/html.ts';
 import { inline, markdown } from '../../src/docs/markdown.ts';
 import { fieldsOf } from '../../src/docs/fields.ts';
 import { curlOf, type Placed } from '../../src/docs/operation.ts';
-import { browserPath, faintTexts, overflow, whyNoBrowser } from '../browser.ts';
+import { faintTexts, openBrowser, overflow, whyNoBrowser } from '../browser.ts';
 import { openHouse } from './house.ts';
 
 const house = await openHouse(t);
@@ -113,8 +113,7 @@ t.test('the command is one that a shell takes', async (t) => {
 });
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
-  const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
-  t.teardown(() => running.close());
+  const running = await openBrowser(t);
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [360, 1440]) {
       const context = await running.newContext({ viewport: { width, height: 900 }, colorScheme });

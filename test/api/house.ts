@@ -110,7 +110,7 @@ export async function openHouse(t: Owner, { env = {}, ...options }: HouseOptions
 
 /** The same, asked at its `url`, which may be that of a proxy in front of it. */
 export async function houseAt(server: Server): Promise<House> {
-  const conforms = await conformity(server.url);
+  const conforms = await conformity(server);
 
   const send = async (path: string, { method, key, headers = {}, body, signal }: Ask): Promise<Response> => {
     const raw = typeof body === 'string' || body instanceof Uint8Array;

@@ -1,5 +1,5 @@
 /** A rolling restart between two versions of the session's machine: processes of both serve one Redis side by side (promise P12). */
-import t, { type Test } from 'tap';
+import root, { type Test } from 'tap';
 import { nextVersion } from '../next-version.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, textOf, type Answer, type House } from './house.ts';
@@ -9,12 +9,16 @@ const options = { skip: whyNoRedis() ?? false };
 // It lasts for longer than any of these tests.
 const slow = 'tokens=100000,delay_ms=20,text=word';
 
+/** Built once, for both tests. */
+let commandOfNext: Promise<string> | undefined;
+
 /** A Redis, and how to start a server of this version or of the next on it. */
 async function open(t: Test): Promise<{ redis: RedisServer; old: () => Promise<House>; next: () => Promise<House> }> {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
-  const command = await nextVersion(t);
+  commandOfNext ??= nextVersion(root);
+  const command = await commandOfNext;
   return { redis, old: () => openHouse(t, { env }), next: () => openHouse(t, { env, command }) };
 }
 
@@ -35,7 +39,7 @@ async function refusesAll(t: Test, house: House, id: string, turnId: string): Pr
   }
 }
 
-t.test('both versions serve, the old one refuses what the new one has moved, and nothing is lost', options, async (t) => {
+root.test('both versions serve, the old one refuses what the new one has moved, and nothing is lost', options, async (t) => {
   const { old, next } = await open(t);
   const [one, two] = [await old(), await old()];
   const short = await synthetic(one, 'tokens=3');
@@ -71,7 +75,7 @@ t.test('both versions serve, the old one refuses what the new one has moved, and
   t.same(await newer.stop(), { code: 0, signal: null });
 });
 
-t.test('turns of processes that die are sealed by a process that can read their session', options, async (t) => {
+root.test('turns of processes that die are sealed by a process that can read their session', options, async (t) => {
   const { old, next } = await open(t);
   const [one, witness] = [await old(), await old()];
   const assistant = await synthetic(one, slow);

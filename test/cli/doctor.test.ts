@@ -28,7 +28,8 @@ async function doctor(t: Owner, args: readonly string[], env: Readonly<Record<st
   });
 }
 
-const shared = { PARLEY_SECRET: 'a-secret-of-the-tests-with-enough-characters', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests' };
+/** Without the embedded voice, which takes seconds to look at. */
+const shared = { PARLEY_SECRET: 'a-secret-of-the-tests-with-enough-characters', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests', PARLEY_VOICE_PROCESSES: '0' };
 
 t.test('before the first start nothing is wrong, and nothing is made', async (t) => {
   const { code, stdout, stderr, folder } = await doctor(t, []);

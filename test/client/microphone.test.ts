@@ -5,12 +5,11 @@ import { createServer, request as ask } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { Parley } from '../../src/client/parley.ts';
 import { exactWav, readWav } from '../../src/voice/audio/wav.ts';
 import { openHouse, type House } from '../api/house.ts';
-import { browserPath, whyNoBrowser } from '../browser.ts';
+import { openBrowser, whyNoBrowser } from '../browser.ts';
 import { temporaryFolder } from '../folders.ts';
 
 const built = fileURLToPath(new URL('../../dist/client/', import.meta.url));
@@ -54,8 +53,7 @@ t.test('what is spoken into the microphone is shown on the page', { skip: whyNoB
   const clip = await spoken(t, house, id);
   const origin = await served(t, house, page(house.key, id));
   const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${clip}`];
-  const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox', ...device] });
-  t.teardown(() => running.close());
+  const running = await openBrowser(t, ...device);
   const tab = await running.newPage();
   tab.setDefaultTimeout(30_000);
   const complaints: string[] = [];

@@ -74,7 +74,10 @@ export class Listener {
   #once(holds: () => boolean): Promise<boolean> {
     return new Promise((resolve) => {
       const look = (): void => {
-        if (holds()) resolve(true);
+        if (!holds()) return;
+        // Each look reads the text anew, which grows for as long as the stream does.
+        this.onPiece = () => {};
+        resolve(true);
       };
       this.onPiece = look;
       look();

@@ -19,7 +19,7 @@ const together = 32;
 
 /** Throws with the seed and the smallest lot of requests that was answered wrongly. */
 export async function barrage(world: World, { seed, times, onProgress }: Runs): Promise<void> {
-  const judge = await Judge.open(world.edge, world.house.url);
+  const judge = await Judge.open(world.edge, world.house);
   let sent = 0;
   const lot = fc.array(hostileRequests(world), { minLength: 1, maxLength: together, size: 'max' });
   const run = async (requests: readonly Pieces[]): Promise<void> => {

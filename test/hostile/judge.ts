@@ -2,6 +2,7 @@
 import { createParser } from 'eventsource-parser';
 import { errors, type ErrorRow } from '../../src/errors.ts';
 import { conformity, type Conformity } from '../api/conformity.ts';
+import type { House } from '../api/house.ts';
 import { readAnswers, readRequest, type ReadAnswer, type ReadRequest } from './reader.ts';
 
 export type Edge = 'uws' | 'node';
@@ -45,8 +46,8 @@ export class Judge {
     this.#conforms = conforms;
   }
 
-  static async open(edge: Edge, url: string): Promise<Judge> {
-    return new Judge(edge, await conformity(url));
+  static async open(edge: Edge, house: House): Promise<Judge> {
+    return new Judge(edge, await conformity(house));
   }
 
   /** Whether an answer has to be waited for: the request is whole, and the engine is known to take such ones. */

@@ -19,7 +19,7 @@ for (const edge of edges) {
     await t.resolves(barrage(world, { seed, times: 200 }), `${edge}, seed ${seed}`);
     const sample = fc.sample(hostileRequests(world), { seed, numRuns: 500 }).map((pieces) => readRequest(pieces.join('')).kind);
     for (const kind of ['whole', 'torn', 'odd']) t.ok(sample.includes(kind as 'whole'), `some of them are ${kind}`);
-    const judge = await Judge.open(edge, world.house.url);
+    const judge = await Judge.open(edge, world.house);
     const pieces = ['GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'];
     const id = `req_${'0'.repeat(26)}`;
     const answer = (status: string, body: string, header = `X-Request-Id: ${id}`): string =>

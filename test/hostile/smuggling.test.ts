@@ -44,7 +44,7 @@ async function readied({ house }: World): Promise<number> {
 type Vector = readonly [name: string, bytes: string];
 
 async function directly(t: Test, world: World, all: readonly Vector[]): Promise<void> {
-  const judge = await Judge.open(world.edge, world.house.url);
+  const judge = await Judge.open(world.edge, world.house);
   await inLots(t, world, all, (lot) => sendLot(world, judge, lot.map(([, bytes]) => [bytes])));
 }
 

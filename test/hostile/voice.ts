@@ -94,7 +94,7 @@ const together = 8;
 
 /** Throws with the seed and the smallest lot that went wrong. `times`: visits and requests. */
 export async function voiceBarrage(world: VoiceWorld, { seed, times, onProgress }: Runs): Promise<void> {
-  const judge = await Judge.open(world.edge, world.house.url);
+  const judge = await Judge.open(world.edge, world.house);
   let sent = 0;
   // A long run has time for one who says nothing for a minute.
   const patient = times >= 1000 ? quietMinute(world) : Promise.resolve();

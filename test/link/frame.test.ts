@@ -5,8 +5,8 @@ import type { Frame, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { openHouse } from '../api/house.ts';
 import { until } from '../api/talk.ts';
-import { whyNoBrowser } from '../browser.ts';
-import { openBrowser, quiet, replies, say } from './browser.ts';
+import { openBrowser, patience, whyNoBrowser } from '../browser.ts';
+import { quiet, replies, say } from './browser.ts';
 import { linked } from './visits.ts';
 
 const house = await openHouse(t, { env: { PARLEY_VOICE_PROCESSES: '0' } });
@@ -58,7 +58,7 @@ t.test('what crosses between a site and the frame', { skip: whyNoBrowser }, asyn
   const fields = [{ name: 'name', label: 'Name', type: 'text', required: true }, { name: 'news', label: 'News', type: 'boolean', required: false }];
   await linked(house, 'framed', { channels: { voice: true, link: true, widget: true }, voice: { provider: 'synthetic', name: 'audio_ms=200' }, name: 'tokens=150,delay_ms=10', greeting: 'Good day.', visitor_fields: fields, origins: [origin] });
   const page = await browser.newPage({ reducedMotion: 'reduce', locale: 'en-GB' });
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(patience);
   await page.addInitScript('if (navigator.mediaDevices) navigator.mediaDevices.getUserMedia = async () => (globalThis.microphone = new AudioContext().createMediaStreamDestination().stream);');
   await page.goto(origin);
   await until(async () => (await said(page)).length === 1);
@@ -119,7 +119,7 @@ t.test('opened by itself the frame is the page of the link; a site that is not l
   const browser = await openBrowser(t);
   await linked(house, 'alone', { origins: ['https://shop.example'] });
   const page = await browser.newPage({ locale: 'en-GB' });
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(patience);
   await page.goto(`${house.url}/p/alone/frame?host=${encodeURIComponent('https://shop.example')}`);
   await say(page, 'Hello');
   await until(async () => (await replies(page).count()) === 1);

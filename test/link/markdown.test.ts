@@ -2,8 +2,7 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { whyNoBrowser } from '../browser.ts';
-import { openBrowser } from './browser.ts';
+import { openBrowser, whyNoBrowser } from '../browser.ts';
 
 const source = fileURLToPath(new URL('../../src/link/page/markdown.ts', import.meta.url));
 

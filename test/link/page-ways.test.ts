@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { openHouse } from '../api/house.ts';
 import { until } from '../api/talk.ts';
-import { faintTexts, overflow, whyNoBrowser } from '../browser.ts';
+import { faintTexts, openBrowser, overflow, whyNoBrowser } from '../browser.ts';
 import { Faulty } from '../client/faulty.ts';
 import { failure } from '../client/scene.ts';
-import { findings, openBrowser, openPage, quiet, replies, say } from './browser.ts';
+import { findings, openLink, quiet, replies, say } from './browser.ts';
 import { linked, Visit } from './visits.ts';
 
 const fields = [
@@ -22,7 +22,7 @@ const focused = (page: Page): Promise<string> => page.evaluate("document.activeE
 const house = await openHouse(t, { env: { PARLEY_VOICE_PROCESSES: '0' } });
 const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', '--autoplay-policy=no-user-gesture-required'];
 const browser = whyNoBrowser ? null! : await openBrowser(t, ...device);
-const open = (slug: string, options = {}, query = '') => openPage(browser, `${house.url}/p/${slug}${query}`, options);
+const open = (slug: string, options = {}, query = '') => openLink(browser, `${house.url}/p/${slug}${query}`, options);
 await linked(house, 'fields', { greeting: 'Good day.', visitor_fields: fields });
 await linked(house, 'plain', { greeting: 'Good day.\n\n- **one**\n- https://a.example' });
 
@@ -194,7 +194,7 @@ t.test('what is over, closed, too long or refused is said in words', { skip: why
 
 t.test('a failure is said in words, with what it can be asked for by where nobody but the operator can help', { skip: whyNoBrowser }, async (t) => {
   const way = await Faulty.open(t, house.url);
-  const { page, complaints, context } = await openPage(browser, `${way.url}/p/plain`);
+  const { page, complaints, context } = await openLink(browser, `${way.url}/p/plain`);
   for (const [status, code, words] of [[503, 'assistant_unavailable', /^There is no reply at the moment/], [500, 'api_error', /^Something went wrong\. Please try again\.\s*Reference: req_a+$/]] as const) {
     way.fault = (line) => (line.endsWith('/chat') ? { kind: 'answer', status, body: failure('api_error', code) } : null);
     await say(page, 'Hello');

@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { openHouse, type House } from '../api/house.ts';
 import { transcriptOf, until } from '../api/talk.ts';
-import { whyNoBrowser } from '../browser.ts';
+import { openBrowser, whyNoBrowser } from '../browser.ts';
 import { Faulty } from '../client/faulty.ts';
 import { temporaryFolder } from '../folders.ts';
-import { openBrowser, openPage, quiet, replies, say } from './browser.ts';
+import { openLink, quiet, replies, say } from './browser.ts';
 import { linked } from './visits.ts';
 
 /** The session that the page keeps. */
@@ -31,7 +31,7 @@ async function minutesUntilOffline(page: Page): Promise<void> {
 
 const house = await openHouse(t);
 const browser = whyNoBrowser ? null! : await openBrowser(t);
-const open = (slug: string, options = {}) => openPage(browser, `${house.url}/p/${slug}`, options);
+const open = (slug: string, options = {}) => openLink(browser, `${house.url}/p/${slug}`, options);
 
 t.test('nothing is kept before the first message; replies stream; a new conversation is a new session', { skip: whyNoBrowser }, async (t) => {
   await linked(house, 'first', { name: 'tokens=60,delay_ms=10', greeting: 'Good day.' });
@@ -87,7 +87,7 @@ t.test('a page that was put to sleep goes on where its connection had died', { s
   await linked(house, 'sleep', { name: 'tokens=300,delay_ms=5' });
   const way = await Faulty.open(t, house.url);
   way.fault = (line) => (line.endsWith('/chat') ? { kind: 'silence', bytes: 700 } : null);
-  const { page, complaints, context } = await openPage(browser, `${way.url}/p/sleep`);
+  const { page, complaints, context } = await openLink(browser, `${way.url}/p/sleep`);
   // The check for silence would find it as well, after 45 s: here only the waking can.
   await context.addInitScript('const later = setTimeout; globalThis.setTimeout = (run, ms, ...given) => (ms > 40_000 ? 0 : later(run, ms, ...given));');
   await page.reload();
@@ -113,7 +113,7 @@ t.test('more than a minute without network: the reply goes on, and what was writ
   await linked(house, 'offline', { name: 'tokens=200,delay_ms=10' });
   const way = await Faulty.open(t, house.url);
   way.fault = (line) => (line.endsWith('/chat') ? { kind: 'silence', bytes: 700 } : null);
-  const { page, complaints, context } = await openPage(browser, `${way.url}/p/offline`);
+  const { page, complaints, context } = await openLink(browser, `${way.url}/p/offline`);
   await page.clock.install();
   await page.reload();
   await page.locator('#message').waitFor();
@@ -186,7 +186,7 @@ t.test('a server that is killed and starts again in mid-reply', { skip: whyNoBro
   const first = await openHouse(t, { folder, env });
   await linked(first, 'killed', { name: 'tokens=100000,delay_ms=10' });
   const way = await Faulty.open(t, first.url);
-  const { page, complaints } = await openPage(await openBrowser(t), `${way.url}/p/killed`);
+  const { page, complaints } = await openLink(await openBrowser(t), `${way.url}/p/killed`);
   await say(page, 'Hello');
   await grows(page, 0);
   await first.kill('SIGKILL');

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import type { House } from '../api/house.ts';
 import { until } from '../api/talk.ts';
-import { openPage, quiet, replies, say } from './browser.ts';
+import { openLink, quiet, replies, say } from './browser.ts';
 
 const pictures = [
   { name: 'page', slug: 'shop', options: { width: 1440, height: 800 }, messages: ['What is 12 plus 30?', 'How do I get started?'] },
@@ -19,7 +19,7 @@ export async function takePictures(house: House, browser: Browser, folder: strin
   await house.assistant({ ...common, greeting: 'Guten Tag!', description: 'Fragen zu Bestellungen.', name: 'Eckladen', visitor_fields: fields, channels: { voice: false, link: true, widget: false }, link: { slug: 'orders', limits: {}, origins: [] } });
   mkdirSync(folder, { recursive: true });
   for (const { name, slug, options, messages } of pictures) {
-    const { page, complaints, context } = await openPage(browser, `${house.url}/p/${slug}`, options);
+    const { page, complaints, context } = await openLink(browser, `${house.url}/p/${slug}`, options);
     await replies(page).waitFor();
     for (const [index, message] of messages.entries()) {
       await say(page, message);

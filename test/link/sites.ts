@@ -1,15 +1,10 @@
 /** Sites of other people with a widget of ours on them, in a real browser. */
-import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core';
 import type { House } from '../api/house.ts';
+import { openBrowser, patience } from '../browser.ts';
 import type { Owner } from '../folders.ts';
-import { findings, openBrowser } from './browser.ts';
-
-/** Tests of a page wait on what it shows, on a busy machine too. */
-const patience = 120_000;
 
 export interface SitePage {
   readonly title?: string;
@@ -114,12 +109,4 @@ export async function until(page: Page | Frame, script: string): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`never: ${script}`)), patience)));
   await Promise.race([looking, late]).finally(() => clearTimeout(timer));
-}
-
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
-/** What axe finds on the site, shadow roots included; the page in the frame has tests of its own. */
-export async function found(page: Page): Promise<string[]> {
-  await page.evaluate(readFileSync(axe, 'utf8'));
-  return findings(page);
 }

@@ -4,7 +4,8 @@ import t, { type Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { openHouse } from '../api/house.ts';
 import { whyNoBrowser } from '../browser.ts';
-import { found, frameOf, launcherOf, openSites, phone, say, until, type Sites } from './sites.ts';
+import { findings } from './browser.ts';
+import { frameOf, launcherOf, openSites, phone, say, until, type Sites } from './sites.ts';
 import { linked } from './visits.ts';
 
 t.setTimeout(600_000);
@@ -59,7 +60,7 @@ async function fromOpeningToClosing(t: Test, sites: Sites): Promise<void> {
     const { page, context, complaints, asked } = await sites.visit('/', { viewport: { width: 1280, height: 800 } });
     await launcherOf(page).waitFor();
     t.same(asked, ['/widget.js']);
-    t.same(await found(page), [], 'axe finds nothing on the launcher');
+    t.same(await findings(page), [], 'axe finds nothing on the launcher');
     await page.keyboard.press('Tab');
     for (let presses = 0; presses < 4 && (await focused(page)) !== 'button'; presses++) await page.keyboard.press('Tab');
     t.equal(await focused(page), 'button', 'the launcher is reached by Tab');
@@ -70,7 +71,7 @@ async function fromOpeningToClosing(t: Test, sites: Sites): Promise<void> {
     t.equal(await focused(page), 'iframe', 'the page in the frame has the focus');
     t.equal(await launcherOf(page).getAttribute('aria-expanded'), 'true');
     t.equal(await panelOf(page).getAttribute('aria-label'), 'Test', 'the panel has the name of the assistant');
-    t.same(await found(page), [], 'axe finds nothing on the panel');
+    t.same(await findings(page), [], 'axe finds nothing on the panel');
     const { x, y, width, height } = (await panelOf(page).boundingBox())!;
     t.same([x, y, width, height], [1280 - 20 - 400, 800 - 20 - 52 - 12 - 640, 400, 640]);
     await say(frame, 'Hello');
@@ -198,7 +199,7 @@ async function attributes(t: Test, sites: Sites): Promise<void> {
     await launcherOf(page).getByText('Ask us').waitFor();
     t.equal((await launcherOf(page).boundingBox())!.x, 20);
     t.same(await looksOf(page), ['rgb(255, 213, 0)', 'dark']);
-    t.same(await found(page), [], 'what is on the accent can be read');
+    t.same(await findings(page), [], 'what is on the accent can be read');
     await launcherOf(page).click();
     const frame = await frameOf(page);
     t.same(await frame.evaluate('Object.fromEntries(new URLSearchParams(location.search))'), { host: sites.origin, mode: 'panel', lang: 'de', scheme: 'dark', accent: '#ffd500' });
@@ -228,7 +229,7 @@ async function attributes(t: Test, sites: Sites): Promise<void> {
     t.match(box, { width: 600, height: 500 });
     t.equal(await frame.evaluate(`new URLSearchParams(location.search).get('mode')`), 'inline');
     t.equal(await focused(page), 'body', 'it takes no focus');
-    t.same(await found(page), []);
+    t.same(await findings(page), []);
     t.same(complaints, []);
     await context.close();
   });

@@ -17,7 +17,7 @@ const unavailable = { code: 'assistant_unavailable', message: 'The assistant can
 
 /** Throws with the seed and the smallest fault that was answered wrongly. */
 export async function throwFaults(scene: Scene, { seed, times, onRun }: Runs): Promise<void> {
-  const events = await conformity(scene.server);
+  const events = await conformity(scene.house);
   const sessions = new Map<string, string>();
   const run = async ({ dialect, script }: Fault): Promise<void> => {
     scene.provider.script = script;

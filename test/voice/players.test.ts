@@ -1,12 +1,12 @@
 /** What others make of our files: ffmpeg, Python's `wave`, and a browser. */
 import { spawnSync } from 'node:child_process';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { audioDecoder } from '../../src/voice/audio/decoding.ts';
 import { encodeWhole, encoderFor } from '../../src/voice/audio/encoding.ts';
 import { speechFormats, type SpeechFormat } from '../../src/voice/audio/formats.ts';
 import { joined, samplesOf } from '../../src/voice/audio/samples.ts';
-import { browserPath, whyNoBrowser } from '../browser.ts';
+import { openBrowser, whyNoBrowser } from '../browser.ts';
 import { whyAbsent } from '../installed.ts';
 import { all, likeness, pieces, voice } from './sounds.ts';
 
@@ -110,8 +110,7 @@ const playing = `async ({ base64, type }) => {
 }`;
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
-  const running = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required'] });
-  t.teardown(() => running.close());
+  const running = await openBrowser(t, '--autoplay-policy=no-user-gesture-required');
   const page = await running.newPage();
   page.setDefaultTimeout(40_000);
   await page.goto('about:blank');

@@ -6,7 +6,7 @@ import { worstDay } from '../../src/web/parts/link-cost.ts';
 import { linkDefaults } from '../../src/web/parts/link-limits.ts';
 import { whyNoBrowser } from '../browser.ts';
 import { Visit } from '../link/visits.ts';
-import { findings, openConsole, settled, until, type Console } from './console.ts';
+import { findings, openConsole, settled, until, within, type Console } from './console.ts';
 
 t.test('what the worst day may cost', async (t) => {
   t.same(linkDefaults, linkLimits, 'the form has the defaults of the server');
@@ -23,17 +23,10 @@ t.test('what the worst day may cost', async (t) => {
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const console = await openConsole(t);
-  const within = (name: string, run: (t: Test, page: Page, console: Console, complaints: string[]) => Promise<void>) =>
-    t.test(name, async (t) => {
-      const { page, complaints, context } = await console.open();
-      await run(t, page, console, complaints);
-      t.same(complaints, [], 'without a complaint');
-      await context.close();
-    });
-  await within('the link is set, and what the server refuses is said at the field', setLink);
-  await within('what the link has used is there, and goes on being so', linkInUse);
-  await within("the widget's line has what was chosen", widgetLine);
-  await within('the voice is heard, and says why it is not', voiceHeard);
+  await within(t, console, 'the link is set, and what the server refuses is said at the field', setLink);
+  await within(t, console, 'what the link has used is there, and goes on being so', linkInUse);
+  await within(t, console, "the widget's line has what was chosen", widgetLine);
+  await within(t, console, 'the voice is heard, and says why it is not', voiceHeard);
 });
 
 /** What the browser says of an answer with a failure. */

@@ -1,8 +1,7 @@
 /** The console in a browser: a server with something in it, pages that are signed in, and what must never happen on any of them. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { browserPath } from '../browser.ts';
+import type { Browser, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { axeFindings, openBrowser, openPage, toldOf, type Opened } from '../browser.ts';
 import type { Owner } from '../folders.ts';
 import { Visit } from '../link/visits.ts';
 import { openHouse, type House, type Stream } from '../api/house.ts';
@@ -13,42 +12,35 @@ export interface Console {
   readonly standIn: StandIn;
   readonly browser: Browser;
   /** A page of its own context. What a page must never do is gathered in `complaints`. */
-  open(options?: { width?: number; colorScheme?: 'light' | 'dark' }): Promise<{ page: Page; complaints: string[]; context: BrowserContext }>;
+  open(options?: { width?: number; colorScheme?: 'light' | 'dark' }): Promise<Opened>;
   /** The address of a page of the console. */
   url(...path: readonly string[]): string;
 }
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Tests of a page wait on what it shows, on a busy machine too. */
-const patience = 45_000;
-
 export async function openConsole(t: Owner): Promise<Console> {
   const house = await openHouse(t);
   const standIn = await openStandIn(t, house);
-  const browser = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
-  t.teardown(() => browser.close());
+  const browser = await openBrowser(t);
   return {
     house,
     standIn,
     browser,
     url: (...path) => [`${standIn.url}/console`, ...path].join('/'),
-    async open({ width = 1440, colorScheme = 'light' } = {}) {
-      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' });
-      context.setDefaultTimeout(patience);
-      const complaints: string[] = [];
-      await context.exposeFunction('complain', (what: string) => void complaints.push(what));
-      await context.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile, lineNumber }) => complain([violatedDirective, blockedURI, sourceFile, lineNumber].join(' ')));`);
-      // As a script of the browser's own: it runs under the page's policy without being allowed by it.
-      await context.addInitScript(axe);
-      const page = await context.newPage();
-      page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
-      page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
-      page.on('request', (request) => !/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== standIn.url && complaints.push(`asks ${request.url()}`));
-      return { page, complaints, context };
-    },
+    open: ({ width = 1440, colorScheme = 'light' } = {}) => openPage(browser, { origin: standIn.url, width, height: 900, colorScheme }),
   };
 }
+
+/** What is done with a page, whose complaints are gathered meanwhile. */
+export type Doing = (t: Test, page: Page, console: Console, complaints: string[]) => Promise<void>;
+
+/** A test with a page of its own, at the end of which there is no complaint. */
+export const within = (t: Test, console: Console, name: string, run: Doing) =>
+  t.test(name, async (t) => {
+    const { page, complaints, context } = await console.open();
+    await run(t, page, console, complaints);
+    t.same(complaints, [], 'without a complaint');
+    await context.close();
+  });
 
 /** Resolves when the page shows what it has to show. */
 export const settled = (page: Page): Promise<void> => page.locator('body:has(h1):not(:has(.wait))').waitFor({ state: 'attached' });
@@ -60,10 +52,8 @@ const everything = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'bes
 
 /** The findings that keep somebody from using the page; of another colour scheme of a page that was looked at, those on its colours. */
 export async function findings(page: Page, what: 'all' | 'colours' = 'all'): Promise<string[]> {
-  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify({ runOnly: what === 'all' ? everything : ['color-contrast'], resultTypes: ['violations'] })})`)) as {
-    violations: { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }[];
-  };
-  return found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`));
+  const found = await axeFindings(page, { runOnly: what === 'all' ? everything : ['color-contrast'] });
+  return toldOf(found.filter(({ impact }) => impact === 'serious' || impact === 'critical'));
 }
 
 export interface Furnished {

@@ -2,27 +2,21 @@
 import t, { type Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { whyNoBrowser } from '../browser.ts';
-import { furnish, openConsole, settled, type Console, type Furnished } from './console.ts';
+import { furnish, openConsole, settled, within, type Console, type Furnished } from './console.ts';
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const console = await openConsole(t);
   const full = await furnish(console.house);
-  const within = (name: string, run: (t: Test, page: Page, console: Console, full: Furnished) => Promise<void>) =>
-    t.test(name, async (t) => {
-      const { page, complaints, context } = await console.open();
-      await run(t, page, console, full);
-      t.same(complaints, [], 'without a complaint');
-      await context.close();
-    });
-  await within('a key is created and revoked with the keyboard alone', keyByKeyboard);
-  await within('an assistant is written, published and disabled with the keyboard alone', assistantByKeyboard);
-  await within('a past is gone through with the arrow keys, and every step has its address', scrubbing);
-  await within('what would happen if: a copy answers', whatIf);
-  await within('a chart shows the state that the API has, and no other', theChart);
-  await within('a lost connection is said and mended', lostConnection);
-  await within('a transcript grows, and is text whatever was said', theTranscript);
-  await within('a trial is held beside the form, with its chart', theTrial);
-  await within('the list of sessions is filtered by what stands in the address', theList);
+  const inFull = (name: string, run: (t: Test, page: Page, console: Console, full: Furnished) => Promise<void>) => within(t, console, name, (t, page) => run(t, page, console, full));
+  await inFull('a key is created and revoked with the keyboard alone', keyByKeyboard);
+  await inFull('an assistant is written, published and disabled with the keyboard alone', assistantByKeyboard);
+  await inFull('a past is gone through with the arrow keys, and every step has its address', scrubbing);
+  await inFull('what would happen if: a copy answers', whatIf);
+  await inFull('a chart shows the state that the API has, and no other', theChart);
+  await inFull('a lost connection is said and mended', lostConnection);
+  await inFull('a transcript grows, and is text whatever was said', theTranscript);
+  await inFull('a trial is held beside the form, with its chart', theTrial);
+  await inFull('the list of sessions is filtered by what stands in the address', theList);
   await t.test('who is signed out signs in and is back where they were', (t) => signedOut(t, console));
 });
 

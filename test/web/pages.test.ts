@@ -19,29 +19,37 @@ t.test('pages', { skip: whyNoBrowser }, async (t) => {
     ...['load', 'workspaces', 'people', 'sign-in', 'nowhere', `${w}/nowhere`],
     ...['live', 'assistants', 'keys', 'sessions', 'credentials', 'usage'].map((name) => `${bare}/${name}`),
   ];
-  for (const width of [360, 1440]) {
-    const { page, complaints, context } = await console.open({ width });
-    for (const path of paths) {
-      const name = path.replaceAll(/(wks|ses|key|asst)_\w+/g, (id) => (id === bare ? 'bare' : id.split('_')[0]!));
-      await t.test(`${name}, ${width} px`, (t) => looked(t, page, console.url(path), complaints));
-    }
-    await context.close();
+  const { page, complaints, context } = await console.open();
+  for (const path of paths) {
+    const name = path.replaceAll(/(wks|ses|key|asst)_\w+/g, (id) => (id === bare ? 'bare' : id.split('_')[0]!));
+    await t.test(name, (t) => looked(t, page, console.url(path), complaints));
   }
+  await context.close();
   await t.test('a failure says what happened and under which request id', (t) => failing(t, console));
 });
 
+/** Loaded on a phone, and then on a window that grows: no script of the pages asks for the width, but for those that follow it. */
 async function looked(t: Test, page: Page, url: string, complaints: string[]): Promise<void> {
   complaints.length = 0;
+  await page.setViewportSize({ width: 360, height: 900 });
   await page.emulateMedia({ colorScheme: 'light' });
   await page.goto(url);
   await settled(page);
-  t.ok(Number(await page.evaluate(overflow)) <= 0, 'it fits');
   t.not(await page.title(), 'parley', 'it has a name');
-  t.same(await findings(page), [], 'light');
-  await page.emulateMedia({ colorScheme: 'dark' });
-  t.same(await findings(page, 'colours'), [], 'dark');
+  for (const width of [360, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    await drawn(page);
+    t.ok(Number(await page.evaluate(overflow)) <= 0, `it fits ${width} px`);
+    await page.emulateMedia({ colorScheme: 'light' });
+    t.same(await findings(page), [], `light, ${width} px`);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    t.same(await findings(page, 'colours'), [], `dark, ${width} px`);
+  }
   t.same(complaints, [], 'nothing is refused, nothing fails, and nothing else is asked for');
 }
+
+/** Resolves when what follows the width of the window has done so. */
+const drawn = (page: Page): Promise<void> => page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))');
 
 async function failing(t: Test, { open, url, house, standIn }: Console): Promise<void> {
   const { page, complaints, context } = await open();

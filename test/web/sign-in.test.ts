@@ -1,13 +1,12 @@
 /** Signing in with a browser: the one-time link, the operator token, and the end of both. */
 import t, { type Test } from 'tap';
-import { chromium, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { openHouse, type House } from '../api/house.ts';
-import { browserPath, whyNoBrowser } from '../browser.ts';
+import { openBrowser, patience, whyNoBrowser } from '../browser.ts';
 
 t.test('signing in', { skip: whyNoBrowser }, async (t) => {
   const house = await openHouse(t);
-  const browser = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox'] });
-  t.teardown(() => browser.close());
+  const browser = await openBrowser(t);
   await t.test('by a link that works once', (t) => byLink(t, house, browser));
   await t.test('by the operator token', (t) => byToken(t, house, browser));
 });
@@ -19,7 +18,7 @@ async function byLink(t: Test, house: House, browser: Browser): Promise<void> {
   const token = decodeURIComponent(link.hash.replace('#sign-in=', ''));
   const context = await browser.newContext();
   const page = await context.newPage();
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(patience);
   const asked: string[] = [];
   page.on('request', (request) => asked.push(`${request.method()} ${request.url()}`));
   await page.goto(address);
@@ -49,7 +48,7 @@ async function byLink(t: Test, house: House, browser: Browser): Promise<void> {
 async function byToken(t: Test, house: House, browser: Browser): Promise<void> {
   const context = await browser.newContext();
   const page = await context.newPage();
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(patience);
   await page.goto(`${house.url}/console/${house.workspaceId}/keys`);
   await page.getByLabel('Operator token').fill('not-the-operators-token-at-all');
   await page.keyboard.press('Enter');
