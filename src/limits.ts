@@ -51,9 +51,9 @@ export const limits = {
   flowingCharacters: 16 * 1024, // code points of a long answer that are made at a time, six bytes each at most
   flowingBuckets: 300, // the same of usage, 220 bytes each at most
   pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
-  paceMs: 10, // between two beats; the clock's tick makes it up to 20 more
+  paceMs: 20, // between two beats, and up to a tick of the clock's wheel more
   crowdedPiecesPerSecond: 20_000, // above it a beat takes longer, and providers are read at it
-  crowdedPaceMs: 30,
+  crowdedPaceMs: 40,
   heartbeatMs: 15_000, // contract 7
   slowReaderBytesMax: 256 * 1024,
   deltaCharactersMax: 16 * 1024,

@@ -1,9 +1,9 @@
 /**
  * How often turns store and send what their models say. While a process has little to do, at once. When the pieces of all its
  * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all turns share: what came until
- * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower and providers are read only at the
- * beat, so that a core that is nearly full handles fewer and larger pieces. A turn's first output never waits, and its end waits
- * only in the second case.
+ * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower, a group of the turns has each, and
+ * providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A turn's first output never
+ * waits, and its end waits only in the second case.
  */
 import { atTurnEnd, type Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -11,12 +11,24 @@ import { limits } from '../limits.ts';
 const windowMs = 100;
 /** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
 const piecesPerLook = 16;
-/** A crowd goes on at a beat in as many parts, each of at least so many turns: each part is a write of its own. */
-const [partsMost, partLeast] = [4, 16];
+/**
+ * The turns of a crowd are in so many groups, whose beats are spread evenly: turns that end at one beat are followed by others that begin
+ * together, and those of one group wait for fewer. Each group's beat is a write of its own, which is why there are no more.
+ */
+const groupCount = 4;
+/** How many turns more than its share a group may have. */
+const slack = 2;
 
 export class Pace {
   readonly #clock: Clock;
-  #waiting: (() => void)[] = [];
+  /** What each group calls back at its next beat; while there is no crowd all beat together. */
+  readonly #groups: (() => void)[][] = Array.from({ length: groupCount }, () => []);
+  /** The group whose beat is next. */
+  #due = 0;
+  #waiting = 0;
+  /** When the next beat is due, in milliseconds of the monotonic clock, and whether a timer is set for it. */
+  #beatAt = 0;
+  #timed = false;
   #turnEnd: Promise<void> | null = null;
   #pieces = 0;
   #countedFrom: number;
@@ -45,7 +57,7 @@ export class Pace {
 
   /** Keeps the beat running until the rate is low again: without a beat, a process that gets no more pieces would never measure its rate anew. */
   #goOn(): void {
-    if (this.busy && this.#waiting.length === 0) this.next(() => {});
+    if (this.busy && this.#waiting === 0) this.next(() => {});
   }
 
   get busy(): boolean {
@@ -56,10 +68,30 @@ export class Pace {
     return this.#perSecond > limits.crowdedPiecesPerSecond;
   }
 
-  /** Calls back at the next beat. */
+  /** Calls back at the next beat; in a crowd at the next of a group, which is the one that has beaten last unless it is larger than the others. */
   next(callback: () => void): void {
-    this.#waiting.push(callback);
-    if (this.#waiting.length === 1) this.#clock.after(this.crowded ? limits.crowdedPaceMs : limits.paceMs, () => this.#beat());
+    this.#group().push(callback);
+    this.#waiting++;
+    if (!this.#timed) this.#wait();
+  }
+
+  #group(): (() => void)[] {
+    const most = this.crowded ? this.#waiting / groupCount + slack : Infinity;
+    let group!: (() => void)[];
+    for (let before = 1; before <= groupCount; before++) {
+      group = this.#groups[(this.#due + groupCount - before) % groupCount]!;
+      if (group.length < most) break;
+    }
+    return group;
+  }
+
+  /** Beats follow each other at their interval, also where one came late. */
+  #wait(): void {
+    const intervalMs = this.crowded ? limits.crowdedPaceMs / groupCount : limits.paceMs;
+    const now = this.#clock.monotonic();
+    this.#beatAt = this.#beatAt + intervalMs > now ? this.#beatAt + intervalMs : now + intervalMs;
+    this.#timed = true;
+    this.#clock.after(this.#beatAt - now, () => this.#beat());
   }
 
   /** Resolves once everything ready in this turn of the event loop has been read. All callers in the same turn share one promise. */
@@ -69,17 +101,17 @@ export class Pace {
 
   #beat(): void {
     this.#look();
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    this.#callSome(waiting, 0);
+    this.#timed = false;
+    for (let count = this.crowded ? 1 : groupCount; count > 0; count--) this.#callNext();
+    if (this.#waiting === 0) this.#goOn();
+    else if (!this.#timed) this.#wait();
   }
 
-  /** In a crowd a part at a time, each in a turn of the event loop: between them it looks at what is new, which would else wait for all. */
-  #callSome(waiting: readonly (() => void)[], from: number): void {
-    const part = this.crowded ? Math.max(partLeast, Math.ceil(waiting.length / partsMost)) : waiting.length;
-    const to = Math.min(from + part, waiting.length);
-    for (let at = from; at < to; at++) waiting[at]!();
-    if (to < waiting.length) atTurnEnd(() => this.#callSome(waiting, to));
-    else this.#goOn();
+  #callNext(): void {
+    const callbacks = this.#groups[this.#due]!;
+    this.#groups[this.#due] = [];
+    this.#due = (this.#due + 1) % groupCount;
+    this.#waiting -= callbacks.length;
+    for (const callback of callbacks) callback();
   }
 }

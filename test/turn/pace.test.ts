@@ -135,20 +135,26 @@ t.test('all turns share a beat, and a pace that nobody waits for sets no timer',
   t.same([called, clock.timers], [[1, 2], 0]);
 });
 
-t.test('in a crowd turns go on in portions, with a turn of the event loop between two', async (t) => {
+t.test('a crowd beats in groups one after another, each turn once in the time of a beat', async (t) => {
   const clock = new ManualClock();
   const pace = new Pace(clock);
   load({ pace, clock }, limits.crowdedPiecesPerSecond);
-  const count = 40;
-  let called = 0;
-  for (let turn = 0; turn < count; turn++) pace.next(() => called++);
-  clock.advance(limits.crowdedPaceMs);
-  const portions = [called];
-  while (called < count) {
-    await new Promise(setImmediate);
-    portions.push(called);
+  const called = Array<number>(40).fill(0);
+  const all = (): number => called.reduce((sum, count) => sum + count);
+  const goOn = (turn: number): void =>
+    pace.next(() => {
+      called[turn]!++;
+      goOn(turn);
+    });
+  called.forEach((_, turn) => goOn(turn));
+  const portions: number[] = [];
+  for (let beat = 0; beat < 8; beat++) {
+    const before = all();
+    clock.advance(limits.crowdedPaceMs / 4);
+    portions.push(all() - before);
   }
-  t.ok(portions[0]! < count / 2 && portions.length > 2, `${portions}`);
+  t.ok(portions.every((portion) => portion > 0 && portion < called.length / 2), `${portions}`);
+  t.same(called, Array(called.length).fill(2));
 });
 
 t.test('a crowd that is gone is forgotten, though nothing comes any more', async (t) => {
