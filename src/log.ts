@@ -14,10 +14,13 @@ export function openLog(level: string, clock: Clock, worker: number | null = nul
   let heldBytes = 0;
   // Set by the first line that waits: pino's own timer fires twenty times a second even while nothing is logged.
   let waiting: Timer | null = null;
+  let handedOver = 0;
+  let written = 0;
   const handOver = (): void => {
     waiting?.cancel();
     waiting = null;
     if (heldBytes > 0) out.write(held);
+    handedOver += heldBytes;
     held = '';
     heldBytes = 0;
   };
@@ -33,15 +36,16 @@ export function openLog(level: string, clock: Clock, worker: number | null = nul
       heldBytes += bytes;
       waiting ??= clock.after(limits.logHeldMs, leave);
     },
-    flush(written: (error?: Error) => void): void {
+    flush(done: (error?: Error) => void): void {
       handOver();
-      out.flush(written);
-    },
-    flushSync(): void {
-      handOver();
-      out.flushSync();
+      out.flush(done);
     },
   };
+  // A flush during a write does nothing, so what came during the write is flushed after it.
+  out.on('write', (bytes: number) => (written += bytes));
+  out.on('drain', () => {
+    if (handedOver > written) out.flush();
+  });
   // Before the destination's own listener, which writes what it holds.
   process.prependListener('exit', handOver);
   const log = pino({ level, base: worker === null ? null : { worker }, formatters: { level: (label) => ({ level: label }) } }, lines);

@@ -33,6 +33,13 @@ t.test('a line that waits leaves by itself', async (t) => {
   t.same(printed(`import fs from 'node:fs'; ${killedOnceWritten} log.info("first"); log.info("second"); clock.after(10_000, ${kill});`), ['first', 'second']);
 });
 
+t.test('lines that come during a write leave after it', async (t) => {
+  const slow = 'const { write } = fs; fs.write = (...given) => clock.after(500, () => write(...given));';
+  const kill = '() => process.kill(process.pid, "SIGKILL")';
+  const script = `import fs from 'node:fs'; ${slow} log.info("first"); clock.after(200, () => log.info("second")); clock.after(300, () => log.info("x".repeat(30_000))); clock.after(3000, ${kill});`;
+  t.same(printed(script), ['first', 'second', 'x'.repeat(30_000)]);
+});
+
 t.test('where nothing is logged nothing is written', async (t) => {
   const counted = 'let writes = 0; const { write } = fs; fs.write = (...given) => (writes++, write(...given));';
   t.same(printed(`import fs from 'node:fs'; ${counted} log.info("first"); log.info("second"); clock.after(300, () => log.info(String(writes)));`), ['1', 'first', 'second']);

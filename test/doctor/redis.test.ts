@@ -54,9 +54,9 @@ t.test('rows of a later version', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const own = workspace();
   await stored(server.url, (store) => store.catalog.create('workspace', own));
-  await server.command('EVAL', "redis.call('HSET', KEYS[1], ARGV[1], '\\146\\2\\128')", '1', 'parley:{workspaces}:workspace', own.id);
+  await server.command('EVAL', "redis.call('HSET', KEYS[1], ARGV[1], '\\146\\9\\128')", '1', 'parley:{workspaces}:workspace', own.id);
   const found = await examined(server);
-  t.match(found.of('format'), { status: 'fail', found: /format 2; this version reads formats up to 1/, advice: /later version/ });
+  t.match(found.of('format'), { status: 'fail', found: /format 9; this version reads formats up to 2/, advice: /later version/ });
   t.equal(found.ok, false);
 });
 
