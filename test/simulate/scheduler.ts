@@ -12,8 +12,8 @@ interface Due {
   callback: (() => void) | null;
 }
 
-/** Resolves when no promise has anything left to do: a tick comes after the last of them. */
-const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+/** Resolves when no promise has anything left to do, and what waited for the end of a turn of the event loop has had it. */
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const earlier = (a: Due, b: Due): boolean => a.at < b.at || (a.at === b.at && a.lot < b.lot);
 
