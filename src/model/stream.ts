@@ -1,6 +1,6 @@
 /** A provider's event stream, read into what it says. */
 import { createParser } from 'eventsource-parser';
-import type { EventSourceParser } from 'eventsource-parser';
+import type { EventSourceMessage, EventSourceParser } from 'eventsource-parser';
 import { limits } from '../limits.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { parseObject } from './json.ts';
@@ -14,7 +14,8 @@ const lastTried = 8;
 export class StreamReader {
   readonly #dialect: Dialect;
   readonly #teller: Teller;
-  readonly #parser: EventSourceParser;
+  /** For events that come in parts. */
+  #own: EventReader | null = null;
   #template: Template | null = null;
   /** What came so far were whole events. */
   #between = true;
@@ -24,7 +25,6 @@ export class StreamReader {
   constructor(dialect: Dialect, teller: Teller) {
     this.#dialect = dialect;
     this.#teller = teller;
-    this.#parser = parserFor(dialect, teller);
   }
 
   /** Mostly one event, since that is how providers send; several where they waited to be read. */
@@ -43,7 +43,8 @@ export class StreamReader {
     if (text !== null) return this.#teller.text(text);
     const begun = this.#between;
     this.#between = chunk.endsWith('\n\n');
-    this.#parser.feed(chunk);
+    if (begun && this.#between) readWhole(this.#dialect, this.#teller, chunk);
+    else (this.#own ??= new EventReader()).feed(this.#dialect, this.#teller, chunk);
     if (++this.#read >= firstTried && this.#read <= lastTried && begun && this.#between) this.#learn(chunk);
   }
 
@@ -53,31 +54,53 @@ export class StreamReader {
   }
 }
 
-function parserFor(dialect: Dialect, teller: Teller): EventSourceParser {
-  return createParser({
+class EventReader {
+  #dialect!: Dialect;
+  #teller!: Teller;
+  readonly #parser: EventSourceParser = createParser({
     maxBufferSize: limits.providerEventCharactersMax,
-    onEvent: ({ event: name, data }) => {
-      if (data === '') return;
-      if (name === 'error') return teller.fail('provider_error');
-      if (data === dialect.done) return teller.finish();
-      const event = parseObject(data);
-      if (event === null) teller.fail('malformed');
-      else dialect.event(teller, event);
-    },
-    onError: ({ type }) => type === 'max-buffer-size-exceeded' && teller.fail('malformed'),
+    onEvent: (event) => this.#event(event),
+    onError: ({ type }) => type === 'max-buffer-size-exceeded' && this.#teller.fail('malformed'),
   });
+
+  feed(dialect: Dialect, teller: Teller, chunk: string): void {
+    this.#dialect = dialect;
+    this.#teller = teller;
+    this.#parser.feed(chunk);
+  }
+
+  #event({ event: name, data }: EventSourceMessage): void {
+    if (data === '') return;
+    if (name === 'error') return this.#teller.fail('provider_error');
+    if (data === this.#dialect.done) return this.#teller.finish();
+    const event = parseObject(data);
+    if (event === null) this.#teller.fail('malformed');
+    else this.#dialect.event(this.#teller, event);
+  }
+}
+
+/** Keeps nothing of whole events, so streams share it: a parser of its own would be 2 KB of each turn. Null while it reads. */
+let idle: EventReader | null = null;
+
+function readWhole(dialect: Dialect, teller: Teller, events: string): void {
+  const reader = idle ?? new EventReader();
+  idle = null;
+  reader.feed(dialect, teller, events);
+  // A reader whose event was thrown on is in the middle of it, and is not used again.
+  idle = reader;
 }
 
 /** The text that whole events say; null if they say anything else. */
 function textIn(dialect: Dialect, chunk: string): string | null {
   let text: string | null = '';
   const other = (): void => void (text = null);
-  parserFor(dialect, {
-    text: (piece) => void (text = text === null ? null : text + piece),
+  const teller = {
+    text: (piece: string): void => void (text = text === null ? null : text + piece),
     usage: other,
     complete: other,
     finish: other,
     fail: other,
-  }).feed(chunk);
+  };
+  readWhole(dialect, teller, chunk);
   return text;
 }

@@ -124,3 +124,33 @@ t.test('chunks that end within an event are read', async (t) => {
   }
   t.equal(heard.said[0], `text ${Array.from({ length: 10 }, (_, number) => `a${number}b${number}`).join('')}`);
 });
+
+t.test('streams that are read in turns, and within each other, do not mix', async (t) => {
+  const said = (text: string): string => `data: {"delta":{"content":"${text}"}}\n\n`;
+  const [one, other] = [new Heard(), new Heard()];
+  const [first, second] = [new StreamReader(dialect, one), new StreamReader(dialect, other)];
+  for (let number = 0; number < 3; number++) {
+    first.feed(`id: ${number}\nevent: piece\n${said(`a${number}`)}data: {"delta":`);
+    second.feed(said(`b${number}`));
+    first.feed(`{"content":"c${number}"}}\n\n`);
+  }
+  t.same([one.said, other.said], [['text a0c0a1c1a2c2'], ['text b0b1b2']]);
+
+  const within = new Heard();
+  within.text = (piece) => {
+    second.feed(`data: {"delta":\ndata: {"content":"${piece}"}}\n\n`);
+  };
+  new StreamReader(dialect, within).feed(`data: {"delta":\ndata: {"content":"d"}}\n\n${said('e')}`);
+  t.same(other.said, ['text b0b1b2de']);
+});
+
+t.test('a stream whose event was thrown on leaves nothing to the next', async (t) => {
+  const thrown = new Heard();
+  thrown.text = () => {
+    throw new Error('fault');
+  };
+  t.throws(() => new StreamReader(dialect, thrown).feed('id: 1\ndata: {"delta":\ndata: {"content":"a"}}\n\n'));
+  const heard = new Heard();
+  new StreamReader(dialect, heard).feed('data: {"delta":{"content":"b"}}\n\n');
+  t.same(heard.said, ['text b']);
+});
