@@ -89,7 +89,7 @@ type Transition = StateNode['transitions'] extends ReadonlyMap<string, (infer On
 function candidateOf({ guard, target, actions, reenter }: Transition, machine: AnyStateMachine): Candidate | null {
   const found = guard === undefined ? undefined : named<Expression<boolean>>(guard, machine.implementations.guards);
   const run = actions.map((action) => actionOf(action, machine));
-  if (reenter || (target?.length ?? 0) > 1 || found === null || (found && 'check' in found.implementation) || !run.every((action) => action !== null)) return null;
+  if (reenter || !(target ?? []).every(({ parent }, index) => index === 0 && parent === machine.root) || found === null || (found && 'check' in found.implementation) || !run.every((action) => action !== null)) return null;
   return { guard: found?.implementation ?? null, guardParams: found?.params, target: target?.[0]?.key ?? null, actions: run };
 }
 

@@ -53,7 +53,7 @@ export const limits = {
   pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
   paceMs: 20, // between two beats, and up to a tick of the clock's wheel more
   crowdedPiecesPerSecond: 20_000, // above it a beat takes longer, and providers are read at it
-  crowdedPaceMs: 40,
+  crowdedPaceMs: 40, // between two beats of one group of the turns
   heartbeatMs: 15_000, // contract 7
   slowReaderBytesMax: 256 * 1024,
   deltaCharactersMax: 16 * 1024,

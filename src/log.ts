@@ -5,9 +5,9 @@ import { limits } from './limits.ts';
 
 export type Log = Logger;
 
-/** `worker`: the number of this process among several that log to the same place. */
-export function openLog(level: string, clock: Clock, worker: number | null = null): Log {
-  const maxWrite = worker === null ? limits.logWriteBytesMax : pipeBytesMax;
+/** `worker`: the number of this process, for its lines; `shared`: whether other processes log to the same place, as workers and their supervisor do. */
+export function openLog(level: string, clock: Clock, { worker = null, shared = worker !== null }: { worker?: number | null; shared?: boolean } = {}): Log {
+  const maxWrite = shared ? pipeBytesMax : limits.logWriteBytesMax;
   const out = destination({ dest: 1, sync: false, maxWrite, minLength: maxWrite - 1 });
   // Lines are held here and not by the destination, which makes one flat text of all that it holds with each line that comes.
   let held = '';
@@ -16,13 +16,17 @@ export function openLog(level: string, clock: Clock, worker: number | null = nul
   let waiting: Timer | null = null;
   let handedOver = 0;
   let written = 0;
-  const handOver = (): void => {
+  let broken = false;
+  const drop = (): void => {
     waiting?.cancel();
     waiting = null;
-    if (heldBytes > 0) out.write(held);
-    handedOver += heldBytes;
     held = '';
     heldBytes = 0;
+  };
+  const handOver = (): void => {
+    if (heldBytes > 0) out.write(held);
+    handedOver += heldBytes;
+    drop();
   };
   const leave = (): void => {
     handOver();
@@ -38,7 +42,9 @@ export function openLog(level: string, clock: Clock, worker: number | null = nul
     },
     flush(done: (error?: Error) => void): void {
       handOver();
-      out.flush(done);
+      // The destination calls back after one write, also where it holds more.
+      const flushed = (): void => (written < handedOver && !broken ? out.flush(flushed) : done());
+      flushed();
     },
   };
   // A flush during a write does nothing, so what came during the write is flushed after it.
@@ -51,10 +57,10 @@ export function openLog(level: string, clock: Clock, worker: number | null = nul
   const log = pino({ level, base: worker === null ? null : { worker }, formatters: { level: (label) => ({ level: label }) } }, lines);
   // The reader of the log may end before the server does: then logging stops.
   out.on('error', () => {
+    broken = true;
     log.level = 'silent';
     process.removeListener('exit', handOver);
-    waiting?.cancel();
-    heldBytes = 0;
+    drop();
     out.destroy();
   });
   return log;

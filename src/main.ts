@@ -57,7 +57,7 @@ export async function serve(config: Config): Promise<void> {
   const shared = config.store.kind === 'redis' ? new StoreClock(clock) : null;
   const time = shared ?? clock;
   const supervisor = config.processes > 1 ? new (await import('./supervisor/worker.ts')).SupervisorLine(clock) : null;
-  const log = openLog(config.log, clock, supervisor?.number);
+  const log = openLog(config.log, clock, { worker: supervisor?.number ?? null });
   const ids = randomIds(time);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
   const { secret, operatorToken } = readSecrets(config, ids);

@@ -27,7 +27,7 @@ export function supervise(config: Config, openService: OpenService): Promise<voi
   // If the workers share one socket (`node:http`), each accepts connections by itself.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   const clock = new WheelClock();
-  return new Supervisor(config, clock, openLog(config.log, clock)).start(openService);
+  return new Supervisor(config, clock, openLog(config.log, clock, { shared: true })).start(openService);
 }
 
 /** Listens on the service port; rejects if it cannot. */

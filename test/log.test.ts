@@ -2,17 +2,18 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import type { openLog } from '../src/log.ts';
 
 const logSource = fileURLToPath(new URL('../src/log.ts', import.meta.url));
 const clockSource = fileURLToPath(new URL('../src/clock.ts', import.meta.url));
 
 /** What a process prints that opens a log, runs this and ends: the messages, in order of the alphabet. */
-function printed(script: string, worker: number | null = null): string[] {
+function printed(script: string, options: Parameters<typeof openLog>[2] = {}): string[] {
   const program = `
     import { openLog } from ${JSON.stringify(logSource)};
     import { WheelClock } from ${JSON.stringify(clockSource)};
     const clock = new WheelClock();
-    const log = openLog('info', clock, ${worker});
+    const log = openLog('info', clock, ${JSON.stringify(options)});
     ${script}`;
   const { stdout } = spawnSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', program], { encoding: 'utf8', cwd: fileURLToPath(new URL('..', import.meta.url)) });
   // What was on its way when the process ended may come after what was still held.
@@ -40,6 +41,12 @@ t.test('lines that come during a write leave after it', async (t) => {
   t.same(printed(script), ['first', 'second', 'x'.repeat(30_000)]);
 });
 
+t.test('a flush calls back when all is written, also what came during a write', async (t) => {
+  const slow = 'const { write } = fs; fs.write = (...given) => clock.after(300, () => write(...given));';
+  const killOnceFlushed = 'log.flush(() => process.kill(process.pid, "SIGKILL"))';
+  t.same(printed(`import fs from 'node:fs'; ${slow} log.info("first"); clock.after(150, () => { log.info("second"); ${killOnceFlushed}; });`), ['first', 'second']);
+});
+
 t.test('where nothing is logged nothing is written', async (t) => {
   const counted = 'let writes = 0; const { write } = fs; fs.write = (...given) => (writes++, write(...given));';
   t.same(printed(`import fs from 'node:fs'; ${counted} log.info("first"); log.info("second"); clock.after(300, () => log.info(String(writes)));`), ['1', 'first', 'second']);
@@ -48,12 +55,14 @@ t.test('where nothing is logged nothing is written', async (t) => {
 t.test('lines leave together, and where several processes log in pieces that a pipe takes whole', async (t) => {
   const sized = 'const sizes = []; const { write } = fs; fs.write = (...given) => (sizes.push(Buffer.byteLength(given[1])), write(...given));';
   const lines = 'for (let line = 0; line < 100; line++) log.info("ñ".repeat(100)); clock.after(300, () => log.info(`sizes ${sizes}`));';
-  const sizes = (worker: number | null): number[] => {
-    const said = printed(`import fs from 'node:fs'; ${sized} ${lines}`, worker);
+  const sizes = (options: Parameters<typeof openLog>[2]): number[] => {
+    const said = printed(`import fs from 'node:fs'; ${sized} ${lines}`, options);
     t.equal(said.length, 101);
     return said.find((line) => line.startsWith('sizes'))!.slice('sizes '.length).split(',').map(Number);
   };
-  t.equal(sizes(null).length, 1);
-  const pieces = sizes(3);
-  t.ok(pieces.length > 1 && pieces.every((size) => size <= 4096), String(pieces));
+  t.equal(sizes({}).length, 1);
+  for (const options of [{ worker: 3 }, { shared: true }]) {
+    const pieces = sizes(options);
+    t.ok(pieces.length > 1 && pieces.every((size) => size <= 4096), String(pieces));
+  }
 });

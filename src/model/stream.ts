@@ -55,27 +55,30 @@ export class StreamReader {
 }
 
 class EventReader {
-  #dialect!: Dialect;
-  #teller!: Teller;
+  #dialect: Dialect | null = null;
+  #teller: Teller | null = null;
   readonly #parser: EventSourceParser = createParser({
     maxBufferSize: limits.providerEventCharactersMax,
     onEvent: (event) => this.#event(event),
-    onError: ({ type }) => type === 'max-buffer-size-exceeded' && this.#teller.fail('malformed'),
+    onError: ({ type }) => type === 'max-buffer-size-exceeded' && this.#teller!.fail('malformed'),
   });
 
   feed(dialect: Dialect, teller: Teller, chunk: string): void {
     this.#dialect = dialect;
     this.#teller = teller;
     this.#parser.feed(chunk);
+    // An idle reader keeps no stream in memory.
+    this.#dialect = this.#teller = null;
   }
 
   #event({ event: name, data }: EventSourceMessage): void {
+    const [dialect, teller] = [this.#dialect!, this.#teller!];
     if (data === '') return;
-    if (name === 'error') return this.#teller.fail('provider_error');
-    if (data === this.#dialect.done) return this.#teller.finish();
+    if (name === 'error') return teller.fail('provider_error');
+    if (data === dialect.done) return teller.finish();
     const event = parseObject(data);
-    if (event === null) this.#teller.fail('malformed');
-    else this.#dialect.event(this.#teller, event);
+    if (event === null) teller.fail('malformed');
+    else dialect.event(teller, event);
   }
 }
 

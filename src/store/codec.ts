@@ -61,7 +61,7 @@ export function unpackRow<T>(bytes: Uint8Array): T {
 }
 
 function shaped<T>([, number, values]: [format: number, shape: number, values: unknown[]]): T {
-  const shape = numberedShapes[number];
+  const shape = numberedShapes.get(number);
   if (shape === undefined) throw new Error(`The row has shape ${number}, which this version does not know.`);
   return shape.recordOf(values) as T;
 }

@@ -17,10 +17,12 @@ export class Shape {
     this.#shapes = fields.map((field) => (typeof field === 'string' ? null : field[1]));
   }
 
-  /** The record's values in the order of the shape; null if it has a field that is not in the shape. A field that is undefined counts as absent. */
+  /** The record's values in the order of the shape, up to the last that is there; null if it has a field that is not in the shape. A field that is undefined counts as absent. */
   valuesOf(record: object): unknown[] | null {
+    if (typeof record !== 'object' || Array.isArray(record)) return null;
     const values: unknown[] = new Array(this.#names.length);
     let absent = 0;
+    let length = 0;
     for (let index = 0; index < this.#names.length; index++) {
       let value = (record as Fields)[this.#names[index]!];
       const shape = this.#shapes[index]!;
@@ -30,10 +32,13 @@ export class Shape {
         if (value === null) return null;
       }
       values[index] = value;
+      if (value !== undefined) length = index + 1;
     }
     let present = 0;
     for (const name in record) if ((record as Fields)[name] !== undefined) present++;
-    return present + absent === values.length ? values : null;
+    if (present + absent !== values.length) return null;
+    values.length = length;
+    return values;
   }
 
   /** The record with its fields in the order of the shape. */
@@ -42,7 +47,9 @@ export class Shape {
     return values === null ? record : (this.recordOf(values) as T);
   }
 
+  /** Throws if a later version, which has more fields, wrote the values: they would be lost with the next write. */
   recordOf(values: readonly unknown[]): object {
+    if (values.length > this.#names.length) throw new Error(`The row has a field behind ${this.#names.at(-1)}, which this version does not know.`);
     const record: Fields = {};
     for (let index = 0; index < values.length; index++) {
       const [value, shape] = [values[index], this.#shapes[index] ?? null];
@@ -78,4 +85,4 @@ export type ShapeName = keyof typeof rowShapes;
 
 /** Shapes by the number that a row has for its own: a shape keeps its number for ever. */
 export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3 };
-export const numberedShapes: readonly Shape[] = Object.keys(shapeNumbers).map((name) => rowShapes[name as ShapeName]);
+export const numberedShapes: ReadonlyMap<number, Shape> = new Map(Object.entries(shapeNumbers).map(([name, number]) => [number, rowShapes[name as ShapeName]]));

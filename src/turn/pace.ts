@@ -1,9 +1,9 @@
 /**
  * How often turns store and send what their models say. While a process has little to do, at once. When the pieces of all its
  * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all turns share: what came until
- * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` the beat is slower, a group of the turns has each, and
- * providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A turn's first output never
- * waits, and its end waits only in the second case.
+ * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are slower, each belongs to one of four groups
+ * of the turns, and providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A
+ * turn's first output never waits, and its end waits only in the second case.
  */
 import { atTurnEnd, type Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -68,7 +68,7 @@ export class Pace {
     return this.#perSecond > limits.crowdedPiecesPerSecond;
   }
 
-  /** Calls back at the next beat; in a crowd at the next of a group, which is the one that has beaten last unless it is larger than the others. */
+  /** Calls back at the next beat; in a crowd at that of a group: the one that waits longest for its beat, unless it is larger than the others. */
   next(callback: () => void): void {
     this.#group().push(callback);
     this.#waiting++;

@@ -68,10 +68,11 @@ t.test('a machine that is not plain is left to XState', async (t) => {
     'a guard made of guards': { here: { on: { go: { guard: and(['always', 'always']), target: 'there', actions: 'note' } } }, there: {} },
     'an action that queues others': { here: { on: { go: { target: 'there', actions: 'queue' } } }, there: {} },
     'parameters that are computed': { here: { on: { go: { target: 'there', actions: { type: 'note', params: () => ({}) } } } }, there: {} },
+    'a transition to the machine itself': { here: { on: { go: { target: '#whole', actions: 'note' } } } },
     'a state within a state': { here: { on: { go: 'there' } }, there: { initial: 'within', states: { within: { entry: 'note' } } } },
   };
   for (const [what, states] of Object.entries(definitions)) {
-    const machine = createMachine({ ...noted, states } as object, implementations as object) as unknown as AnyStateMachine;
+    const machine = createMachine({ id: 'whole', ...noted, states: { there: {}, ...states } } as object, implementations as object) as unknown as AnyStateMachine;
     t.equal(plainTransition(machine), null, what);
     const actor = open(machine, { input: undefined });
     actor.send({ type: 'go' });

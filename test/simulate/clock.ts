@@ -90,7 +90,7 @@ export class SimulatedClock implements Clock {
     return this.#scheduler.now;
   }
 
-  /** As on the wheel, up to a tick later. */
+  /** Late, as on the wheel, by more than its tick. */
   after(delayMs: number, callback: () => void): Timer {
     let live = true;
     this.#scheduler.after(delayMs + this.#scheduler.random.between(0, 20), () => this.#gate.enter(() => live && callback()));

@@ -129,8 +129,8 @@ t.test('a row of a shape holds no names, and comes back as it was', async (t) =>
       t.ok(bytes.length < 0.75 * packRow(record).length, `${form}: ${bytes.length} bytes`);
     }
   }
-  // A field that only a later version knows, at any depth.
-  for (const later of [{ ...message, later: 1 }, { ...rows.turn[0], turn: { ...turn, later: { deep: true } } }]) {
+  // A field that only a later version knows, at any depth, or that is not what it was.
+  for (const later of [{ ...message, later: 1 }, { ...rows.turn[0], turn: { ...turn, later: { deep: true } } }, ...[7, 'x', true, [], ['x']].map((turn) => ({ ...rows.turn[0], turn }))]) {
     t.strictSame(unpackRow(packed(later, 'role' in later ? 'message' : 'turn')), later);
   }
 });
@@ -139,7 +139,11 @@ t.test('a row of a shape is read by its bytes, also where fields were added to t
   // [2, 2, ["msg_1", null, "user", "Hi"]]
   const golden = Buffer.from('9302029' + '4a56d73675f31c0a475736572a24869', 'hex');
   t.strictSame(unpackRow(golden), { id: 'msg_1', turnId: null, role: 'user', content: 'Hi' });
-  t.throws(() => unpackRow(new Packr({ useRecords: false }).pack([2, 99, []])), { message: /shape 99/ });
+  const row = (...parts: unknown[]): Uint8Array => new Packr({ useRecords: false }).pack([2, ...parts]);
+  t.throws(() => unpackRow(row(99, [])), { message: /shape 99/ });
+  // Fields that a later version has added would be lost with the next write.
+  t.throws(() => unpackRow(row(2, Array.from({ length: 9 }, () => 'x'))), { message: /a field behind createdAt/ });
+  t.throws(() => unpackRow(row(3, [['wks_1', 'ses_1', 'turn_1', 'later']])), { message: /a field behind turnId/ });
 });
 
 t.test('positions are code points', async (t) => {
