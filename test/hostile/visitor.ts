@@ -16,8 +16,8 @@ export interface Visited {
   readonly refusals: readonly { readonly status: number; readonly json: any; readonly headers: Headers }[];
 }
 
-/** It is more than any visit needs: one that takes longer hangs. */
-const hangsAfterMs = 15_000;
+/** It is more than any visit needs, also where a voice process starts on a machine that browsers keep busy: one that takes longer hangs. */
+const hangsAfterMs = 60_000;
 
 export async function visitOnce({ house }: World, assistantId: string, visit: Visit, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<Visited> {
   const { token } = await mint(house, assistantId);
