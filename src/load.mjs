@@ -25,6 +25,13 @@ const startedAfterMs = 1000;
  */
 const heapFlag = '--heap-growing-percent=150';
 
+/**
+ * V8 allocates objects directly in the old generation where the objects of that place in the code outlived a few collections, as those of
+ * turns do while many turns run. Each of them then keeps all that it refers to, mostly a whole turn, alive until the next collection of the
+ * old generation.
+ */
+const tenureFlag = '--no-allocation-site-pretenuring';
+
 /** What is kept says which text it is of, since V8 compares no more than the length, and whether it came to the disk as it was. */
 const headBytes = 8;
 
@@ -64,6 +71,7 @@ function runScript() {
   setTimeout(() => {
     if (cachedData === undefined || script.cachedDataRejected) keep(script, source);
     setFlagsFromString(heapFlag);
+    setFlagsFromString(tenureFlag);
   }, startedAfterMs).unref();
   script.runInThisContext()(createRequire(file), file);
 }

@@ -33,7 +33,8 @@ export class TurnLog {
   cutOff = false;
   #appended = 0;
   #taken = 0;
-  #followers = new Set<() => void>();
+  /** Mostly one. */
+  readonly #followers: (() => void)[] = [];
 
   /** A log of a stored turn: of all its output if it is over (`terminal`), else of the output stored so far. */
   static replay(text: string, terminal: Terminal | null): TurnLog {
@@ -90,7 +91,7 @@ export class TurnLog {
     if (this.terminal !== null || this.cutOff) return;
     this.cutOff = true;
     this.#wake();
-    this.#followers.clear();
+    this.#followers.length = 0;
   }
 
   /** Ends the log. Output that was never stored stays invisible, unless the step that stored the end also stored `all` output. */
@@ -102,21 +103,25 @@ export class TurnLog {
       this.stored = this.#appended;
     }
     this.#wake();
-    this.#followers.clear();
+    this.#followers.length = 0;
   }
 
   /** Whether the log has followers. */
   get followed(): boolean {
-    return this.#followers.size > 0;
+    return this.#followers.length > 0;
   }
 
   /** Calls back whenever there is more to read; returns a function that stops it. */
   follow(callback: () => void): () => void {
-    this.#followers.add(callback);
-    return () => this.#followers.delete(callback);
+    this.#followers.push(callback);
+    return () => {
+      const at = this.#followers.indexOf(callback);
+      if (at >= 0) this.#followers.splice(at, 1);
+    };
   }
 
   #wake(): void {
-    for (const follower of this.#followers) follower();
+    // From the last one, because a follower that has read the end leaves.
+    for (let at = this.#followers.length - 1; at >= 0; at--) this.#followers[at]?.();
   }
 }

@@ -1,13 +1,14 @@
 import type { Clock } from '../clock.ts';
+import { Members, type Member } from '../members.ts';
 
 /** Something that keeps an edge from ending until it is over or cut. */
-export interface Cuttable {
+export interface Cuttable extends Member {
   cut(): void;
 }
 
 /** All open work of one edge: exchanges without a complete answer, and open sockets. */
 export class Running {
-  #items = new Set<Cuttable>();
+  readonly #items = new Members<Cuttable>();
   #emptied: (() => void) | null = null;
   /** True once the edge is closing: from then on answers close their connections. */
   draining = false;
@@ -27,7 +28,7 @@ export class Running {
     if (this.#items.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = clock.after(graceMs, () => {
-        for (const item of [...this.#items]) item.cut();
+        for (const item of this.#items.all()) item.cut();
         resolve();
       });
       this.#emptied = () => {

@@ -2,6 +2,7 @@
 import { secondsOf, type Timer } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { Members } from '../members.ts';
 import { StoreUnavailable, type BegunTurn as Begun, type Message, type IdempotencyRecord, type Session, type Turn } from '../store.ts';
 import { Pace } from '../turn/pace.ts';
 import type { TurnRunner } from '../turn/runner.ts';
@@ -41,7 +42,7 @@ export class Turns {
   readonly #options: SessionsOptions;
   readonly #histories: Histories;
   readonly #parts: TurnsParts;
-  readonly #running = new Set<TurnRunner>();
+  readonly #running = new Members<TurnRunner>();
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
     this.#sessions = sessions;
@@ -68,12 +69,12 @@ export class Turns {
       timer?.cancel();
     };
     await within(graceMs, this.#allOver());
-    for (const runner of this.#running) void runner.stop('drain');
+    for (const runner of this.#running.all()) void runner.stop('drain');
     await within(sealMs, this.#allOver().then(() => withdrawals.allOver()));
   }
 
   async #allOver(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all([...this.#running].map((runner) => runner.over));
+    while (this.#running.size > 0) await Promise.all(this.#running.all().map((runner) => runner.over));
   }
 
   /** Begins a turn on the session: decides and commits. Throws the refusal as a `Failure`. */

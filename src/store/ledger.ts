@@ -12,7 +12,7 @@ import { LateSortedMap, overlaid } from './sorted.ts';
 /** The writes of a decision. They are applied all together when the decision is made, or not at all if it throws. */
 export class Draft {
   readonly rows: Write[] = [];
-  /** The rows among them whose records the ledger keeps in memory. */
+  /** The rows among them whose records the ledger keeps in memory, a few. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
 
   put(key: string, record: unknown, form?: RowForm): void {
@@ -24,6 +24,10 @@ export class Draft {
     const row = packed(record, form);
     this.rows.push([key, row]);
     if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
+  }
+
+  keeps(key: string): boolean {
+    return this.kept.some(([kept]) => kept === key);
   }
 
   /** Begins a row of text, to which `append` adds. */
@@ -61,7 +65,7 @@ export class Ledger {
   #collecting: Batch | null = null;
   #inFlight: Batch | null = null;
   #open = false;
-  /** The newest state of rows written with `keep`, least recently written first. */
+  /** The newest state of rows written with `keep`, the row that has been here longest first. */
   readonly #kept = new Map<string, unknown>();
   readonly #late: ((draft: Draft) => void)[] = [];
   readonly #dropped: (() => void)[] = [];
@@ -240,11 +244,9 @@ export class Ledger {
   }
 
   #apply(batch: Batch, draft: Draft): void {
-    for (const [key, change] of draft.rows) {
-      batch.rows.set(key, change instanceof Appended ? followed(batch.rows.get(key), change) : change);
-      this.#kept.delete(key);
-    }
+    for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof Appended ? followed(batch.rows.get(key), change) : change);
     for (const [key, record] of draft.kept) this.#kept.set(key, record);
+    for (const [key] of draft.rows) if (!draft.keeps(key)) this.#kept.delete(key);
     if (this.#kept.size > limits.recordsKeptMax) this.#makeRoom();
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from '../clock.ts';
 import { limits, retryMs } from '../limits.ts';
+import type { Member } from '../members.ts';
 import type { TurnFault } from '../metrics.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -15,9 +16,11 @@ import type { Pace } from './pace.ts';
 /** How long readers wait for an end that is not known here, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
-export class TurnRunner {
+export class TurnRunner implements Member {
   readonly turnId: string;
   readonly messageId: string;
+  /** Among the turns in flight. */
+  place = -1;
   readonly log = new TurnLog();
   /** Resolves when the stream may begin, or when it is certain that it never will. */
   readonly begun: Promise<Begun>;

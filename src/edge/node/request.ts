@@ -38,6 +38,8 @@ const originForm = (target: string): string => {
 
 /** A request in this engine, answered or upgraded. */
 export class NodeRequest implements RequestHead, Cuttable {
+  /** Among the work of the edge. */
+  place = -1;
   readonly method: string;
   readonly path: string;
   readonly query: string;

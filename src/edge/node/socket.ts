@@ -43,6 +43,8 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class NodeSocket implements Socket, Cuttable {
+  /** Among the work of the edge. */
+  place = -1;
   #shared: NodeShared;
   #connection: NetSocket;
   #listener: SocketListener;

@@ -42,6 +42,8 @@ export const bytewise = (text: string): string => (beyondAscii.test(text) ? Buff
 
 /** A request in this engine, answered or upgraded. `HttpResponse` must not be touched once it was aborted or has ended. */
 export class UwsRequest implements RequestHead, Cuttable {
+  /** Among the work of the edge. */
+  place = -1;
   readonly method: string;
   readonly path: string;
   readonly query: string;

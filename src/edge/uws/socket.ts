@@ -50,6 +50,8 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class UwsSocket implements Socket, Cuttable {
+  /** Among the work of the edge. */
+  place = -1;
   #shared: UwsShared;
   #listener: SocketListener;
   /** Null before the socket is open and once it is closed. */
