@@ -43,6 +43,8 @@ export interface ProviderHttpOptions {
   readonly proxy?: Proxy | null;
 }
 
+const resolved = Promise.resolve();
+
 export function providerHttp({ clock, allowPrivate, bounds = providerBounds, lookup, ca, proxy = null }: ProviderHttpOptions): ProviderHttp {
   const guarded = (secure: boolean) => guardedLookup(mayCall(secure, allowPrivate), lookup);
   const dialer = new Dialer({ clock, connectMs: bounds.connectMs, lookup: { secure: guarded(true), plain: guarded(false) }, ca, proxy });
@@ -65,7 +67,8 @@ export function providerHttp({ clock, allowPrivate, bounds = providerBounds, loo
   };
   const begin = (asked: ProviderGet | ProviderPost, listener: ProviderListener, within: ProviderBounds): ProviderCall => {
     const exchange = new Exchange(clock, within, pool, listener);
-    queueMicrotask(() => send(exchange, asked));
+    // `queueMicrotask` makes an `AsyncResource` for each call.
+    void resolved.then(() => send(exchange, asked));
     return exchange;
   };
   const shorter = { ...bounds, firstOutputMs: Math.min(bounds.firstOutputMs, limits.providerGetMs) };

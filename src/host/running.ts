@@ -111,10 +111,10 @@ export class RunningTurn implements TurnEffects {
     const { history, said, fence, basis } = this.begun;
     const counted = tokensOf(outcome, usage, this.conversation, length);
     const nowMs = clock.now();
-    const turn: Turn = { ...linkUse.overTurn(this.begun.turn), ...outcome, ...counted, endedAt: secondsOf(nowMs) };
-    const { stopReason, errorCode } = turn;
-    const status = turn.status === 'completed' ? 'completed' : 'partial';
-    const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status, stopReason, errorCode };
+    const { status, stopReason, errorCode } = outcome;
+    const { inputTokens, outputTokens } = counted;
+    const turn: Turn = { ...linkUse.overTurn(this.begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs) };
+    const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status: status === 'completed' ? status : 'partial', stopReason, errorCode };
     const finished = await this.#close(linkUse.sealed, (session, basis, move, settled) => store.turns.finish({ session, ...basis, move, turn, message, tail: tail ?? noTail, ...settled, fence, nowMs }), this.#causeOf(outcome));
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
@@ -188,7 +188,7 @@ export class RunningTurn implements TurnEffects {
     settle: typeof linkUse.sealed,
     step: (session: Session, basis: Basis, move: Move, settled: Pick<Settled, 'settled'>) => Promise<Finished>,
     cause: Cause,
-    changes: Partial<Session> = {},
+    changes: Partial<Session> | null = null,
     isAsDue: () => boolean = () => true,
   ): Promise<Versioned<Session> | 'fenced'> {
     const { sessions } = this.#parts;
@@ -199,7 +199,9 @@ export class RunningTurn implements TurnEffects {
         if (!isAsDue()) return 'fenced';
         const at = clock.now();
         const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
-        const { session, ...settled } = settle({ ...actor.record, lastActivityAt: secondsOf(at), ...changes, mark: mark(), machine: actor.machine.snapshot() }, turn, at);
+        // One object is copied quickly; a second one into it field by field.
+        const moved = { ...actor.record, lastActivityAt: secondsOf(at), mark: mark(), machine: actor.machine.snapshot() };
+        const { session, ...settled } = settle(changes === null ? moved : { ...moved, ...changes }, turn, at);
         let fenced = false;
         const held = sessions.commit(actor, session, async () => {
           const answer = await step(session, actor.basis, moveOf(decision, actor.version + 1, at, cause, session.machine), settled);

@@ -189,8 +189,8 @@ export class Turns {
     const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, draft.id);
     const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message);
     const turn: Turn = { ...draft, messageId: ids.make('msg'), ...(admitted && { link: admitted.link }) };
-    const moved = { messageCount: before.messageCount + 2, lastActivityAt: secondsOf(at), mark: this.#options.mark() };
-    const session: Session = { ...before, ...moved, machine: actor.machine.snapshot(), ...(admitted && { link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } }) };
+    const moved: Session = { ...before, messageCount: before.messageCount + 2, lastActivityAt: secondsOf(at), mark: this.#options.mark(), machine: actor.machine.snapshot() };
+    const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
     let answer: Begun | undefined;
     let held = false;
     try {

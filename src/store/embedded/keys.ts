@@ -11,14 +11,24 @@ export const part = (id: string): string => (plain.test(id) ? id : digest(id));
 /** A digest never equals an id of ours, because it begins with a character that no id has. */
 const digest = (text: string): string => `~${createHash('sha256').update(text).digest('base64url')}`;
 
-/** A step makes some ten keys of one session: its part of them is made once. */
-let last = { workspaceId: '', sessionId: '', text: '' };
+/** A step makes some ten keys of one session, and some of them twice: what they have in common, and those, are made once. */
+let lastSession = { workspaceId: '', sessionId: '', text: '', session: '' };
+let lastTurn = { workspaceId: '', sessionId: '', turnId: '', text: '', turn: '', flight: '' };
+
+function ofSession(workspaceId: string, sessionId: string): typeof lastSession {
+  if (lastSession.sessionId === sessionId && lastSession.workspaceId === workspaceId) return lastSession;
+  const text = `${part(workspaceId)}/${part(sessionId)}`;
+  return (lastSession = { workspaceId, sessionId, text, session: `session/${text}` });
+}
+
+function ofTurn({ workspaceId, sessionId, turnId }: TurnPlace): typeof lastTurn {
+  if (lastTurn.turnId === turnId && lastTurn.sessionId === sessionId && lastTurn.workspaceId === workspaceId) return lastTurn;
+  const text = `${placed(workspaceId, sessionId)}/${part(turnId)}`;
+  return (lastTurn = { workspaceId, sessionId, turnId, text, turn: `turn/${text}`, flight: `flight/${text}` });
+}
 
 /** A workspace's session within a key. */
-function placed(workspaceId: string, sessionId: string): string {
-  if (last.sessionId !== sessionId || last.workspaceId !== workspaceId) last = { workspaceId, sessionId, text: `${part(workspaceId)}/${part(sessionId)}` };
-  return last.text;
-}
+const placed = (workspaceId: string, sessionId: string): string => ofSession(workspaceId, sessionId).text;
 
 const padded = (number: number, digits: number): string => String(number).padStart(digits, '0');
 
@@ -35,7 +45,7 @@ export const publicKey = (publicId: string): string => `public-key/${part(public
 export const slug = (name: string): string => `slug/${part(name)}`;
 
 export const sessions = (workspaceId: string): string => `session/${part(workspaceId)}/`;
-export const session = (workspaceId: string, sessionId: string): string => `session/${placed(workspaceId, sessionId)}`;
+export const session = (workspaceId: string, sessionId: string): string => ofSession(workspaceId, sessionId).session;
 export const assistantSessions = (workspaceId: string, assistantId: string): string =>
   `session-by-assistant/${part(workspaceId)}/${part(assistantId)}/`;
 export const activity = 'session-by-activity/';
@@ -49,12 +59,11 @@ export const message = (workspaceId: string, sessionId: string, index: number): 
   messages(workspaceId, sessionId) + padded(index, 9);
 
 const ofTurns = (kind: string, workspaceId: string, sessionId: string): string => `${kind}/${placed(workspaceId, sessionId)}/`;
-const ofTurn = (kind: string, place: TurnPlace): string => ofTurns(kind, place.workspaceId, place.sessionId) + part(place.turnId);
-export const turn = (place: TurnPlace): string => ofTurn('turn', place);
+export const turn = (place: TurnPlace): string => ofTurn(place).turn;
 export const flights = 'flight/';
-export const flight = (place: TurnPlace): string => ofTurn('flight', place);
+export const flight = (place: TurnPlace): string => ofTurn(place).flight;
 export const sessionFlights = (workspaceId: string, sessionId: string): string => ofTurns('flight', workspaceId, sessionId);
-export const output = (place: TurnPlace): string => `${ofTurn('output', place)}/`;
+export const output = (place: TurnPlace): string => `output/${ofTurn(place).text}/`;
 export const outputAt = (place: TurnPlace, position: number): string => output(place) + padded(position, 9);
 
 /** The steps of an actor, each under its number. */

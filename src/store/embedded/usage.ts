@@ -11,6 +11,7 @@ import * as keys from './keys.ts';
 
 export class UsageBook implements UsageStore {
   readonly #ledger: Ledger;
+  #last: { workspaceId: string; assistantId: string; keyId: string | null | undefined; at: number; keys: readonly string[] } = { workspaceId: '', assistantId: '', keyId: null, at: 0, keys: [] };
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -24,7 +25,7 @@ export class UsageBook implements UsageStore {
       const endMs = at * 1000 + limits.redisStepKeptMs;
       draft.put(key, { state: endMs, endMs });
       draft.put(keys.memoryEnd(endMs, key), key);
-      this.#add(draft, workspaceId, keys.account(assistantId, keyId), at, { speechCharacters, transcriptionSeconds });
+      this.#add(draft, this.#keysOf(workspaceId, assistantId, keyId, at), { speechCharacters, transcriptionSeconds });
     });
   }
 
@@ -33,12 +34,21 @@ export class UsageBook implements UsageStore {
    * because a draft does not see its own writes.
    */
   countIn(draft: Draft, { workspaceId, assistantId, keyId, channel }: Session, at: number, counts: Partial<UsageCounts>): void {
-    if (channel !== 'console') this.#add(draft, workspaceId, keys.account(assistantId, keyId), at, counts);
+    if (channel !== 'console') this.#add(draft, this.#keysOf(workspaceId, assistantId, keyId, at), counts);
   }
 
-  #add(draft: Draft, workspaceId: string, account: string, at: number, counts: Partial<UsageCounts>): void {
-    for (const [grain, start] of [['second', at], ['hour', floor(at, hourSeconds)]] as const) {
-      const key = keys.usageAt(grain, workspaceId, account, start);
+  /** The keys of the second's and the hour's row. Those of the last call are reused: mostly many turns of an account end in one second. */
+  #keysOf(workspaceId: string, assistantId: string, keyId: string | null | undefined, at: number): readonly string[] {
+    const last = this.#last;
+    if (last.at === at && last.assistantId === assistantId && last.keyId === keyId && last.workspaceId === workspaceId) return last.keys;
+    const account = keys.account(assistantId, keyId);
+    const made = [keys.usageAt('second', workspaceId, account, at), keys.usageAt('hour', workspaceId, account, floor(at, hourSeconds))];
+    this.#last = { workspaceId, assistantId, keyId, at, keys: made };
+    return made;
+  }
+
+  #add(draft: Draft, keysOfRows: readonly string[], counts: Partial<UsageCounts>): void {
+    for (const key of keysOfRows) {
       const before = this.#ledger.get<number[]>(key);
       draft.keep(key, fields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
     }
