@@ -5,9 +5,11 @@ const notHeaderText = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Throws a TypeError for a header that would not arrive unchanged: values are Latin-1 without control characters. */
 export function checkHeaders(headers: ResponseHeaders): void {
-  for (const name in headers) {
-    if (notHeaderText.test(headers[name]!)) throw new TypeError(`The response header ${name} cannot be sent.`);
-  }
+  let values = '';
+  for (const name in headers) values += headers[name]!;
+  if (!notHeaderText.test(values)) return;
+  const name = Object.keys(headers).find((name) => notHeaderText.test(headers[name]!));
+  throw new TypeError(`The response header ${name} cannot be sent.`);
 }
 
 /** Statuses that never have a body or a `content-length`. */

@@ -123,13 +123,10 @@ export class UwsRequest implements RequestHead, Cuttable {
     return this.response;
   }
 
-  /** Writes status and headers; must be called corked. */
+  /** Writes status and headers, in one call because each call of the engine with a text costs as much as the text; must be called corked. */
   protected writeHead(status: number, headers: ResponseHeaders, announceClose = this.closes): void {
-    const response = this.response!;
-    response.writeStatus(statusLine(status));
-    for (const name in headers) response.writeHeader(name, headerText(headers[name]!));
     // If the engine closes the connection, it says so itself; otherwise a header asks the client to.
-    if (announceClose) response.writeHeader('Connection', 'close');
+    this.response!.writeStatus(headerText(headText(status, announceClose ? { ...headers, Connection: 'close' } : headers)));
   }
 
   /** Called when the answer is complete and the engine has all of it. */
@@ -171,7 +168,11 @@ function statusLine(status: number): string {
 }
 
 /** The status and the headers as one text, without the end of the last line: what the engine takes for a status may be the whole head. */
-export const headText = (status: number, headers: ResponseHeaders): string => [statusLine(status), ...Object.entries(headers).map((line) => line.join(': '))].join('\r\n');
+export function headText(status: number, headers: ResponseHeaders): string {
+  let text = statusLine(status);
+  for (const name in headers) text += `\r\n${name}: ${headers[name]}`;
+  return text;
+}
 
 /** The engine writes texts as UTF-8; a header's bytes are Latin-1, as they are with `node:http`. */
 export const headerText = (value: string): string | Uint8Array =>
