@@ -85,9 +85,9 @@ export function checkOpen(session: Session, { clock }: Services): void {
   if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
 }
 
-/** The session's actor, with the refusals of `reachSession`. `of` has read the session from the store where it could be stale. */
-export async function reachActor(party: Party, id: string, services: Services): Promise<SessionActor> {
-  const actor = await services.host.sessions.of(party.workspaceId, id);
+/** The session's actor, with the refusals of `reachSession`. `of` has read the session from the store where it could be stale; not with `asKnown` (see there). */
+export async function reachActor(party: Party, id: string, services: Services, asKnown = false): Promise<SessionActor> {
+  const actor = await services.host.sessions.of(party.workspaceId, id, asKnown);
   if (actor === null) throw new Failure('session_not_found');
   const session = await retained(actor.record, services);
   checkVisible(session, party);

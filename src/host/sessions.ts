@@ -186,7 +186,7 @@ export class Sessions {
    */
   read(workspaceId: string, sessionId: string): Session | null | Promise<Session | null> {
     const live = this.population.peek(sessionId);
-    if (live === undefined || this.#stale(live)) return this.#stored(workspaceId, sessionId);
+    if (live === undefined || this.#shared || this.#stale(live)) return this.#stored(workspaceId, sessionId);
     return live.record.workspaceId === workspaceId ? live.record : null;
   }
 
@@ -197,8 +197,11 @@ export class Sessions {
     return (await this.of(workspaceId, sessionId))?.record ?? null;
   }
 
-  /** The live actor of a session. If its process has died, an open turn is sealed first. */
-  of(workspaceId: string, sessionId: string): SessionActor | null | Promise<SessionActor | null> {
+  /**
+   * The live actor of a session. If its process has died, an open turn is sealed first. `asKnown`: a live actor may lack what other
+   * processes have changed, for a step that the store compares with the session in any case; a refusal must be confirmed by `renewed`.
+   */
+  of(workspaceId: string, sessionId: string, asKnown = false): SessionActor | null | Promise<SessionActor | null> {
     // A record that this very call has loaded from a shared store is as fresh as a second read would make it.
     let loaded = false;
     const load = async (): Promise<SessionActor | null> => {
@@ -208,19 +211,35 @@ export class Sessions {
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
-      return this.#stale(actor) && !(loaded && this.#shared) ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
+      const stale = this.#stale(actor) || (this.#shared && !asKnown);
+      return stale && !(loaded && this.#shared) ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
     });
   }
 
   /** Adopts what other processes have changed in the session since its last use; false if the session was removed. */
   #refreshed(actor: SessionActor): Promise<boolean> {
-    return actor.mailbox.post(async () => {
-      const { workspaceId, id } = actor.record;
-      const found = await this.#settled(workspaceId, id, actor.runner?.turnId);
-      if (found === null) this.population.discard(id);
-      else if (found.version !== actor.version || found.record.mark !== actor.record.mark) adopt(actor, found);
-      return found !== null;
-    });
+    return actor.mailbox.post(async () => (await this.#renew(actor)) !== 'removed');
+  }
+
+  /** Whether other processes have changed the session, and then adopts that; called by the actor's job. Throws `session_not_found`. */
+  async renewed(actor: SessionActor): Promise<boolean> {
+    if (!this.#shared) return false;
+    const found = await this.#renew(actor);
+    if (found === 'removed') throw new Failure('session_not_found');
+    return found === 'changed';
+  }
+
+  /** An open turn of a dead process is sealed first. */
+  async #renew(actor: SessionActor): Promise<'removed' | 'changed' | 'same'> {
+    const { workspaceId, id } = actor.record;
+    const found = await this.#settled(workspaceId, id, actor.runner?.turnId);
+    if (found === null) {
+      this.population.discard(id);
+      return 'removed';
+    }
+    if (found.version === actor.version && found.record.mark === actor.record.mark) return 'same';
+    adopt(actor, found);
+    return 'changed';
   }
 
   get #shared(): boolean {
@@ -228,11 +247,11 @@ export class Sessions {
   }
 
   /**
-   * Whether the store may hold a newer session. With a single owner of the store that is so only if a turn could not be sealed
-   * when the session was activated, or if a move was not answered.
+   * Whether the store must be asked for the session even where no other process changes it: a turn could not be sealed when the
+   * session was activated, or a move was not answered.
    */
   #stale(actor: SessionActor): boolean {
-    return this.#shared || actor.abandoned || actor.unsettled;
+    return actor.abandoned || actor.unsettled;
   }
 
   /** Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal. */

@@ -127,8 +127,8 @@ export class Turns {
     if (!(await this.#sessions.settle(actor, decision, at, cause))) return null;
     const refusal = refusalOf(decision.outcomes);
     if (refusal !== null) {
-      // The turn in progress may be the remembered one, withdrawn between the two reads.
-      if (wanted.remember !== null && refusal === 'turn_in_progress' && (await this.#movedElsewhere(actor))) return null;
+      // Decided on what this process knew; and the turn in progress may be the remembered one, withdrawn between the two reads.
+      if (await this.#sessions.renewed(actor)) return null;
       actor.told(decision, cause);
       throw new Failure(refusal);
     }
@@ -143,7 +143,8 @@ export class Turns {
       if (wanted.takesSlot && !(await this.#workspaces.acquired(workspace, cause))) throw workspaceFull();
     } catch (error) {
       actor.machine.restore(before.machine);
-      if (isFull(error) && (await this.#movedElsewhere(actor))) return null;
+      // If another process has begun a turn on the session, this request is a conflict, even if that turn took the workspace's last slot (contract 3).
+      if (isFull(error) && (await this.#sessions.renewed(actor))) return null;
       throw error;
     }
     const turn: Turn = {
@@ -165,17 +166,6 @@ export class Turns {
       return null;
     }
     return this.#run({ actor, before, history, begunAt, ...begun }, wanted);
-  }
-
-  /**
-   * Whether another process has moved the session since it was read; the caller then decides anew. If that process began a turn,
-   * this request is a conflict, even if that turn took the workspace's last slot (contract 3).
-   */
-  async #movedElsewhere(actor: SessionActor): Promise<boolean> {
-    if (this.#options.store.leaseMs === null) return false;
-    const { version, mark } = actor.basis;
-    await this.#sessions.reload(actor);
-    return actor.version !== version || actor.record.mark !== mark;
   }
 
   async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {

@@ -78,3 +78,69 @@ t.test('a repeat whose first attempt is withdrawn meanwhile begins anew', async 
   const third = await one.actor(id);
   await t.rejects(chat(one, third, { remember: { ...remember, key: 'other' } }), { code: 'turn_in_progress' }, 'one that is there is one');
 });
+
+/** A process that has used a session, and one that moves it afterwards. */
+async function known(options: { turnsInFlightMax?: number } = {}) {
+  const scenes = await open(options);
+  const { id } = await scenes.one.session();
+  await scenes.two.actor(id);
+  const asKnown = async (): Promise<SessionActor> => (await scenes.two.host.sessions.of(scenes.two.workspaceId, id, true))!;
+  return { ...scenes, id, asKnown };
+}
+
+t.test('a turn begins on what a process knew only if that is how the session still is', async (t) => {
+  const { one, two, id, asKnown } = await known();
+  const talk = await one.streaming(id);
+  talk.model.end();
+  await talk.runner.over;
+  t.equal((await asKnown()).version, 1, 'known from before the turn elsewhere');
+  const started = await chat(two, await asKnown());
+  t.match(started, { kind: 'started', conversation: [{ role: 'user' }, { role: 'assistant', content: 'one ' }, { role: 'user' }] }, 'the model gets what was said elsewhere');
+});
+
+t.test('a refusal is of the session as it is, not of what a process knew', async (t) => {
+  const { one, two, id, asKnown } = await known();
+  await one.host.sessions.end(await one.actor(id));
+  t.equal((await asKnown()).machine.state, 'open');
+  await t.rejects(chat(two, await asKnown()), { code: 'session_ended' });
+
+  const other = await known();
+  await other.one.streaming(other.id);
+  await t.rejects(chat(other.two, await other.asKnown()), { code: 'turn_in_progress' });
+  t.equal((await other.asKnown()).machine.state, 'streaming');
+
+  const refused = await known();
+  await refused.one.host.sessions.end(await refused.one.actor(refused.id));
+  await t.rejects(chat(refused.two, await refused.asKnown(), { assistantRefusal: 'assistant_disabled' }), { code: 'session_ended' }, 'the first refusal in order');
+});
+
+t.test('a session that was removed elsewhere is not found, whatever a process knew', async (t) => {
+  const { two, id } = await known();
+  const { store } = two;
+  let removed = false;
+  const session: Steps['session'] = async (...given) => (removed ? null : store.sessions.read(...given));
+  const beginTurn: Steps['beginTurn'] = async (step) => (removed ? { outcome: 'lost' } : store.turns.begin(step));
+  const third = two.beside(withSteps(store, { session, beginTurn }));
+  const actor = await third.actor(id);
+  removed = true;
+  t.equal(await third.host.sessions.of(third.workspaceId, id, true), actor);
+  await t.rejects(chat(third, actor), { code: 'session_not_found' });
+});
+
+t.test('a turn whose process died while another knew its session as open is sealed by the next one', async (t) => {
+  const { one, two, id, asKnown, die } = await known();
+  await one.streaming(id);
+  die();
+  t.equal((await asKnown()).machine.state, 'open');
+  await t.rejects(chat(two, await asKnown()), { code: 'turn_in_progress' }, 'while its lease lasts');
+  one.clock.advance(2 * limits.leaseMs);
+  t.match(await chat(two, await asKnown()), { kind: 'started' });
+  t.match((await two.transcript(id))[1], { content: 'one ', status: 'partial', errorCode: 'api_error' });
+
+  const late = await known();
+  await late.one.streaming(late.id);
+  late.die();
+  late.one.clock.advance(2 * limits.leaseMs);
+  t.equal((await late.asKnown()).machine.state, 'open');
+  t.match(await chat(late.two, await late.asKnown()), { kind: 'started' }, 'also when the process hears of that turn only now');
+});
