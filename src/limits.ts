@@ -105,6 +105,7 @@ export const limits = {
   actorIdleMs: 60_000,
   actorsLiveMax: 20_000,
   decisionAttemptsMax: 5,
+  looksAfterMove: 3, // at a session that another process has moved, before a turn begins on it without a look
   unknownKeyMs: 1_000, // for which a key that the store does not have is not asked for again
   unknownKeysMax: 10_000, // such keys
   credentialsKeptMax: 10_000, // that turns have used within `catalogFreshMs`

@@ -17,15 +17,15 @@ export class Members<T extends Member> {
     return this.#members.length;
   }
 
-  /** Has no effect on a member. */
+  /** Has no effect on an object that is a member already. */
   add(member: T): void {
-    if (this.#members[member.place] !== member) member.place = this.#members.push(member) - 1;
+    if (!this.#has(member)) member.place = this.#members.push(member) - 1;
   }
 
   /** Has no effect on an object that is no member. */
   delete(member: T): void {
+    if (!this.#has(member)) return;
     const { place } = member;
-    if (this.#members[place] !== member) return;
     const last = this.#members.pop()!;
     if (last !== member) {
       this.#members[place] = last;
@@ -37,5 +37,9 @@ export class Members<T extends Member> {
   /** The members now; later additions and removals do not change the array. */
   all(): T[] {
     return [...this.#members];
+  }
+
+  #has(member: T): boolean {
+    return member.place >= 0 && this.#members[member.place] === member;
   }
 }

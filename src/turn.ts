@@ -33,7 +33,7 @@ export class TurnLog {
   cutOff = false;
   #appended = 0;
   #taken = 0;
-  /** Mostly one. */
+  /** Called back when there is more to read; mostly one. */
   readonly #followers: (() => void)[] = [];
 
   /** A log of a stored turn: of all its output if it is over (`terminal`), else of the output stored so far. */
@@ -121,7 +121,7 @@ export class TurnLog {
   }
 
   #wake(): void {
-    // From the last one, because a follower that has read the end leaves.
+    // From the last one, because a follower that has read the end removes itself from the array.
     for (let at = this.#followers.length - 1; at >= 0; at--) this.#followers[at]?.();
   }
 }

@@ -85,7 +85,7 @@ export function checkOpen(session: Session, { clock }: Services): void {
   if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
 }
 
-/** The session's actor, with the refusals of `reachSession`. `of` has read the session from the store where it could be stale; not with `asKnown` (see there). */
+/** The session's actor, with the refusals of `reachSession`. `asKnown`: see `Sessions.of`; what the refusals depend on never changes in a session, but for its retention, which is a day at least. */
 export async function reachActor(party: Party, id: string, services: Services, asKnown = false): Promise<SessionActor> {
   const actor = await services.host.sessions.of(party.workspaceId, id, asKnown);
   if (actor === null) throw new Failure('session_not_found');

@@ -45,11 +45,11 @@ export interface Reply {
 export async function converse(party: Party, sent: SentMessage, services: Services): Promise<Reply> {
   const { host, clock } = services;
   const { remember } = sent;
-  // The step that begins the turn is compared with the stored session, so it is not read before.
-  const actor = await reachActor(party, sent.sessionId, services, true);
+  // On a shared store the session is not read before: the step that begins the turn is compared with the stored session in any case.
+  let actor = await reachActor(party, sent.sessionId, services, true);
   const assistant = await host.assistants.of(party.workspaceId, actor.record.assistantId);
   if (assistant === null || services.draining) {
-    await reachActor(party, sent.sessionId, services);
+    actor = await reachActor(party, sent.sessionId, services);
     // A repeat is answered before every check that could refuse it (contract 12). Below, `begin` looks the key up itself; here it is
     // looked up in the mailbox, after the session's earlier events.
     const earlier = remember && (await actor.mailbox.post(() => host.sessions.earlier(party.workspaceId, remember)));

@@ -199,7 +199,7 @@ export class RunningTurn implements TurnEffects {
         if (!isAsDue()) return 'fenced';
         const at = clock.now();
         const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
-        // One object is copied quickly; a second one into it field by field.
+        // V8 spreads the first object of a literal as a whole, and any other field by field.
         const moved = { ...actor.record, lastActivityAt: secondsOf(at), mark: mark(), machine: actor.machine.snapshot() };
         const { session, ...settled } = settle(changes === null ? moved : { ...moved, ...changes }, turn, at);
         let fenced = false;

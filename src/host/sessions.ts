@@ -60,6 +60,8 @@ export class SessionActor implements Resident {
   abortedBy: Cause = nobody;
   /** Null if there were none. */
   refusals: Refusals | null = null;
+  /** How many looks at the stored session must find it unchanged before a step relies on what this process knows of it. */
+  looksDue = 0;
   readonly #inspector: Inspector;
 
   constructor(found: Versioned<Session>, inspector: Inspector) {
@@ -198,8 +200,9 @@ export class Sessions {
   }
 
   /**
-   * The live actor of a session. If its process has died, an open turn is sealed first. `asKnown`: a live actor may lack what other
-   * processes have changed, for a step that the store compares with the session in any case; a refusal must be confirmed by `renewed`.
+   * The live actor of a session, as the store has the session now; an open turn of a dead process is sealed first. `asKnown`: without
+   * that look at the store if only this process has moved the session lately. It is for a step that the store compares with the session
+   * in any case; a refusal must be confirmed by `changedElsewhere`, unless it follows from what never changes in a session.
    */
   of(workspaceId: string, sessionId: string, asKnown = false): SessionActor | null | Promise<SessionActor | null> {
     // A record that this very call has loaded from a shared store is as fresh as a second read would make it.
@@ -211,34 +214,41 @@ export class Sessions {
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
-      const stale = this.#stale(actor) || (this.#shared && !asKnown);
+      const stale = this.#stale(actor) || (this.#shared && !(asKnown && actor.looksDue === 0));
       return stale && !(loaded && this.#shared) ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
     });
   }
 
   /** Adopts what other processes have changed in the session since its last use; false if the session was removed. */
   #refreshed(actor: SessionActor): Promise<boolean> {
-    return actor.mailbox.post(async () => (await this.#renew(actor)) !== 'removed');
+    return actor.mailbox.post(async () => (await this.#lookAt(actor)) !== 'removed');
   }
 
-  /** Whether other processes have changed the session, and then adopts that; called by the actor's job. Throws `session_not_found`. */
-  async renewed(actor: SessionActor): Promise<boolean> {
+  /**
+   * Whether the stored session is not what this process knows of it; the actor then adopts it. That includes the end of a dead process's
+   * turn, which this call seals. False where one process owns the store. For jobs in the actor's mailbox. Throws `session_not_found`.
+   */
+  async changedElsewhere(actor: SessionActor): Promise<boolean> {
     if (!this.#shared) return false;
-    const found = await this.#renew(actor);
+    const found = await this.#lookAt(actor);
     if (found === 'removed') throw new Failure('session_not_found');
     return found === 'changed';
   }
 
   /** An open turn of a dead process is sealed first. */
-  async #renew(actor: SessionActor): Promise<'removed' | 'changed' | 'same'> {
+  async #lookAt(actor: SessionActor): Promise<'removed' | 'changed' | 'same'> {
     const { workspaceId, id } = actor.record;
     const found = await this.#settled(workspaceId, id, actor.runner?.turnId);
     if (found === null) {
       this.population.discard(id);
       return 'removed';
     }
-    if (found.version === actor.version && found.record.mark === actor.record.mark) return 'same';
+    if (found.version === actor.version && found.record.mark === actor.record.mark) {
+      actor.looksDue = Math.max(0, actor.looksDue - 1);
+      return 'same';
+    }
     adopt(actor, found);
+    actor.looksDue = limits.looksAfterMove;
     return 'changed';
   }
 
@@ -407,6 +417,7 @@ export class Sessions {
   async reload(actor: SessionActor): Promise<void> {
     try {
       const found = await this.options.store.sessions.read(actor.record.workspaceId, actor.record.id);
+      actor.looksDue = limits.looksAfterMove;
       if (found !== null) return adopt(actor, found);
     } catch (error) {
       actor.machine.restore(actor.record.machine);

@@ -29,6 +29,11 @@ export type StartedTurn =
   | { readonly kind: 'started'; readonly runner: TurnRunner; readonly conversation: readonly Message[] }
   | { readonly kind: 'remembered'; readonly remembered: IdempotencyRecord };
 
+/** Whether a request that begins a turn has looked at the stored session. */
+interface Look {
+  taken: boolean;
+}
+
 /**
  * The end of a lease where one process owns the store. No process renews it, and it becomes void when that process dies. Until
  * then it holds, whatever the wall clock does: if a slot lapsed under a living turn, one turn more could begin than the ceiling
@@ -95,10 +100,13 @@ export class Turns {
     return actor.mailbox.post(async () => {
       if (this.#isBehind(actor)) return 'behind';
       if (waited) await this.#sessions.reload(actor);
+      const look: Look = { taken: false };
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const earlier = wanted.remember && (await this.#sessions.earlier(actor.record.workspaceId, wanted.remember));
+        // Its turn may be that of a dead process, which the look seals or withdraws.
+        if (earlier && !look.taken && (await this.#changedElsewhere(actor, look))) continue;
         if (earlier) return { kind: 'remembered', remembered: earlier };
-        const running = await this.#beginOnce(actor, wanted);
+        const running = await this.#beginOnce(actor, wanted, look);
         if (running !== null) return { kind: 'started', runner: running.runner, conversation: running.conversation };
       }
       throw new StoreUnavailable('a session would not hold still');
@@ -117,7 +125,7 @@ export class Turns {
   }
 
   /** Resolves with the running turn, or null if another writer moved the session and the caller must decide again. */
-  async #beginOnce(actor: SessionActor, wanted: WantedTurn): Promise<RunningTurn | null> {
+  async #beginOnce(actor: SessionActor, wanted: WantedTurn, look: Look): Promise<RunningTurn | null> {
     const { ids, clock } = this.#options;
     const at = clock.now();
     const begunAt = clock.monotonic();
@@ -127,8 +135,11 @@ export class Turns {
     if (!(await this.#sessions.settle(actor, decision, at, cause))) return null;
     const refusal = refusalOf(decision.outcomes);
     if (refusal !== null) {
-      // Decided on what this process knew; and the turn in progress may be the remembered one, withdrawn between the two reads.
-      if (await this.#sessions.renewed(actor)) return null;
+      // The decision may rest on old knowledge, unless it moved the session and so was compared with the store.
+      const confirmed = look.taken || decision.from !== decision.to;
+      // The turn in progress may be the one that this request began before, withdrawn since the request was looked up.
+      const mayBeOwn = wanted.remember !== null && refusal === 'turn_in_progress';
+      if ((!confirmed || mayBeOwn) && (await this.#changedElsewhere(actor, look))) return null;
       actor.told(decision, cause);
       throw new Failure(refusal);
     }
@@ -144,7 +155,7 @@ export class Turns {
     } catch (error) {
       actor.machine.restore(before.machine);
       // If another process has begun a turn on the session, this request is a conflict, even if that turn took the workspace's last slot (contract 3).
-      if (isFull(error) && (await this.#sessions.renewed(actor))) return null;
+      if (isFull(error) && (await this.#changedElsewhere(actor, look))) return null;
       throw error;
     }
     const turn: Turn = {
@@ -166,6 +177,11 @@ export class Turns {
       return null;
     }
     return this.#run({ actor, before, history, begunAt, ...begun }, wanted);
+  }
+
+  #changedElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
+    look.taken = true;
+    return this.#sessions.changedElsewhere(actor);
   }
 
   async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {

@@ -12,7 +12,7 @@ import { LateSortedMap, overlaid } from './sorted.ts';
 /** The writes of a decision. They are applied all together when the decision is made, or not at all if it throws. */
 export class Draft {
   readonly rows: Write[] = [];
-  /** The rows among them whose records the ledger keeps in memory, a few. */
+  /** The rows among them whose records the ledger keeps in memory; few, because `keeps` searches them all. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
 
   put(key: string, record: unknown, form?: RowForm): void {
@@ -65,7 +65,7 @@ export class Ledger {
   #collecting: Batch | null = null;
   #inFlight: Batch | null = null;
   #open = false;
-  /** The newest state of rows written with `keep`, the row that has been here longest first. */
+  /** The newest state of rows written with `keep`, in the order in which they were first kept: that is the order of eviction, and a row in use is kept again with its next write. */
   readonly #kept = new Map<string, unknown>();
   readonly #late: ((draft: Draft) => void)[] = [];
   readonly #dropped: (() => void)[] = [];

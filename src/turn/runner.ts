@@ -19,7 +19,7 @@ const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 export class TurnRunner implements Member {
   readonly turnId: string;
   readonly messageId: string;
-  /** Among the turns in flight. */
+  /** In the list of the turns in flight; see `Member`. */
   place = -1;
   readonly log = new TurnLog();
   /** Resolves when the stream may begin, or when it is certain that it never will. */

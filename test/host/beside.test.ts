@@ -144,3 +144,55 @@ t.test('a turn whose process died while another knew its session as open is seal
   t.equal((await late.asKnown()).machine.state, 'open');
   t.match(await chat(late.two, await late.asKnown()), { kind: 'started' }, 'also when the process hears of that turn only now');
 });
+
+t.test('a repeat of a request whose process died seals its turn, or begins anew where that turn said nothing', async (t) => {
+  for (const words of ['one ', null]) {
+    const { one, two, id, asKnown, die } = await known();
+    const talk = await one.begin(id, remember);
+    if (words !== null) {
+      talk.model.text(words);
+      await talk.runner.begun;
+    }
+    die();
+    one.clock.advance(2 * limits.leaseMs);
+    const repeated = await chat(two, await asKnown(), { remember });
+    t.equal(repeated.kind, words === null ? 'started' : 'remembered');
+    t.match(await two.store.turns.read(two.workspaceId, id, talk.runner.turnId), words === null ? null : { status: 'failed', errorCode: 'api_error' });
+  }
+});
+
+t.test('an expiry that a turn meets on what a process knew is told once', async (t) => {
+  const { one, two, die } = await open();
+  const { id } = await one.session({ maxCallSeconds: 60 });
+  const actor = await two.actor(id);
+  await one.streaming(id);
+  die();
+  one.clock.advance(60_000);
+  await t.rejects(chat(two, actor), { code: 'session_expired' });
+  t.equal(actor.refusals, null, 'the refusal is that of the stored step');
+});
+
+t.test('a session that moves between processes is looked at first, until this process has moved it alone for a while', async (t) => {
+  const { one, two, id, asKnown } = await known();
+  const turn = async (scene: Scene, actor: SessionActor): Promise<void> => {
+    const started = await chat(scene, actor);
+    if (started.kind !== 'started') throw new Error('It was begun before.');
+    started.runner.start((model) => {
+      model.text('one ');
+      model.end();
+      return { cancel: () => {} };
+    });
+    await started.runner.over;
+  };
+  await turn(one, await one.actor(id));
+  t.equal((await asKnown()).version, 1);
+  await turn(two, await asKnown());
+  for (let left = limits.looksAfterMove; left > 0; left--) {
+    await turn(one, await one.actor(id));
+    t.equal((await asKnown()).version, (await one.store.sessions.read(one.workspaceId, id))!.version, 'looked at');
+  }
+  for (let left = limits.looksAfterMove; left > 0; left--) await turn(two, await asKnown());
+  const { version } = await asKnown();
+  await turn(one, await one.actor(id));
+  t.equal((await asKnown()).version, version, 'known alone');
+});

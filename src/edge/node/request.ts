@@ -38,7 +38,7 @@ const originForm = (target: string): string => {
 
 /** A request in this engine, answered or upgraded. */
 export class NodeRequest implements RequestHead, Cuttable {
-  /** Among the work of the edge. */
+  /** In the list of the edge's open work; see `Member`. */
   place = -1;
   readonly method: string;
   readonly path: string;

@@ -43,7 +43,7 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class NodeSocket implements Socket, Cuttable {
-  /** Among the work of the edge. */
+  /** In the list of the edge's open work; see `Member`. */
   place = -1;
   #shared: NodeShared;
   #connection: NetSocket;

@@ -42,7 +42,7 @@ export const bytewise = (text: string): string => (beyondAscii.test(text) ? Buff
 
 /** A request in this engine, answered or upgraded. `HttpResponse` must not be touched once it was aborted or has ended. */
 export class UwsRequest implements RequestHead, Cuttable {
-  /** Among the work of the edge. */
+  /** In the list of the edge's open work; see `Member`. */
   place = -1;
   readonly method: string;
   readonly path: string;
@@ -123,7 +123,7 @@ export class UwsRequest implements RequestHead, Cuttable {
     return this.response;
   }
 
-  /** Writes status and headers, in one call because each call of the engine with a text costs as much as the text; must be called corked. */
+  /** Writes status and headers; must be called corked. In one call, because the engine converts and allocates each text that it is given by itself. */
   protected writeHead(status: number, headers: ResponseHeaders, announceClose = this.closes): void {
     // If the engine closes the connection, it says so itself; otherwise a header asks the client to.
     this.response!.writeStatus(headerText(headText(status, announceClose ? { ...headers, Connection: 'close' } : headers)));

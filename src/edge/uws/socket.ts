@@ -50,7 +50,7 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class UwsSocket implements Socket, Cuttable {
-  /** Among the work of the edge. */
+  /** In the list of the edge's open work; see `Member`. */
   place = -1;
   #shared: UwsShared;
   #listener: SocketListener;
