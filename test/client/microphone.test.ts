@@ -36,10 +36,11 @@ document.querySelector('button').onclick = async () => {
     await transcription.finish();
   })();
   for await (const message of transcription) {
-    if (message.type === 'transcript.partial') text.textContent = message.text;
-    if (message.type !== 'transcript.final') continue;
+    // What comes between the words and the end of the source may be an utterance without a word.
+    const isFinal = message.type === 'transcript.final';
+    if ((!isFinal && message.type !== 'transcript.partial') || message.text === '') continue;
     text.textContent = message.text;
-    if (message.text !== '') source.stop();
+    if (isFinal) source.stop();
   }
   await sending;
   document.title = JSON.stringify({ rate: source.sampleRate, frames: [...frames] });
