@@ -60,13 +60,14 @@ export class SessionActor implements Resident {
   abortedBy: Cause = nobody;
   /** Null if there were none. */
   refusals: Refusals | null = null;
-  /** How many looks at the stored session must find it unchanged before a step relies on what this process knows of it. */
-  looksDue = 0;
+  /** How many looks at the stored session must find it unchanged before a step relies on what this process knows of it; none for a new session. */
+  looksDue: number;
   readonly #inspector: Inspector;
 
   constructor(found: Versioned<Session>, inspector: Inspector) {
     this.record = found.record;
     this.version = found.version;
+    this.looksDue = found.version > 1 ? limits.looksAfterMove : 0;
     this.identity = { kind: 'session', id: found.record.id, workspaceId: found.record.workspaceId };
     this.#inspector = inspector;
     this.machine = openActor(sessionKind, { snapshot: found.record.machine }, this.identity, inspector);
