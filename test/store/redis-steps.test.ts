@@ -88,5 +88,15 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   t.equal(argumentLines('slots'), '');
   const { source } = loadScripts()['create-record'];
   t.ok(source.startsWith('local BUDGET_UNIT = 60000\n'));
-  t.match(source, /\nlocal kind, id, record, workspace_id, record_id, move = unpack\(ARGV, 1, 6\)\n-- A catalog record/);
+  t.match(source, /\nlocal kind, id, record, workspace_id, record_id, move = unpack\(ARGV, 1, 6\)\nif redis\.call\('HSETNX'/);
+});
+
+t.test('a script has the shared functions that it calls, and no others', async (t) => {
+  const scripts = loadScripts();
+  const definedIn = (source: string): string[] => [...source.matchAll(/^local function (\w+)/gm)].map(([, name]) => name!);
+  const functions = definedIn(textOf('prelude'));
+  const called = (source: string): string[] => functions.filter((name) => new RegExp(`(?<!function )\\b${name}\\(`).test(bare(source)));
+  for (const name of names) t.same(definedIn(scripts[name].source).filter((each) => functions.includes(each)), called(scripts[name].source), name);
+  t.same(definedIn(scripts['renew-turn'].source), ['at', 'now', 'int', 'held', 'slots_of', 'full', 'renewed'], 'and those that these call');
+  t.notOk(names.some((name) => /^ *--/m.test(scripts[name].source)), 'no script has comments');
 });

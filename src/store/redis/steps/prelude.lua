@@ -1,4 +1,5 @@
--- The code that all steps share. KEYS[1] is the root of a workspace's keys: all of them are built from it and are in its slot.
+-- The code that steps share. A step gets those of the functions, between blank lines, that it calls (scripts.ts). KEYS[1] is the
+-- root of a workspace's keys: all of them are built from it and are in its slot.
 local root = KEYS[1]
 
 local function at(...)
