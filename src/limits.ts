@@ -187,6 +187,8 @@ export const limits = {
   // Redis
   redisCallMs: 1_900, // a client gets 503 within two seconds
   redisCallsMax: 10_000, // calls that wait for an answer at a time
+  redisAppendsMax: 64, // pieces of output in one call, and their characters: Redis serves nobody else meanwhile
+  redisAppendCharactersMax: 65_536,
   redisStepKeptMs: 60_000, // what a step was answered is kept for when it is sent again, which its sender does for seconds
   redisConnectMs: 1_000,
   redisPingMs: 1_000,

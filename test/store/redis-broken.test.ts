@@ -34,7 +34,7 @@ const broken: Readonly<Record<string, Break>> = {
   'text cut within a code point': { of: null, put: [["byte = text:find('[%z\\1-\\127\\192-\\255]', byte + 1)", 'byte = byte + 1']] },
   'text read from a position, a byte for each code point': { of: 'output-after', put: [['int(-4 * fresh)', 'int(-fresh)']] },
   'text read from a position, one piece late': { of: 'output-after', put: [['local fresh = stored - position', 'local fresh = stored - position - 1']] },
-  'a reader who is not told that there is more': { of: 'append-output', put: [['announce(heard[2])', '']] },
+  'a reader who is not told that there is more': { of: 'append-output', put: [['announce(awaited)', '']] },
   'a reader who is told of every piece': { of: 'append-output', put: [["redis.call('HDEL', flight, 'awaited')", '']] },
   'a reader who is not told of the end': { of: null, put: [['if stood[1] then announce(stood[1]) end', '']] },
   'a turn begun twice when it is sent twice': { of: 'begin-turn', put: [['if begun then', 'if false then']] },

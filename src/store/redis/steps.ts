@@ -32,7 +32,7 @@ export const steps = {
   remembered: ['memory'],
 
   'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'move', '...asked'],
-  'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
+  'append-output': ['...pieces'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'workspaceId', 'sessionId', 'turnId'],
   'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted, 'move', '...settled'],
