@@ -50,14 +50,16 @@ export class Lease {
     this.#arm();
   }
 
-  /** Stores a piece of output and renews the lease. */
+  /** Stores a piece of output, and renews the lease unless that was just done: to renew it with each piece costs as much as the piece. */
   async append(position: number, text: string): Promise<'stored' | 'fenced'> {
     const askedAt = this.#clock.monotonic();
-    const nowMs = this.#clock.now();
-    const step = { ...this.#place, fence: this.#fence, position, text, leaseUntilMs: this.#until(nowMs), nowMs };
+    const renews = askedAt - this.#renewedAt >= this.#leaseMs / 12;
+    const step = { ...this.#place, fence: this.#fence, position, text };
     this.#appending++;
     try {
-      return this.#heard(await this.#store.turns.append(step), askedAt) ? 'stored' : 'fenced';
+      const nowMs = this.#clock.now();
+      const answer = await this.#store.turns.append(renews ? { ...step, leaseUntilMs: this.#until(nowMs), nowMs } : step);
+      return this.#heard(answer, renews ? askedAt : this.#renewedAt) ? 'stored' : 'fenced';
     } finally {
       this.#appending--;
     }

@@ -14,8 +14,8 @@ function open() {
   const asked: string[] = [];
   const answers: { append: Appended; renew: Renewed | null; held?: Promise<void> } = { append: 'stored', renew: 'renewed' };
   const turns = {
-    append: async ({ leaseUntilMs, nowMs }: { leaseUntilMs: number; nowMs: number }) => {
-      asked.push(`append ${leaseUntilMs - nowMs}`);
+    append: async ({ leaseUntilMs, nowMs }: { leaseUntilMs?: number; nowMs?: number }) => {
+      asked.push(leaseUntilMs === undefined ? 'append' : `append ${leaseUntilMs - nowMs!}`);
       await answers.held;
       return answers.append;
     },
@@ -62,10 +62,23 @@ t.test('it is renewed after each third, by the heartbeat or by what is stored', 
   t.equal(clock.timers, 0);
 });
 
+t.test('of pieces that follow each other closely, one in a twelfth of the lease renews it', async (t) => {
+  const { lease, asked, pass } = open();
+  for (const position of [0, 1, 2, 3, 4, 5, 6]) {
+    t.equal(await lease.append(position, 'a'), 'stored');
+    await pass(100);
+  }
+  t.same(asked, ['append', 'append', 'append', 'append', 'append', 'append 6000', 'append']);
+  await pass(1900);
+  t.same(asked.length, 7, 'the heartbeat has nothing to do for a third of the lease');
+  lease.end();
+});
+
 t.test('it is not renewed while a piece is unanswered: that renews it, or nothing is to', async (t) => {
   const { lease, asked, answers, pass } = open();
   let answer!: () => void;
   answers.held = new Promise((resolve) => (answer = resolve));
+  await pass(500);
   const appended = lease.append(0, 'a');
   await pass(3000);
   t.same(asked, ['append 6000']);
