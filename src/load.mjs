@@ -23,7 +23,7 @@ const startedAfterMs = 1000;
  * that does not know it only uses more memory. Set before the start, it would make V8 refuse all that was compiled without it, Node's
  * own modules too.
  */
-const heapFlag = '--heap-growing-percent=60';
+const heapFlag = '--heap-growing-percent=150';
 
 /**
  * V8 allocates objects directly in the old generation where the objects of that place in the code outlived a few collections, as those of
