@@ -65,7 +65,7 @@ export const turn: Question = {
   goals: [
     goal('parley', 7, { obstacle }),
     goal('parley', 4, { stretch: true }),
-    goal('parley, Redis', 12, { obstacle: 'As on the embedded store, and each step is a command that is packed, sent and answered.' }),
+    goal('parley, Redis', 12, { obstacle: 'As on the embedded store, and its three calls to Redis are packed, sent and answered.' }),
     goal('parley, Redis', 8, { stretch: true }),
   ],
   measure,

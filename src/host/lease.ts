@@ -30,7 +30,7 @@ export class Lease {
   /** When the last successful renewal was sent, in monotonic milliseconds: the lease runs at least from then. */
   #renewedAt: number;
   #renewing = false;
-  /** Appends without an answer yet. Each renews the lease; and if the first append is lost, no other request may renew it. */
+  /** Appends without an answer yet. Meanwhile the heartbeat does not renew the lease: if the first append is lost, nothing may. */
   #appending = 0;
   #timer: Timer | null = null;
 
@@ -57,9 +57,8 @@ export class Lease {
     const step = { ...this.#place, fence: this.#fence, position, text };
     this.#appending++;
     try {
-      const nowMs = this.#clock.now();
-      const answer = await this.#store.turns.append(renews ? { ...step, leaseUntilMs: this.#until(nowMs), nowMs } : step);
-      return this.#heard(answer, renews ? askedAt : this.#renewedAt) ? 'stored' : 'fenced';
+      const answer = await this.#store.turns.append(renews ? { ...step, ...this.#renewal() } : step);
+      return this.#heard(answer, renews ? askedAt : -Infinity) ? 'stored' : 'fenced';
     } finally {
       this.#appending--;
     }
@@ -83,9 +82,9 @@ export class Lease {
   async #renew(): Promise<void> {
     this.#renewing = true;
     const askedAt = this.#clock.monotonic();
-    const nowMs = this.#clock.now();
+    const { leaseUntilMs, nowMs } = this.#renewal();
     try {
-      const answer = await this.#store.turns.renew(this.#place, this.#fence, this.#until(nowMs), nowMs);
+      const answer = await this.#store.turns.renew(this.#place, this.#fence, leaseUntilMs, nowMs);
       if (!this.#heard(answer, askedAt) && this.#timer !== null) this.#events.fenced();
     } catch {
       // The store is away: the lease's age decides when to give up.
@@ -94,8 +93,9 @@ export class Lease {
     }
   }
 
-  #until(nowMs: number): number {
-    return leaseUntil(nowMs, this.#leaseMs, this.#expiresAt);
+  #renewal(): { leaseUntilMs: number; nowMs: number } {
+    const nowMs = this.#clock.now();
+    return { leaseUntilMs: leaseUntil(nowMs, this.#leaseMs, this.#expiresAt), nowMs };
   }
 
   #heard(answer: Appended | Renewed, askedAt: number): boolean {

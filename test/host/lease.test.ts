@@ -74,20 +74,25 @@ t.test('of pieces that follow each other closely, one in a twelfth of the lease 
   lease.end();
 });
 
-t.test('it is not renewed while a piece is unanswered: that renews it, or nothing is to', async (t) => {
-  const { lease, asked, answers, pass } = open();
-  let answer!: () => void;
-  answers.held = new Promise((resolve) => (answer = resolve));
-  await pass(500);
-  const appended = lease.append(0, 'a');
-  await pass(3000);
-  t.same(asked, ['append 6000']);
-  answer();
-  t.equal(await appended, 'stored');
-  await pass(1000);
-  t.same(asked, ['append 6000', 'renew 6000']);
-  lease.end();
-});
+for (const [of, age, piece] of [
+  ['which renews it', 500, 'append 6000'],
+  ['which does not renew it', 0, 'append'],
+] as const) {
+  t.test(`it is not renewed while a piece is unanswered, ${of}`, async (t) => {
+    const { lease, asked, answers, pass } = open();
+    let answer!: () => void;
+    answers.held = new Promise((resolve) => (answer = resolve));
+    await pass(age);
+    const appended = lease.append(0, 'a');
+    await pass(3000);
+    t.same(asked, [piece]);
+    answer();
+    t.equal(await appended, 'stored');
+    await pass(1000);
+    t.same(asked, [piece, 'renew 6000']);
+    lease.end();
+  });
+}
 
 t.test('whoever is fenced has lost it, and hears of a stop', async (t) => {
   const { lease, told, answers, pass } = open();

@@ -6,6 +6,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
+import { limits } from '../../src/limits.ts';
 import type { Store } from '../../src/store.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { api, assistant, at, ids, remembered, Scene, snapshot } from './fixtures.ts';
@@ -72,10 +73,12 @@ t.test('steps go on when Redis has forgotten the scripts', { skip }, async (t) =
   const scene = new Scene(store, Date.now());
   const turn = await scene.streaming();
   await server.command('SCRIPT', 'FLUSH');
-  t.same(await Promise.all(['a', 'b', 'c'].map((text, position) => turn.append(position, text))), ['stored', 'stored', 'stored']);
+  // Pieces for two steps, both of which find that the script is not there.
+  const pieces = Array.from({ length: limits.redisAppendsMax + 3 }, (_, position) => String.fromCharCode(0x100 + position));
+  t.same(new Set(await Promise.all(pieces.map((text, position) => turn.append(position, text)))), new Set(['stored']));
   await server.command('SCRIPT', 'FLUSH');
   t.same(await store.turns.finish(turn.finishStep()), { outcome: 'finished', version: 3 });
-  t.equal(await store.turns.output(turn.place), 'abc');
+  t.equal(await store.turns.output(turn.place), pieces.join(''));
 });
 
 t.test('a step whose reply was lost is sent again, answers as the first time and applies once', { skip }, async (t) => {
@@ -140,13 +143,19 @@ t.test('a Redis that hangs is unavailable, costs bounded memory and is back when
   const text = 'x'.repeat(1000);
   const asked = performance.now();
   const before = held();
-  const calls = Array.from({ length: 40_000 }, () => unavailable(turn.append(0, text)));
+  let refused = 0;
+  const counted = (error: Error): never => {
+    if (error.message.startsWith('Too many calls')) refused++;
+    throw error;
+  };
+  const calls = Array.from({ length: 40_000 }, () => unavailable(turn.append(0, text).catch(counted)));
   await turnOfTheLoop();
   const grown = held() - before;
   t.comment(`40,000 calls that wait cost ${Math.round(grown / 1e6)} MB`);
-  // As many as `redisCallsMax` are held, at about 5 KB each; without the bound all are.
   t.ok(grown < 150e6, `${grown} bytes`);
   t.ok((await Promise.all(calls)).every(Boolean));
+  // As many as `redisCallsMax` pieces are held, and what is left of a step that was begun below it.
+  t.ok(refused >= 40_000 - limits.redisCallsMax - limits.redisAppendsMax, `${refused} refused at once`);
   t.comment(`refused after ${Math.round(performance.now() - asked)} ms`);
   t.ok(await unavailable(store.sessions.read(scene.workspaceId, turn.before.id)));
   server.signal('SIGCONT');

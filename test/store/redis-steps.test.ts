@@ -98,5 +98,6 @@ t.test('a script has the shared functions that it calls, and no others', async (
   const called = (source: string): string[] => functions.filter((name) => new RegExp(`(?<!function )\\b${name}\\(`).test(bare(source)));
   for (const name of names) t.same(definedIn(scripts[name].source).filter((each) => functions.includes(each)), called(scripts[name].source), name);
   t.same(definedIn(scripts['renew-turn'].source), ['at', 'now', 'int', 'held', 'slots_of', 'full', 'renewed'], 'and those that these call');
+  for (const name of names) t.same(missingIn(bare(scripts[name].source), new Set()), [], `${name} has everything that it reads`);
   t.notOk(names.some((name) => /^ *--/m.test(scripts[name].source)), 'no script has comments');
 });

@@ -9,7 +9,7 @@ import type { Argument, Reply } from './reply.ts';
 /** The arguments of one piece, in the order of the step `append-output`. */
 export type Piece = readonly [session: string, turn: string, epoch: number, owner: string, position: number, count: number, text: string, lease: number | ''];
 
-/** A step that takes further pieces until it is sent. */
+/** A step that takes further pieces until it is full or sent. */
 interface Step {
   readonly pieces: Argument[];
   count: number;
@@ -19,7 +19,7 @@ interface Step {
 
 export class Appends {
   readonly #link: Link;
-  /** The step of each root that is not sent yet. */
+  /** The step of each root that takes further pieces. */
   readonly #steps = new Map<string, Step>();
 
   constructor(link: Link) {
@@ -28,19 +28,20 @@ export class Appends {
 
   /** Appends a piece in a step that is sent once all that is ready now has been added to it; resolves with the piece's own answer. If the step fails, all its pieces fail. */
   add(root: string, piece: Piece): Promise<Reply[]> {
-    const step = this.#steps.get(root) ?? this.#begin(root);
+    const { length } = piece[6];
+    let step = this.#steps.get(root);
+    // While a step runs, Redis serves no other call.
+    if (step === undefined || step.count === limits.redisAppendsMax || step.characters + length > limits.redisAppendCharactersMax) step = this.#begin(root);
     const at = step.count++;
     step.pieces.push(...piece);
-    step.characters += piece[6].length;
-    // While a step runs, Redis serves no other call.
-    if (step.count === limits.redisAppendsMax || step.characters >= limits.redisAppendCharactersMax) this.#steps.delete(root);
+    step.characters += length;
     return step.answers.then((answers) => answers[at] as Reply[]);
   }
 
   #begin(root: string): Step {
     const answers = Promise.resolve().then(() => {
       if (this.#steps.get(root) === step) this.#steps.delete(root);
-      return this.#link.runOutput('append-output', root, { pieces: step.pieces }) as Promise<Reply[]>;
+      return this.#link.runOutput('append-output', root, { pieces: step.pieces }, step.count) as Promise<Reply[]>;
     });
     const step: Step = { pieces: [], count: 0, characters: 0, answers };
     this.#steps.set(root, step);

@@ -57,9 +57,9 @@ export class Link {
     return this.#run(this.#durability !== 'committed', name, root, given);
   }
 
-  /** As `run`, for a piece of output: under `replicated-output` the answer waits for a replica. */
-  runOutput<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
-    return this.#run(this.#durability === 'replicated-output', name, root, given);
+  /** As `run`, for pieces of output: under `replicated-output` the answer waits for a replica. */
+  runOutput<S extends StepName>(name: S, root: string, given: Given<S>, pieces: number): Promise<Reply> {
+    return this.#run(this.#durability === 'replicated-output', name, root, given, pieces);
   }
 
   /** Resolves once a replica has everything read from this root's slot so far, if `runDurable` waits for a replica. */
@@ -92,7 +92,7 @@ export class Link {
     return this.#within(() => this.#connection.subscribe(channel, heard, again), []);
   }
 
-  #run<S extends StepName>(confirmed: boolean, name: S, root: string, given: Given<S>): Promise<Reply> {
+  #run<S extends StepName>(confirmed: boolean, name: S, root: string, given: Given<S>, weight = 1): Promise<Reply> {
     const { source, digest } = this.#scripts[name];
     const values = plain(argumentsOf(name, given));
     const send = (command: string, script: string): Promise<Reply> => this.#sent(confirmed, root, [command, script, '1', root, ...values]);
@@ -109,14 +109,15 @@ export class Link {
             if (!error.message.startsWith('NOSCRIPT')) throw error;
             return load();
           });
-    return this.#within(attempt, pauses);
+    return this.#within(attempt, pauses, weight);
   }
 
   #sent(confirmed: boolean, key: string, args: (string | Buffer)[]): Promise<Reply> {
     return confirmed ? this.#connection.sendConfirmed(key, args) : this.#connection.send(key, args);
   }
 
-  #within<T>(attempt: () => Promise<T>, waits: readonly number[]): Promise<T> {
+  /** `weight`: as how many calls it counts. */
+  #within<T>(attempt: () => Promise<T>, waits: readonly number[], weight = 1): Promise<T> {
     // A call that was given up still counts until its connection answers or is closed: this bounds the memory.
     if (this.#pending >= limits.redisCallsMax) return Promise.reject(new StoreUnavailable('Too many calls wait for Redis.'));
     return new Promise((resolve, reject) => {
@@ -130,14 +131,14 @@ export class Link {
       let tries = 0;
       const begin = (): void => {
         if (over) return;
-        this.#pending++;
+        this.#pending += weight;
         attempt().then(
           (answer) => {
-            this.#pending--;
+            this.#pending -= weight;
             if (!over) end(() => resolve(answer));
           },
           (error: Error) => {
-            this.#pending--;
+            this.#pending -= weight;
             if (over) return;
             const pause = waits[tries++];
             if (pause !== undefined && mayPass(error)) this.#clock.after(pause, begin);
