@@ -54,11 +54,10 @@ export class Lease {
   async append(position: number, text: string): Promise<'stored' | 'fenced'> {
     const askedAt = this.#clock.monotonic();
     const renews = askedAt - this.#renewedAt >= this.#leaseMs / 12;
-    const step = { ...this.#place, fence: this.#fence, position, text };
+    const step = { ...this.#place, fence: this.#fence, position, text, ...(renews && this.#renewal()) };
     this.#appending++;
     try {
-      const answer = await this.#store.turns.append(renews ? { ...step, ...this.#renewal() } : step);
-      return this.#heard(answer, renews ? askedAt : -Infinity) ? 'stored' : 'fenced';
+      return this.#heard(await this.#store.turns.append(step), renews ? askedAt : -Infinity) ? 'stored' : 'fenced';
     } finally {
       this.#appending--;
     }

@@ -19,13 +19,7 @@ async function onRedis(t: Test, env: Record<string, string>): Promise<{ house: H
   return { redis, house: await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, ...env } }) };
 }
 
-/** How often Redis has run each command, within scripts too. */
-async function calls(redis: RedisServer): Promise<Map<string, number>> {
-  const text = await redis.command('INFO', 'commandstats');
-  return new Map([...text.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(([, name, count]) => [name!, Number(count)]));
-}
-
-const callsOf = async (redis: RedisServer, name: string): Promise<number> => (await calls(redis)).get(name) ?? 0;
+const callsOf = async (redis: RedisServer, name: string): Promise<number> => (await redis.calls()).get(name) ?? 0;
 
 /** All that was sent on other connections before has reached the server. */
 async function reached(house: House): Promise<void> {
@@ -67,9 +61,9 @@ for (const edge of edges) {
     const { house, redis } = await onRedis(t, { PARLEY_EDGE: edge });
     const assistant = await synthetic(house, 'tokens=20,delay_ms=10');
     await (await begin(house, assistant.id)).stream.rest();
-    const [before, startedAt] = [await calls(redis), performance.now()];
+    const [before, startedAt] = [await redis.calls(), performance.now()];
     const texts = await flood(t, house);
-    const [after, tookMs] = [await calls(redis), performance.now() - startedAt];
+    const [after, tookMs] = [await redis.calls(), performance.now() - startedAt];
     // So many however long the flood takes: on a slow machine it takes long.
     const scrapesMax = limits.scrapesFreshMax + 1 + tookMs / limits.scrapeKeptMs;
     t.ok(texts.size <= scrapesMax, `${texts.size} scrapes for ${times}, ${Math.floor(scrapesMax)} are allowed`);

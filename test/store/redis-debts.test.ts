@@ -48,9 +48,7 @@ async function open(t: Test) {
       alive.delete(store);
       await store.close();
     },
-    async asked(): Promise<number> {
-      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.command('INFO', 'commandstats'))?.[1] ?? 0);
-    },
+    asked: () => server.scriptCalls(),
   };
 }
 

@@ -87,6 +87,17 @@ export class RedisServer {
     return stdout.trim();
   }
 
+  /** How often it has run each command, within scripts too. */
+  async calls(): Promise<Map<string, number>> {
+    const text = await this.command('INFO', 'commandstats');
+    return new Map([...text.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(([, name, count]) => [name!, Number(count)]));
+  }
+
+  /** How often it has run a script by its digest. */
+  async scriptCalls(): Promise<number> {
+    return (await this.calls()).get('evalsha') ?? 0;
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
   }

@@ -4,15 +4,14 @@
  */
 import { limits } from '../../limits.ts';
 import type { Link } from './link.ts';
-import type { Argument, Reply } from './reply.ts';
+import type { Reply } from './reply.ts';
 
 /** The arguments of one piece, in the order of the step `append-output`. */
 export type Piece = readonly [session: string, turn: string, epoch: number, owner: string, position: number, count: number, text: string, lease: number | ''];
 
 /** A step that takes further pieces until it is full or sent. */
 interface Step {
-  readonly pieces: Argument[];
-  count: number;
+  readonly pieces: Piece[];
   characters: number;
   readonly answers: Promise<Reply[]>;
 }
@@ -31,9 +30,8 @@ export class Appends {
     const { length } = piece[6];
     let step = this.#steps.get(root);
     // While a step runs, Redis serves no other call.
-    if (step === undefined || step.count === limits.redisAppendsMax || step.characters + length > limits.redisAppendCharactersMax) step = this.#begin(root);
-    const at = step.count++;
-    step.pieces.push(...piece);
+    if (step === undefined || step.pieces.length === limits.redisAppendsMax || step.characters + length > limits.redisAppendCharactersMax) step = this.#begin(root);
+    const at = step.pieces.push(piece) - 1;
     step.characters += length;
     return step.answers.then((answers) => answers[at] as Reply[]);
   }
@@ -41,9 +39,9 @@ export class Appends {
   #begin(root: string): Step {
     const answers = Promise.resolve().then(() => {
       if (this.#steps.get(root) === step) this.#steps.delete(root);
-      return this.#link.runOutput('append-output', root, { pieces: step.pieces }, step.count) as Promise<Reply[]>;
+      return this.#link.runOutput('append-output', root, { pieces: step.pieces.flat() }, step.pieces.length) as Promise<Reply[]>;
     });
-    const step: Step = { pieces: [], count: 0, characters: 0, answers };
+    const step: Step = { pieces: [], characters: 0, answers };
     this.#steps.set(root, step);
     return step;
   }
