@@ -5,6 +5,7 @@
  */
 import { Packr } from 'msgpackr';
 import type { Session } from '../store.ts';
+import { packer } from './packer.ts';
 import { numberedShapes, rowShapes, shapeNumbers, type ShapeName } from './shapes.ts';
 
 /** Raised when old rows must be read differently; a version reads every format up to its own. */
@@ -19,15 +20,17 @@ const packr = new Packr({ useRecords: false, copyBuffers: true });
 const named = new Packr({ useRecords: false, copyBuffers: true, mapsAsObjects: false });
 
 /** `odd`: the record has a name that msgpackr would read as another name, or take for a method. */
-export const packRow = (record: unknown, odd = false): Uint8Array => packr.pack(odd ? [namedFormat, mapsOf(record), true] : [namedFormat, record]);
+export function packRow(record: unknown, odd = false): Uint8Array {
+  const row = odd ? [namedFormat, mapsOf(record), true] : [namedFormat, record];
+  return packer.pack(row) ?? packr.pack(row);
+}
 
 /** How a record is packed: by its shape, or `odd`; with the names of its fields if it is neither. */
 export type RowForm = ShapeName | 'odd';
 
 export function packed(record: unknown, form?: RowForm): Uint8Array {
   if (form === undefined || form === 'odd') return packRow(record, form === 'odd');
-  const values = rowShapes[form].valuesOf(record as object);
-  return values === null ? packRow(record) : packr.pack([shapedFormat, shapeNumbers[form], values]);
+  return packer.packFields([shapedFormat, shapeNumbers[form]], record, rowShapes[form]) ?? packRow(record);
 }
 
 /** A field of a record as it is stored in the record's row. */

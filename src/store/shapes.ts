@@ -3,57 +3,46 @@
  * fast. The names are written here instead, so a field keeps its place for ever and a new one is added at the end; a row of an
  * earlier version is then a shorter list. A record with a field that has no place here is packed with its names, so nothing is lost.
  */
+import type { FieldNames } from './packer.ts';
+
 type Field = string | readonly [name: string, shape: Shape];
 
 type Fields = Record<string, unknown>;
 
-export class Shape {
-  readonly #names: readonly string[];
-  /** The shape of each field's value; null where it is packed as it is. */
-  readonly #shapes: readonly (Shape | null)[];
+export class Shape implements FieldNames {
+  readonly names: readonly string[];
+  readonly within: readonly (Shape | null)[];
 
   constructor(...fields: readonly Field[]) {
-    this.#names = fields.map((field) => (typeof field === 'string' ? field : field[0]));
-    this.#shapes = fields.map((field) => (typeof field === 'string' ? null : field[1]));
+    this.names = fields.map((field) => (typeof field === 'string' ? field : field[0]));
+    this.within = fields.map((field) => (typeof field === 'string' ? null : field[1]));
   }
 
-  /** The record's values in the order of the shape, up to the last that is there; null if it has a field that is not in the shape. A field that is undefined counts as absent. */
-  valuesOf(record: object): unknown[] | null {
-    if (typeof record !== 'object' || Array.isArray(record)) return null;
-    const values: unknown[] = new Array(this.#names.length);
-    let absent = 0;
-    let length = 0;
-    for (let index = 0; index < this.#names.length; index++) {
-      let value = (record as Fields)[this.#names[index]!];
-      const shape = this.#shapes[index]!;
-      if (value === undefined) absent++;
-      else if (shape !== null && value !== null) {
-        value = shape.valuesOf(value);
-        if (value === null) return null;
-      }
-      values[index] = value;
-      if (value !== undefined) length = index + 1;
-    }
-    let present = 0;
-    for (const name in record) if ((record as Fields)[name] !== undefined) present++;
-    if (present + absent !== values.length) return null;
-    values.length = length;
-    return values;
-  }
-
-  /** The record with its fields in the order of the shape. */
+  /** The record with its fields in the order of the shape; as it is if it has a field that is not in the shape. */
   inOrder<T extends object>(record: T): T {
-    const values = this.valuesOf(record);
-    return values === null ? record : (this.recordOf(values) as T);
+    return (this.#ordered(record) as T | null) ?? record;
+  }
+
+  #ordered(record: object): object | null {
+    const ordered: Fields = {};
+    for (const [index, name] of this.names.entries()) {
+      const value = (record as Fields)[name];
+      if (value === undefined) continue;
+      const shape = this.within[index]!;
+      ordered[name] = shape === null || value === null ? value : shape.#ordered(value as object);
+      if (ordered[name] === null && value !== null) return null;
+    }
+    const present = Object.values(record).filter((value) => value !== undefined);
+    return present.length === Object.keys(ordered).length ? ordered : null;
   }
 
   /** Throws if a later version, which has more fields, wrote the values: they would be lost with the next write. */
   recordOf(values: readonly unknown[]): object {
-    if (values.length > this.#names.length) throw new Error(`The row has a field behind ${this.#names.at(-1)}, which this version does not know.`);
+    if (values.length > this.names.length) throw new Error(`The row has a field behind ${this.names.at(-1)}, which this version does not know.`);
     const record: Fields = {};
     for (let index = 0; index < values.length; index++) {
-      const [value, shape] = [values[index], this.#shapes[index] ?? null];
-      if (value !== undefined) record[this.#names[index]!] = shape === null || value === null ? value : shape.recordOf(value as unknown[]);
+      const [value, shape] = [values[index], this.within[index] ?? null];
+      if (value !== undefined) record[this.names[index]!] = shape === null || value === null ? value : shape.recordOf(value as unknown[]);
     }
     return record;
   }

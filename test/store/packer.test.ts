@@ -1,0 +1,57 @@
+/** The packer writes the bytes that msgpackr would, so msgpackr reads them. */
+import fc from 'fast-check';
+import { Packr } from 'msgpackr';
+import t from 'tap';
+import { packed, packRow, unpackRow } from '../../src/store/codec.ts';
+import { packer } from '../../src/store/packer.ts';
+
+const packr = new Packr({ useRecords: false });
+const hex = (bytes: Uint8Array | null): string => (bytes === null ? 'nothing' : Buffer.from(bytes).toString('hex'));
+
+const text = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'binary', maxLength: 100 }),
+  // Halves of surrogate pairs, too.
+  fc.array(fc.nat(0xffff), { maxLength: 80 }).map((codes) => String.fromCharCode(...codes)),
+  fc.tuple(fc.constantFrom(30, 31, 32, 63, 64, 85, 255, 256, 21_845, 65_535, 65_536), fc.constantFrom('x', 'é', '€', '👋')).map(([length, character]) => character.repeat(length)),
+);
+const edges = [0, -0, 31, 32, 63, 64, 127, 128, 255, 256, 65_535, 65_536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1, -1, -32, -33, -128, -129, -32_768, -32_769, -(2 ** 31), -(2 ** 31) - 1, 0.1, NaN, Infinity];
+const leaf = fc.oneof(text, fc.constantFrom(...edges), fc.double(), fc.integer(), fc.boolean(), fc.constant(null), fc.constant(undefined));
+const value = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, leaf, fc.array(tie('value')), fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('constructor', 'hasOwnProperty', '7')), tie('value'), { noNullPrototype: true })),
+})).value;
+
+t.test('packed values have the bytes of msgpackr', async (t) => {
+  fc.assert(
+    fc.property(value, (value) => {
+      t.equal(hex(packer.pack(value)), hex(packr.pack(value)));
+      return t.passing();
+    }),
+    { numRuns: 2000, seed: 1 },
+  );
+  for (const length of [15, 16, 65_535, 65_536]) {
+    const list = Array.from({ length }, (_, index) => index);
+    t.equal(hex(packer.pack(list)), hex(packr.pack(list)), `${length} items`);
+    if (length > 65_535) continue;
+    const record = Object.fromEntries(list.map((name) => [`n${name}`, name]));
+    t.equal(hex(packer.pack(record)), hex(packr.pack(record)), `${length} fields`);
+  }
+});
+
+t.test('values of other kinds are left to msgpackr, at any depth', async (t) => {
+  for (const other of [new Uint8Array([1, 255]), new Date(0), new Map([[1, 2]]), 2n ** 40n, Object.assign(Object.create(null) as object, { a: 1 })]) {
+    t.equal(packer.pack([1, { other }]), null);
+    t.strictSame(unpackRow(packRow({ text: 'x', other })), packr.unpack(packr.pack({ text: 'x', other })));
+    t.equal(packer.packFields([1], { a: 'x', b: other }, { names: ['a', 'b'], within: [null, null] }), null);
+  }
+});
+
+t.test('rows do not share bytes, whatever was packed between them', async (t) => {
+  const records = Array.from({ length: 3000 }, (_, index) => ({ id: `msg_${index}`, turnId: null, role: 'user', content: 'x'.repeat((index * 37) % 4000), status: 'completed', stopReason: null, errorCode: null, createdAt: index }));
+  const rows = records.map((record, index) => {
+    // What is refused leaves nothing behind.
+    if (index % 3 === 0) packer.pack([record, new Map()]);
+    return index % 2 === 0 ? packed(record, 'message') : packRow(record);
+  });
+  for (const [index, row] of rows.entries()) t.strictSame(unpackRow(row), records[index]);
+});
