@@ -60,8 +60,8 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
 
   const startedAt = clock.monotonic();
   const cause = causeOf(party, sent.requestId);
-  const refusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
-  const wanted = { ...wantedTurn(party, sent, cause, refusal, services), use: useOf(party, assistant) };
+  const assistantRefusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
+  const wanted = wantedTurn(party, sent, { cause, assistantRefusal, use: useOf(party, assistant) }, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(actor, wanted);
     if (started.kind === 'started') {
@@ -74,7 +74,8 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   throw new Failure('service_unavailable');
 }
 
-const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, cause: Cause, assistantRefusal: string | null, { log, metrics }: Services): WantedTurn => ({
+const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, { cause, assistantRefusal, use }: Pick<WantedTurn, 'assistantRefusal' | 'use'> & { cause: Cause }, { log, metrics }: Services): WantedTurn => ({
+  use,
   cause,
   message: text,
   assistantRefusal,

@@ -88,12 +88,11 @@ class EventSink implements Sink {
 }
 
 function terminalEvent(terminal: Terminal, { turnId, messageId }: StreamedTurn): { event: string; data: object } {
-  const ids = { turn_id: turnId, message_id: messageId };
   if (terminal.type === 'completed') {
     const usage = { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens };
-    return { event: 'turn.completed', data: { ...ids, stop_reason: 'end', usage } };
+    return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: 'end', usage } };
   }
-  if (terminal.type === 'aborted') return { event: 'turn.aborted', data: { ...ids, stop_reason: 'aborted' } };
+  if (terminal.type === 'aborted') return { event: 'turn.aborted', data: { turn_id: turnId, message_id: messageId, stop_reason: 'aborted' } };
   const { code, message } = errors[terminal.errorCode as ErrorName];
   return { event: 'error', data: { code, message } };
 }

@@ -1,7 +1,8 @@
 /** What moved an actor, as its history keeps it. */
 import type { MachineKind } from '../../machines/version.ts';
+import { secondsOf } from '../clock.ts';
 import { limits } from '../limits.ts';
-import type { Cause, Move, Snapshot } from '../store.ts';
+import type { Cause, Move, Session, Snapshot } from '../store.ts';
 import { openActor, UnreadableSnapshot, type Stateful } from './actor.ts';
 import { Inspector, type Decision } from './inspector.ts';
 
@@ -9,6 +10,19 @@ import { Inspector, type Decision } from './inspector.ts';
 export function moveOf({ event, from, to, outcomes }: Omit<Decision, 'context'>, seq: number, atMs: number, cause: Cause, stored: Snapshot): Move {
   const snapshot = seq % limits.historyCheckpointSteps === 0 ? stored : null;
   return { seq, atMs, version: stored.version, event, from, to, outcomes, cause, snapshot };
+}
+
+/**
+ * A session that a step at `atMs` has moved. Its fields are set one after another: for a literal that spreads a record and replaces
+ * fields of it V8 leaves compiled code at each field.
+ */
+export function movedSession(before: Session, atMs: number, mark: string, machine: Snapshot, messageCount = before.messageCount): Session {
+  const session: { -readonly [Name in keyof Session]: Session[Name] } = { ...before };
+  session.messageCount = messageCount;
+  session.lastActivityAt = secondsOf(atMs);
+  session.mark = mark;
+  session.machine = machine;
+  return session;
 }
 
 /** The step that makes an actor: a fold begins with its snapshot. */

@@ -13,7 +13,7 @@ import { TurnRunner } from '../turn/runner.ts';
 import { UnreadableSnapshot } from './actor.ts';
 import { nobody } from './cause.ts';
 import type { Histories } from './histories.ts';
-import { moveOf } from './history.ts';
+import { movedSession, moveOf } from './history.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
 import * as linkUse from './link-use.ts';
 import type { Settled, VisitorUse } from './link-use.ts';
@@ -114,7 +114,7 @@ export class RunningTurn implements TurnEffects {
     const { status, stopReason, errorCode } = outcome;
     const { inputTokens, outputTokens } = counted;
     const turn: Turn = { ...linkUse.overTurn(this.begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs) };
-    const message: Message = { ...messageOf(turn, turn.messageId, 'assistant', ''), status: status === 'completed' ? status : 'partial', stopReason, errorCode };
+    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode });
     const finished = await this.#close(linkUse.sealed, (session, basis, move, settled) => store.turns.finish({ session, ...basis, move, turn, message, tail: tail ?? noTail, ...settled, fence, nowMs }), this.#causeOf(outcome));
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
@@ -199,8 +199,7 @@ export class RunningTurn implements TurnEffects {
         if (!isAsDue()) return 'fenced';
         const at = clock.now();
         const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
-        // V8 spreads the first object of a literal as a whole, and any other field by field.
-        const moved = { ...actor.record, lastActivityAt: secondsOf(at), mark: mark(), machine: actor.machine.snapshot() };
+        const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
         const { session, ...settled } = settle(changes === null ? moved : { ...moved, ...changes }, turn, at);
         let fenced = false;
         const held = sessions.commit(actor, session, async () => {
@@ -237,13 +236,16 @@ function tokensOf({ status }: TurnOutcome, usage: ModelUsage | null, conversatio
 /** Valid at any stored length, because it adds nothing. */
 const noTail = { position: 0, text: '' };
 
-export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string): Message => ({
+/** A message of a turn; without an end it is complete from the beginning. */
+export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode'> = complete): Message => ({
   id,
   turnId: turn.id,
   role,
   content,
-  status: 'completed',
-  stopReason: null,
-  errorCode: null,
+  status: end.status,
+  stopReason: end.stopReason,
+  errorCode: end.errorCode,
   createdAt: turn.createdAt,
 });
+
+const complete = { status: 'completed', stopReason: null, errorCode: null } as const;

@@ -7,7 +7,7 @@ import { StoreUnavailable, type BegunTurn as Begun, type Message, type Idempoten
 import { Pace } from '../turn/pace.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import { Histories } from './histories.ts';
-import { moveOf } from './history.ts';
+import { movedSession, moveOf } from './history.ts';
 import { leaseUntil } from './lease.ts';
 import { admission, turnOf } from './link-use.ts';
 import type { SessionsOptions } from './options.ts';
@@ -195,7 +195,7 @@ export class Turns {
     const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, draft.id);
     const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message);
     const turn: Turn = { ...draft, messageId: ids.make('msg'), ...(admitted && { link: admitted.link }) };
-    const moved: Session = { ...before, messageCount: before.messageCount + 2, lastActivityAt: secondsOf(at), mark: this.#options.mark(), machine: actor.machine.snapshot() };
+    const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), before.messageCount + 2);
     const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
     let answer: Begun | undefined;
     let held = false;
@@ -203,10 +203,11 @@ export class Turns {
       held = await this.#sessions.commit(actor, session, async () => {
         answer = await store.turns.begin({
           session,
-          ...basis,
+          version: basis.version,
+          mark: basis.mark,
           turn,
           userMessage,
-          assistantMessage: { ...messageOf(turn, turn.messageId, 'assistant', ''), status: 'streaming' },
+          assistantMessage: messageOf(turn, turn.messageId, 'assistant', '', { status: 'streaming', stopReason: null, errorCode: null }),
           slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: turnOf(wanted.use!.visitorId), ceiling: 1 },
           ...(admitted && { asked: admitted.asked }),
           owner,
