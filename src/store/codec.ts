@@ -33,9 +33,6 @@ export function packed(record: unknown, form?: RowForm): Uint8Array {
   return packer.packFields([shapedFormat, shapeNumbers[form]], record, rowShapes[form]) ?? packRow(record);
 }
 
-/** A field of a record as it is stored in the record's row. */
-export const packField = (name: string, value: string): Uint8Array => Buffer.concat([packr.pack(name), packr.pack(value)]);
-
 /** Whether a client has given a session a field name that has a meaning in JavaScript. */
 export const isOdd = ({ metadata, visitor }: Session): boolean => oddNames.some((name) => Object.hasOwn(metadata, name) || Object.hasOwn(visitor, name));
 

@@ -75,6 +75,28 @@ class Packer {
     return this.#end(this.#write(value));
   }
 
+  /** A field of a record as it is in the record's row. */
+  packField(name: string, value: string): Buffer {
+    this.#begin();
+    this.#text(name);
+    this.#text(value);
+    return this.#row();
+  }
+
+  /**
+   * A list of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; half of a surrogate
+   * pair becomes U+FFFD, as in an argument of its own.
+   */
+  packTexts(values: readonly (string | number | Uint8Array)[]): Buffer {
+    this.#begin();
+    this.#list(values.length);
+    for (const value of values) {
+      if (typeof value === 'object') this.#textBytes(value);
+      else this.#text(String(value), false);
+    }
+    return this.#row();
+  }
+
   /** A list of the numbers and of the record's values, in the order of the names; null as with `pack`, and if the record has a field that is not among the names. */
   packFields(numbers: readonly number[], record: unknown, fields: FieldNames): Uint8Array | null {
     this.#begin();
@@ -89,7 +111,11 @@ class Packer {
   }
 
   #end(complete: boolean): Uint8Array | null {
-    return complete ? this.#slab.subarray(this.#start, this.#at) : null;
+    return complete ? this.#row() : null;
+  }
+
+  #row(): Buffer {
+    return this.#slab.subarray(this.#start, this.#at);
   }
 
   #take(bytes: number): void {
@@ -100,7 +126,7 @@ class Packer {
 
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#slab.length) return;
-    const row = this.#slab.subarray(this.#start, this.#at);
+    const row = this.#row();
     this.#take(Math.max(slabBytes, 2 * (row.length + bytes)));
     this.#slab.set(row);
     this.#at = row.length;
@@ -125,7 +151,8 @@ class Packer {
     return true;
   }
 
-  #text(value: string): void {
+  /** `halves`: half of a surrogate pair in a short text is kept, as msgpackr keeps it. */
+  #text(value: string, halves = true): void {
     const { length } = value;
     this.#reserve(5 + 3 * length);
     // The head that the text has if it is ASCII; otherwise the text is moved afterwards.
@@ -134,14 +161,26 @@ class Packer {
     let to = from;
     if (length < shortText) {
       const ascii = copyAscii(value, this.#slab, from);
-      to = ascii === length ? from + length : encode(value, ascii, this.#slab, from + ascii);
+      if (ascii === length) to += length;
+      else to = halves ? encode(value, ascii, this.#slab, from + ascii) : from + this.#slab.write(value, from);
     } else to += this.#slab.write(value, from);
     const bytes = to - from;
     const needed = headBytes(bytes);
     if (needed !== head) this.#slab.copyWithin(this.#at + needed, from, to);
-    if (needed === 1) this.#slab[this.#at++] = 0xa0 | bytes;
-    else this.#head(0xd9, needed - 1, bytes);
+    this.#textHead(bytes);
     this.#at += bytes;
+  }
+
+  #textBytes(value: Uint8Array): void {
+    this.#reserve(5 + value.length);
+    this.#textHead(value.length);
+    this.#slab.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  #textHead(bytes: number): void {
+    if (bytes < 0x20) this.#slab[this.#at++] = 0xa0 | bytes;
+    else this.#head(0xd9, headBytes(bytes) - 1, bytes);
   }
 
   #number(value: number): void {

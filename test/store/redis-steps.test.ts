@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { loadScripts } from '../../src/store/redis/scripts.ts';
-import { argumentLines, argumentsOf, constantLines, constantNames, luaName, steps, type StepName } from '../../src/store/redis/steps.ts';
+import { argumentLines, argumentsOf, packedSteps, constantLines, constantNames, luaName, steps, type StepName } from '../../src/store/redis/steps.ts';
 
 const folder = new URL('../../src/store/redis/steps/', import.meta.url);
 const textOf = (name: string): string => readFileSync(new URL(`${name}.lua`, folder), 'utf8');
@@ -20,7 +20,7 @@ const bare = (text: string): string => text.replace(/--.*/g, '').replace(/'(?:[^
 
 const words = /(?<![\w.:])[A-Za-z_]\w*/g;
 const keywords = new Set('and break do else elseif end false for function if in local nil not or repeat return then true until while'.split(' '));
-const provided = new Set('redis cjson math string table tonumber unpack ipairs pairs KEYS ARGV'.split(' '));
+const provided = new Set('redis cjson cmsgpack math string table tonumber unpack ipairs pairs KEYS ARGV'.split(' '));
 
 /** The names that a script makes: its locals, its functions with their parameters, its loops' variables. */
 function madeIn(text: string): Set<string> {
@@ -86,6 +86,7 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   t.same(argumentsOf('take-budgets', { number: 3, asked: ['requests', 60], lane: 'a/0', id: 'k' }), ['k', 'a/0', 3, 'requests', 60]);
   t.equal(argumentLines('take-budgets'), 'local id, lane, number = unpack(ARGV, 1, 3)\nlocal asked_at = 4\n');
   t.equal(argumentLines('slots'), '');
+  t.same(names.filter((name) => loadScripts()[name].source.startsWith('local ARGV = cmsgpack.unpack(ARGV[1])\n')), [...packedSteps], 'and where they are packed, unpacked first');
   const { source } = loadScripts()['create-record'];
   t.ok(source.startsWith('local BUDGET_UNIT = 60000\n'));
   t.match(source, /\nlocal kind, id, record, workspace_id, record_id, move = unpack\(ARGV, 1, 6\)\nif redis\.call\('HSETNX'/);

@@ -5,11 +5,12 @@
 import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { StoreUnavailable } from '../../store.ts';
+import { packer } from '../packer.ts';
 import { connectCluster, connectSingle, isCluster } from './connection.ts';
 import type { Connection } from './connection.ts';
 import type { Argument, Reply } from './reply.ts';
 import type { Scripts } from './scripts.ts';
-import { argumentsOf, type Given, type StepName } from './steps.ts';
+import { argumentsOf, packedSteps, type Given, type StepName } from './steps.ts';
 
 /**
  * What an answer guarantees. `committed`: the primary has the write. `replicated`: a replica has every write that a caller relies
@@ -94,7 +95,7 @@ export class Link {
 
   #run<S extends StepName>(confirmed: boolean, name: S, root: string, given: Given<S>, weight = 1): Promise<Reply> {
     const { source, digest } = this.#scripts[name];
-    const values = plain(argumentsOf(name, given));
+    const values = packedSteps.has(name) ? [packer.packTexts(argumentsOf(name, given))] : plain(argumentsOf(name, given));
     const send = (command: string, script: string): Promise<Reply> => this.#sent(confirmed, root, [command, script, '1', root, ...values]);
     const load = async (): Promise<Reply> => {
       const reply = await send('EVAL', source);

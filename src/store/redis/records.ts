@@ -1,7 +1,8 @@
 /** Records as they are sent: packed, beside the fields that a script reads. */
 import type { Basis, Message, IdempotencyRecord, Session } from '../../store.ts';
 import { codePoints } from '../../text.ts';
-import { isOdd, packField, packRow, unpackRow } from '../codec.ts';
+import { isOdd, packRow, unpackRow } from '../codec.ts';
+import { packer } from '../packer.ts';
 import { memoryOf } from './keys.ts';
 import type { Argument, Reply } from './reply.ts';
 
@@ -17,7 +18,7 @@ export const sessionFields = (session: Session) => ({
  * The basis of a decision in the form that every script takes: the mark with its name, as the record contains it. No client gets
  * to see a mark, so no client can give its session a field that passes for one.
  */
-export const basisFields = ({ version, mark }: Basis) => ({ version, mark: mark === undefined ? '' : packField('mark', mark) });
+export const basisFields = ({ version, mark }: Basis) => ({ version, mark: mark === undefined ? '' : packer.packField('mark', mark) });
 
 /** A message without its text, which is stored unpacked after it: so a script can append to it. */
 export const messageRecord = (message: Message): Uint8Array => packRow({ ...message, content: '' });

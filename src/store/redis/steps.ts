@@ -100,6 +100,12 @@ export function argumentsOf<S extends StepName>(step: S, given: Given<S>): Argum
   return rest === null ? values : [...values, ...(given as Readonly<Record<string, readonly Argument[]>>)[rest]!];
 }
 
+/** Steps whose arguments are sent as one, packed: node-redis writes each argument of bytes by itself, and Redis makes an object of each argument. */
+export const packedSteps: ReadonlySet<StepName> = new Set(['create-session', 'save-session', 'begin-turn', 'append-output', 'finish-turn', 'withdraw-turn']);
+
+/** The first line of a script whose arguments are packed. */
+export const unpackingLine = 'local ARGV = cmsgpack.unpack(ARGV[1])\n';
+
 /** Numbers that the scripts share with the TypeScript code. */
 const constants: Readonly<Record<string, number>> = {
   BUDGET_UNIT: unitsPerRequest,
