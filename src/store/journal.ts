@@ -118,7 +118,8 @@ export class JournaledEngine implements Engine {
     await this.#roomMade();
     if (this.#segment === null || this.#segment.torn) this.#begin();
     const segment = this.#segment!;
-    const entries = Array.from(rows, (write) => this.#entry(write));
+    const entries: Entry[] = [];
+    for (const write of rows) entries.push(this.#entry(write));
     segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
     if (this.#flushes) await (this.#flushing = segment.flushed());
     this.#next++;
