@@ -106,7 +106,7 @@ class Packer {
   }
 
   #begin(): void {
-    if (this.#slab.length - this.#at < rowBytes) this.#take(slabBytes);
+    if (this.#slab.length > slabBytes || this.#slab.length - this.#at < rowBytes) this.#take(slabBytes);
     this.#start = this.#at;
   }
 
@@ -114,8 +114,10 @@ class Packer {
     return complete ? this.#row() : null;
   }
 
+  /** A row that needed a slab of its own is copied: the slab has room for three bytes a character. */
   #row(): Buffer {
-    return this.#slab.subarray(this.#start, this.#at);
+    const row = this.#slab.subarray(this.#start, this.#at);
+    return this.#slab.length > slabBytes ? Buffer.from(row) : row;
   }
 
   #take(bytes: number): void {
@@ -126,7 +128,7 @@ class Packer {
 
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#slab.length) return;
-    const row = this.#row();
+    const row = this.#slab.subarray(this.#start, this.#at);
     this.#take(Math.max(slabBytes, 2 * (row.length + bytes)));
     this.#slab.set(row);
     this.#at = row.length;

@@ -60,6 +60,14 @@ t.test('a list of texts has numbers as digits, bytes as they are, and no half of
   t.equal(hex(packer.packField('mark', 'm')), hex(Buffer.concat([packr.pack('mark'), packr.pack('m')])));
 });
 
+t.test('a row keeps little more memory than its bytes, however long it is', async (t) => {
+  for (const length of [100, 5000, 20_000, 1_000_000]) {
+    const row = packer.pack('x'.repeat(length))!;
+    t.ok(row.buffer.byteLength <= Math.max(16 * 1024, row.length + 1024), `${length} characters in ${row.buffer.byteLength} bytes`);
+    t.ok(packer.pack('x')!.buffer.byteLength <= 16 * 1024, 'nor does the next one');
+  }
+});
+
 t.test('rows do not share bytes, whatever was packed between them', async (t) => {
   const records = Array.from({ length: 3000 }, (_, index) => ({ id: `msg_${index}`, turnId: null, role: 'user', content: 'x'.repeat((index * 37) % 4000), status: 'completed', stopReason: null, errorCode: null, createdAt: index }));
   const rows = records.map((record, index) => {
