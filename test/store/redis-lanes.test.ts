@@ -39,12 +39,13 @@ const step = fc.record({
   sender: fc.constantFrom('a', 'b', 'c'),
   lane: fc.integer({ min: 0, max: 2 }),
   budgets: fc.uniqueArray(budgetOf, { minLength: 1 }),
+  count: fc.integer({ min: 1, max: 3 }),
   /** For each copy that comes again, before how many further steps. */
   copies: fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 3 }),
 });
 
 interface Sent {
-  readonly arguments: readonly (string | number)[];
+  readonly arguments: { readonly count: number; readonly asked: readonly (string | number)[] };
   readonly lane: string;
   readonly number: number;
   readonly atMs: number;
@@ -68,21 +69,22 @@ t.test('copies of a step', { skip }, async (t) => {
     const late: { readonly before: number; readonly sent: Sent }[] = [];
     const again = async ({ arguments: given, lane, number, atMs, answer }: Sent): Promise<void> => {
       if (nowMs - atMs > minute) return;
-      const told = (await link.run('take-budgets', root, { id: keyId, lane, number, asked: given })) as Reply[];
+      const told = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as Reply[];
       // A copy that its lane has left behind is answered to nobody.
       if (newest.get(lane) === number) deepEqual(told.map(String), answer.map(String));
       repeated++;
     };
-    for (const [index, { elapsed, sender, lane: place, budgets, copies }] of steps.entries()) {
+    for (const [index, { elapsed, sender, lane: place, budgets, count, copies }] of steps.entries()) {
       for (const { sent } of late.filter(({ before }) => before === index)) await again(sent);
       nowMs += elapsed;
       await told.set('now', nowMs);
       const lane = `${sender}/${place}`;
       newest.set(lane, ++number);
       const asked = budgets.map((budget) => ({ budget, ceiling }));
-      const given = asked.flatMap(({ budget, ceiling }) => [budget, ceiling]);
-      const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, asked: given })) as Reply[];
-      const due = (await oracle.limits.takeBudgets(root, keyId, asked, nowMs)) as Taken[];
+      const given = { count, asked: asked.flatMap(({ budget, ceiling }) => [budget, ceiling]) };
+      const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as Reply[];
+      const due: Taken[] = [];
+      for (let request = 0; request < count; request++) due.push(...(await oracle.limits.takeBudgets(root, keyId, asked, nowMs)));
       deepEqual(due.map(({ passed }) => (passed ? 1 : 0)), answer.filter((_, at) => at % 3 === 0));
       deepEqual(due.map(({ remaining }) => remaining), answer.filter((_, at) => at % 3 === 1).map((level) => Math.max(0, Math.floor(Number(String(level)) / 60_000))));
       for (const after of copies) late.push({ before: index + 1 + after, sent: { arguments: given, lane, number, atMs: nowMs, answer } });
@@ -108,7 +110,7 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
   await at(1000);
   await link.run('hold-budget', root, debt);
   t.equal(await level(), `-540000 ${redisEpoch}`);
-  await link.run('take-budgets', root, { id: 'key_1', lane: 'a/0', number: 2, asked: ['requests', 10] });
+  await link.run('take-budgets', root, { id: 'key_1', lane: 'a/0', number: 2, count: 1, asked: ['requests', 10] });
   const after = await level();
   await link.run('hold-budget', root, debt);
   t.equal(await level(), after);
@@ -117,7 +119,7 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
 t.test('lanes of those who have ended are forgotten, and no others', { skip }, async (t) => {
   const { link, told, roots } = await open(t);
   const root = roots.workspace('wks_1');
-  const take = (sender: string, number: number) => link.run('take-budgets', root, { id: 'key_1', lane: `${sender}/0`, number, asked: ['requests', 60] });
+  const take = (sender: string, number: number) => link.run('take-budgets', root, { id: 'key_1', lane: `${sender}/0`, number, count: 1, asked: ['requests', 60] });
   // The time says when to look: at every 256th millisecond.
   const looks = redisEpoch - (redisEpoch % 256);
   await told.set('now', looks + 1);

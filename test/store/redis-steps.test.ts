@@ -83,8 +83,8 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   const given = { lease: 5, owner: 'o', epoch: 1, turn: 't', session: 's' };
   t.same(argumentsOf('renew-turn', given), ['s', 't', 1, 'o', 5]);
   t.equal(argumentLines('renew-turn'), 'local session, turn, epoch, owner, lease = unpack(ARGV, 1, 5)\n');
-  t.same(argumentsOf('take-budgets', { number: 3, asked: ['requests', 60], lane: 'a/0', id: 'k' }), ['k', 'a/0', 3, 'requests', 60]);
-  t.equal(argumentLines('take-budgets'), 'local id, lane, number = unpack(ARGV, 1, 3)\nlocal asked_at = 4\n');
+  t.same(argumentsOf('take-budgets', { number: 3, count: 2, asked: ['requests', 60], lane: 'a/0', id: 'k' }), ['k', 'a/0', 3, 2, 'requests', 60]);
+  t.equal(argumentLines('take-budgets'), 'local id, lane, number, count = unpack(ARGV, 1, 4)\nlocal asked_at = 5\n');
   t.equal(argumentLines('slots'), '');
   t.same(names.filter((name) => loadScripts()[name].source.startsWith('local ARGV = cmsgpack.unpack(ARGV[1])\n')), [...packedSteps], 'and where they are packed, unpacked first');
   const { source } = loadScripts()['create-record'];

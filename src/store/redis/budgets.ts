@@ -1,10 +1,12 @@
-/** The keys' budgets: one script for each request, so that they are exact across any number of processes; no script for a budget in its deepest debt. */
+/** The keys' budgets: one script for the requests of a moment, so that they are exact across any number of processes; no script for a budget in its deepest debt. */
 import { remaining, resetAt, retryAfterSeconds, type Bucket } from '../../../machines/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
+import { limits } from '../../limits.ts';
 import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../../store.ts';
 import { budgetNames, standingOf, type Buckets } from '../budgets.ts';
 import { Debts } from './debts.ts';
+import { Gathering } from './gathering.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { Sender } from './lanes.ts';
@@ -15,6 +17,13 @@ import type { Reply } from './reply.ts';
 interface Asked {
   readonly budget: BudgetName;
   readonly ceiling: number;
+}
+
+/** A request to a key's budgets. */
+interface Request {
+  readonly workspaceId: string;
+  readonly keyId: string;
+  readonly budgets: readonly Asked[];
 }
 
 /** The lane and number by which a repeat of a step is distinguished from a new step on the same key (see `lanes.ts`). */
@@ -30,6 +39,7 @@ export class RedisBudgets {
   readonly #clock: Clock;
   readonly #debts: Debts;
   readonly #sender: Sender;
+  readonly #requests = new Gathering<Request, Taken[]>((_, requests) => this.#charge(requests), { itemsMax: limits.redisTakesMax });
 
   constructor(link: Link, roots: Roots, clock: Clock, ids: Ids) {
     this.#link = link;
@@ -45,7 +55,9 @@ export class RedisBudgets {
     const first = budgets[0];
     if (first === undefined) return [];
     const bucket = this.#debts.refused({ workspaceId, keyId, budget: first.budget }, first.ceiling);
-    return bucket === null ? this.#ask(workspaceId, keyId, budgets) : [takenOf(first, false, bucket)];
+    if (bucket !== null) return [takenOf(first, false, bucket)];
+    const budgetsAsked = budgets.map(({ budget, ceiling }) => `${budget} ${ceiling}`).join();
+    return this.#requests.add(`${workspaceId}/${keyId}/${budgetsAsked}`, { workspaceId, keyId, budgets });
   }
 
   /** The debts that this process has not written yet come first. */
@@ -64,16 +76,26 @@ export class RedisBudgets {
     return this.#debts.flush();
   }
 
-  async #ask(workspaceId: string, keyId: string, budgets: readonly Asked[]): Promise<Taken[]> {
+  /** Requests that come together for the same budgets are charged in one step. Resolves with the answer of each. */
+  async #charge(requests: readonly Request[]): Promise<Taken[][]> {
+    const { workspaceId, keyId, budgets } = requests[0]!;
+    const count = requests.length;
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
-    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { ...lane, asked }))) as Reply[];
+    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { ...lane, count, asked }, count))) as Reply[];
     const exchange = { askedAt, answeredAt: this.#clock.monotonic() };
-    return budgets.slice(0, answer.length / 3).map((each, index) => {
-      const passed = answer[index * 3] === 1;
-      const bucket = { level: Number(textOf(answer[index * 3 + 1])), at: Number(textOf(answer[index * 3 + 2])) };
-      if (index === 0) this.#debts.seen({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed, bucket, exchange);
-      return takenOf(each, passed, bucket);
+    let at = 0;
+    return requests.map(() => {
+      const taken: Taken[] = [];
+      while (taken.length < budgets.length && taken.at(-1)?.passed !== false) {
+        const each = budgets[taken.length]!;
+        const passed = answer[at] === 1;
+        const bucket = { level: Number(textOf(answer[at + 1])), at: Number(textOf(answer[at + 2])) };
+        if (taken.length === 0) this.#debts.seen({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed, bucket, exchange);
+        taken.push(takenOf(each, passed, bucket));
+        at += 3;
+      }
+      return taken;
     });
   }
 

@@ -48,9 +48,9 @@ export class Link {
     return this.#connection.close();
   }
 
-  /** Runs a step in this root's slot. */
-  run<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
-    return this.#run(false, name, root, given);
+  /** Runs a step in this root's slot. `weight`: as how many calls it counts. */
+  run<S extends StepName>(name: S, root: string, given: Given<S>, weight = 1): Promise<Reply> {
+    return this.#run(false, name, root, given, weight);
   }
 
   /** As `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits for a replica. */

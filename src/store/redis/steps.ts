@@ -48,7 +48,7 @@ export const steps = {
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],
-  'take-budgets': ['id', 'lane', 'number', '...asked'],
+  'take-budgets': ['id', 'lane', 'number', 'count', '...asked'],
   'read-budgets': ['...ids'],
   'take-limits': ['write', '...asked'],
   'used-limits': ['...looked'],

@@ -1,8 +1,8 @@
--- Charges one request to each budget in turn until one refuses: the arithmetic of machines/budget.ts, number for number. The lane's
--- field keeps the step's number, its time and its answer, for a repeat.
+-- Charges requests, one after the other, each to every budget in turn until one refuses: the arithmetic of machines/budget.ts, number for
+-- number. The lane's field keeps the step's number, its time and its answer, for a repeat.
 -- KEYS: the workspace's root.
--- ARGV: id, lane, number, ...asked.
--- Answer: for each budget that was checked: 1 if it passed or 0, its level, and the time of that level.
+-- ARGV: id, lane, number, count, ...asked.
+-- Answer: for each request, for each budget that was checked: 1 if it passed or 0, its level, and the time of that level.
 local key, time = at('budget', id), now()
 local fields = { lane }
 for each = asked_at, #ARGV, 2 do fields[#fields + 1] = ARGV[each] end
@@ -20,35 +20,46 @@ if answered then
   return answer
 end
 
-local looked, refused = {}, nil
+local buckets = {}
 for index = 2, #fields do
   local ceiling = tonumber(ARGV[asked_at + 2 * index - 3])
   local level, since = (stored[index] or ''):match('^(-?%d+) (%d+)$')
   level, since = tonumber(level or ceiling * BUDGET_UNIT), tonumber(since or time)
   level = math.max((1 - ceiling) * BUDGET_UNIT, level) + math.max(0, time - since) * ceiling
-  local bucket = { name = fields[index], ceiling = ceiling, level = math.min(ceiling * BUDGET_UNIT, level), since = math.max(time, since) }
-  bucket.passed = bucket.level >= BUDGET_UNIT
-  looked[#looked + 1] = bucket
-  if not bucket.passed then
-    refused = bucket
-    break
+  buckets[#buckets + 1] = { name = fields[index], ceiling = ceiling, level = math.min(ceiling * BUDGET_UNIT, level), since = math.max(time, since) }
+end
+
+local answers = { number, int(time) }
+for _ = 1, tonumber(count) do
+  local looked, refused = {}, nil
+  for _, bucket in ipairs(buckets) do
+    bucket.passed = bucket.level >= BUDGET_UNIT
+    looked[#looked + 1] = bucket
+    if not bucket.passed then
+      refused = bucket
+      break
+    end
+  end
+  for _, bucket in ipairs(looked) do
+    if not refused or bucket == refused then
+      bucket.level = math.max((1 - bucket.ceiling) * BUDGET_UNIT, bucket.level - BUDGET_UNIT)
+      bucket.charged = true
+    end
+    local passed, level = bucket.passed and 1 or 0, int(bucket.level)
+    answers[#answers + 1] = passed .. ' ' .. level .. ' ' .. int(bucket.since - time)
+    answer[#answer + 1] = passed
+    answer[#answer + 1] = level
+    answer[#answer + 1] = int(bucket.since)
   end
 end
 
-local answers, written = { number, int(time) }, { lane, '' }
-for _, bucket in ipairs(looked) do
-  if not refused or bucket == refused then
-    bucket.level = math.max((1 - bucket.ceiling) * BUDGET_UNIT, bucket.level - BUDGET_UNIT)
+local written = { lane, table.concat(answers, ' ') }
+for _, bucket in ipairs(buckets) do
+  if bucket.charged then
     written[#written + 1] = bucket.name
     written[#written + 1] = int(bucket.level) .. ' ' .. int(bucket.since)
   end
-  local passed, level = bucket.passed and 1 or 0, int(bucket.level)
-  answers[#answers + 1] = passed .. ' ' .. level .. ' ' .. int(bucket.since - time)
-  answer[#answer + 1] = passed
-  answer[#answer + 1] = level
-  answer[#answer + 1] = int(bucket.since)
 end
-written[2] = table.concat(answers, ' ')
 redis.call('HSET', key, unpack(written))
 note_use(key, id, time, stored[#fields + 1])
 keep_budget(key, time)

@@ -1,0 +1,49 @@
+/** Calls that are ready at one moment go to Redis as one: a call costs more than what most of them ask for, here and in Redis. */
+
+interface Bounds<Item> {
+  readonly itemsMax: number;
+  /** What the weights of several items in one call may amount to; a heavier item has a call of its own. */
+  readonly weightMax?: number;
+  weightOf?(item: Item): number;
+}
+
+/** A call that takes further items until it is full or sent. */
+interface Call<Item, Answer> {
+  readonly items: Item[];
+  weight: number;
+  readonly answers: Promise<readonly Answer[]>;
+}
+
+export class Gathering<Item, Answer> {
+  readonly #send: (target: string, items: readonly Item[]) => Promise<readonly Answer[]>;
+  readonly #bounds: Bounds<Item>;
+  /** The call of each target that takes further items. */
+  readonly #open = new Map<string, Call<Item, Answer>>();
+
+  /** `send` resolves with the answer of each item, in order. */
+  constructor(send: (target: string, items: readonly Item[]) => Promise<readonly Answer[]>, bounds: Bounds<Item>) {
+    this.#send = send;
+    this.#bounds = bounds;
+  }
+
+  /** Adds an item to a call that is sent once all that is ready now has been added to it; resolves with the item's own answer. If the call fails, all its items fail. */
+  add(target: string, item: Item): Promise<Answer> {
+    const { itemsMax, weightMax = Infinity, weightOf } = this.#bounds;
+    const weight = weightOf?.(item) ?? 0;
+    let call = this.#open.get(target);
+    if (call === undefined || call.items.length === itemsMax || call.weight + weight > weightMax) call = this.#begin(target);
+    const at = call.items.push(item) - 1;
+    call.weight += weight;
+    return call.answers.then((answers) => answers[at]!);
+  }
+
+  #begin(target: string): Call<Item, Answer> {
+    const answers = Promise.resolve().then(() => {
+      if (this.#open.get(target) === call) this.#open.delete(target);
+      return this.#send(target, call.items);
+    });
+    const call: Call<Item, Answer> = { items: [], weight: 0, answers };
+    this.#open.set(target, call);
+    return call;
+  }
+}
