@@ -37,9 +37,14 @@ export class Registry {
     this.#list = list;
   }
 
+  /** Whether this process may rely on the entry. */
+  has(workspaceId: string): boolean {
+    return (this.#entered.get(workspaceId) ?? 0) > this.#clock.monotonic();
+  }
+
   async register(workspaceId: string): Promise<void> {
     const now = this.#clock.monotonic();
-    if ((this.#entered.get(workspaceId) ?? 0) > now) return;
+    if (this.has(workspaceId)) return;
     await this.#link.runDurable('register', this.#roots.registry, { list: this.#list, workspace: workspaceId });
     this.#entered.delete(workspaceId);
     this.#entered.set(workspaceId, now + countsOnMs);

@@ -45,7 +45,9 @@ export class RedisTurns implements TurnStore {
 
   async begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, owner, nowMs } = step;
-    await Promise.all(this.#registries.map((registry) => registry.register(session.workspaceId)));
+    // Nearly always there is nothing to wait for, and a turn begins with several waits as it is.
+    const missing = this.#registries.filter((registry) => !registry.has(session.workspaceId));
+    if (missing.length > 0) await Promise.all(missing.map((registry) => registry.register(session.workspaceId)));
     const lease = step.leaseUntilMs - nowMs;
     const answer = (await this.#link.runDurable(
       'begin-turn',
