@@ -186,10 +186,9 @@ export const limits = {
 
   // Redis
   redisCallMs: 1_900, // a client gets 503 within two seconds
-  redisCallsMax: 10_000, // calls that wait for an answer at a time; one with several pieces of output or several requests counts as so many
-  redisTakesMax: 64, // requests of a key in one call that charges its budgets
-  redisAppendsMax: 64, // pieces of output in one call: Redis serves nobody else meanwhile
-  redisAppendCharactersMax: 65_536, // of several pieces in one call; a longer piece has a call of its own
+  redisCallsMax: 10_000, // calls that wait for an answer at a time; several that are sent as one count each
+  redisGatheredMax: 64, // calls of a step that are sent as one: Redis serves nobody else meanwhile
+  redisGatheredCharactersMax: 65_536, // characters and bytes of several calls sent as one; a longer call is sent by itself
   redisStepKeptMs: 60_000, // what a step was answered is kept for when it is sent again, which its sender does for seconds
   redisConnectMs: 1_000,
   redisPingMs: 1_000,

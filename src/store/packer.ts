@@ -84,15 +84,18 @@ class Packer {
   }
 
   /**
-   * A list of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; half of a surrogate
+   * Lists of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; half of a surrogate
    * pair becomes U+FFFD, as in an argument of its own.
    */
-  packTexts(values: readonly (string | number | Uint8Array)[]): Buffer {
+  packTexts(lists: readonly (readonly (string | number | Uint8Array)[])[]): Buffer {
     this.#begin();
-    this.#list(values.length);
-    for (const value of values) {
-      if (typeof value === 'object') this.#textBytes(value);
-      else this.#text(String(value), false);
+    this.#list(lists.length);
+    for (const values of lists) {
+      this.#list(values.length);
+      for (const value of values) {
+        if (typeof value === 'object') this.#textBytes(value);
+        else this.#text(String(value), false);
+      }
     }
     return this.#row();
   }

@@ -73,7 +73,7 @@ t.test('requests of one moment are charged in one step, for each key and its bud
     [['requests', true, 97]],
     [['requests', true, 1]],
   ]);
-  const many = limits.redisTakesMax + 1;
+  const many = limits.redisGatheredMax + 1;
   t.equal((await Promise.all(Array.from({ length: many }, () => take('key_3', ['requests'], 1000)))).at(-1)![0]!.remaining, 1000 - many);
   t.equal((await server.scriptCalls()) - before, 6, 'a step has a bounded number of requests');
 });

@@ -74,7 +74,7 @@ t.test('steps go on when Redis has forgotten the scripts', { skip }, async (t) =
   const turn = await scene.streaming();
   await server.command('SCRIPT', 'FLUSH');
   // Pieces for two steps, both of which find that the script is not there.
-  const pieces = Array.from({ length: limits.redisAppendsMax + 3 }, (_, position) => String.fromCharCode(0x100 + position));
+  const pieces = Array.from({ length: limits.redisGatheredMax + 3 }, (_, position) => String.fromCharCode(0x100 + position));
   t.same(new Set(await Promise.all(pieces.map((text, position) => turn.append(position, text)))), new Set(['stored']));
   await server.command('SCRIPT', 'FLUSH');
   t.same(await store.turns.finish(turn.finishStep()), { outcome: 'finished', version: 3 });
@@ -155,7 +155,7 @@ t.test('a Redis that hangs is unavailable, costs bounded memory and is back when
   t.ok(grown < 150e6, `${grown} bytes`);
   t.ok((await Promise.all(calls)).every(Boolean));
   // As many as `redisCallsMax` pieces are held, and what is left of a step that was begun below it.
-  t.ok(refused >= 40_000 - limits.redisCallsMax - limits.redisAppendsMax, `${refused} refused at once`);
+  t.ok(refused >= 40_000 - limits.redisCallsMax - limits.redisGatheredMax, `${refused} refused at once`);
   t.comment(`refused after ${Math.round(performance.now() - asked)} ms`);
   t.ok(await unavailable(store.sessions.read(scene.workspaceId, turn.before.id)));
   server.signal('SIGCONT');

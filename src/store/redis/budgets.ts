@@ -39,7 +39,7 @@ export class RedisBudgets {
   readonly #clock: Clock;
   readonly #debts: Debts;
   readonly #sender: Sender;
-  readonly #requests = new Gathering<Request, Taken[]>((_, requests) => this.#charge(requests), { itemsMax: limits.redisTakesMax });
+  readonly #requests = new Gathering<Request, Taken[]>((_, requests) => this.#charge(requests), { itemsMax: limits.redisGatheredMax });
 
   constructor(link: Link, roots: Roots, clock: Clock, ids: Ids) {
     this.#link = link;

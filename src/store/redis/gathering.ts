@@ -5,6 +5,8 @@ interface Bounds<Item> {
   /** What the weights of several items in one call may amount to; a heavier item has a call of its own. */
   readonly weightMax?: number;
   weightOf?(item: Item): number;
+  /** Whether the failure of a call may be due to one of its items: then each is sent again by itself. */
+  isOfOne?(error: unknown): boolean;
 }
 
 /** A call that takes further items until it is full or sent. */
@@ -28,13 +30,20 @@ export class Gathering<Item, Answer> {
 
   /** Adds an item to a call that is sent once all that is ready now has been added to it; resolves with the item's own answer. If the call fails, all its items fail. */
   add(target: string, item: Item): Promise<Answer> {
-    const { itemsMax, weightMax = Infinity, weightOf } = this.#bounds;
+    const { itemsMax, weightMax = Infinity, weightOf, isOfOne } = this.#bounds;
     const weight = weightOf?.(item) ?? 0;
     let call = this.#open.get(target);
     if (call === undefined || call.items.length === itemsMax || call.weight + weight > weightMax) call = this.#begin(target);
-    const at = call.items.push(item) - 1;
+    const { items, answers } = call;
+    const at = items.push(item) - 1;
     call.weight += weight;
-    return call.answers.then((answers) => answers[at]!);
+    return answers.then(
+      (answers) => answers[at]!,
+      async (error: unknown) => {
+        if (items.length === 1 || isOfOne?.(error) !== true) throw error;
+        return (await this.#send(target, [item]))[0]!;
+      },
+    );
   }
 
   #begin(target: string): Call<Item, Answer> {

@@ -8,9 +8,10 @@ import { StoreUnavailable } from '../../store.ts';
 import { packer } from '../packer.ts';
 import { connectCluster, connectSingle, isCluster } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { Gathering } from './gathering.ts';
 import type { Argument, Reply } from './reply.ts';
 import type { Scripts } from './scripts.ts';
-import { argumentsOf, packedSteps, type Given, type StepName } from './steps.ts';
+import { argumentsOf, gatheredSteps, type Given, type StepName } from './steps.ts';
 
 /**
  * What an answer guarantees. `committed`: the primary has the write. `replicated`: a replica has every write that a caller relies
@@ -32,6 +33,7 @@ export class Link {
   /** Digests of the scripts that Redis has run for this link. */
   readonly #loaded = new Set<string>();
   #pending = 0;
+  readonly #gatherings = { confirmed: new Map<StepName, Gathering<readonly Argument[], Reply>>(), plain: new Map<StepName, Gathering<readonly Argument[], Reply>>() };
 
   constructor(url: string, clock: Clock, scripts: Scripts, durability: Durability = 'committed') {
     this.#clock = clock;
@@ -59,8 +61,8 @@ export class Link {
   }
 
   /** As `run`, for pieces of output: under `replicated-output` the answer waits for a replica. */
-  runOutput<S extends StepName>(name: S, root: string, given: Given<S>, pieces: number): Promise<Reply> {
-    return this.#run(this.#durability === 'replicated-output', name, root, given, pieces);
+  runOutput<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
+    return this.#run(this.#durability === 'replicated-output', name, root, given);
   }
 
   /** Resolves once a replica has everything read from this root's slot so far, if `runDurable` waits for a replica. */
@@ -94,8 +96,23 @@ export class Link {
   }
 
   #run<S extends StepName>(confirmed: boolean, name: S, root: string, given: Given<S>, weight = 1): Promise<Reply> {
+    const values = argumentsOf(name, given);
+    return gatheredSteps.has(name) ? this.#gathering(confirmed, name).add(root, values) : this.#call(confirmed, name, root, plain(values), weight);
+  }
+
+  /** The calls of a step that go together. */
+  #gathering(confirmed: boolean, name: StepName): Gathering<readonly Argument[], Reply> {
+    const known = this.#gatherings[confirmed ? 'confirmed' : 'plain'];
+    let gathering = known.get(name);
+    if (gathering === undefined) {
+      const send = (root: string, calls: readonly (readonly Argument[])[]) => this.#call(confirmed, name, root, [packer.packTexts(calls)], calls.length) as Promise<Reply[]>;
+      known.set(name, (gathering = new Gathering(send, gathered)));
+    }
+    return gathering;
+  }
+
+  #call(confirmed: boolean, name: StepName, root: string, values: readonly (string | Buffer)[], weight: number): Promise<Reply> {
     const { source, digest } = this.#scripts[name];
-    const values = packedSteps.has(name) ? [packer.packTexts(argumentsOf(name, given))] : plain(argumentsOf(name, given));
     const send = (command: string, script: string): Promise<Reply> => this.#sent(confirmed, root, [command, script, '1', root, ...values]);
     const load = async (): Promise<Reply> => {
       const reply = await send('EVAL', source);
@@ -152,6 +169,14 @@ export class Link {
   }
 }
 
+/** While a script runs, Redis serves no other call. A fault in what is stored of one session must not fail the calls of others. */
+const gathered = {
+  itemsMax: limits.redisGatheredMax,
+  weightMax: limits.redisGatheredCharactersMax,
+  weightOf: (values: readonly Argument[]): number => values.reduce<number>((sum, value) => sum + (typeof value === 'number' ? 0 : value.length), 0),
+  isOfOne: (error: unknown): boolean => error instanceof StoreUnavailable && error.cause instanceof Error && ofRedis.test(error.cause.message),
+};
+
 const timedOut = (trouble: string | null): StoreUnavailable => new StoreUnavailable(`Redis did not answer in time${trouble === null ? '' : ` (${trouble})`}.`);
 
 const plain = (given: readonly Argument[]): (string | Buffer)[] =>
@@ -160,8 +185,9 @@ const plain = (given: readonly Argument[]): (string | Buffer)[] =>
 const asBuffer = (bytes: Uint8Array): Buffer => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 
 /** Redis's own errors begin with a word in capitals; any other error arose on the way to Redis, and may pass. */
+const ofRedis = /^[A-Z]{3,} /;
 const mayPass = (error: Error): boolean =>
-  !(error instanceof StoreUnavailable) && (passing.test(error.message) || !/^[A-Z]{3,} /.test(error.message));
+  !(error instanceof StoreUnavailable) && (passing.test(error.message) || !ofRedis.test(error.message));
 
 const unavailable = (error: Error): StoreUnavailable =>
   error instanceof StoreUnavailable ? error : new StoreUnavailable(`Redis could not answer: ${error.message}`, { cause: error });

@@ -1,7 +1,7 @@
 /** The atomic steps: one Lua file each, sent by its digest. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { argumentLines, constantLines, packedSteps, steps, unpackingLine, type StepName } from './steps.ts';
+import { argumentLines, constantLines, gatheredLines, gatheredSteps, steps, type StepName } from './steps.ts';
 
 export type ScriptName = StepName;
 
@@ -54,7 +54,10 @@ export function loadScripts(edited: (source: string, name: ScriptName) => string
   };
   return Object.fromEntries(
     (Object.keys(steps) as ScriptName[]).map((name) => {
-      const source = pruned(edited((packedSteps.has(name) ? unpackingLine : '') + shared + argumentLines(name) + read(name), name).split(/\n{2,}/).map(parsed));
+      const own = argumentLines(name) + read(name);
+      const { first, before, after } = gatheredLines;
+      const whole = gatheredSteps.has(name) ? first + shared + before + own + after : shared + own;
+      const source = pruned(edited(whole, name).split(/\n{2,}/).map(parsed));
       return [name, { source, digest: createHash('sha1').update(source).digest('hex') }];
     }),
   ) as unknown as Scripts;

@@ -32,7 +32,7 @@ export const steps = {
   remembered: ['memory'],
 
   'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'move', '...asked'],
-  'append-output': ['...pieces'],
+  'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'workspaceId', 'sessionId', 'turnId'],
   'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted, 'move', '...settled'],
@@ -100,11 +100,18 @@ export function argumentsOf<S extends StepName>(step: S, given: Given<S>): Argum
   return rest === null ? values : [...values, ...(given as Readonly<Record<string, readonly Argument[]>>)[rest]!];
 }
 
-/** Steps whose arguments are sent as one, packed: node-redis writes each argument of bytes by itself, and Redis makes an object of each argument. */
-export const packedSteps: ReadonlySet<StepName> = new Set(['create-session', 'save-session', 'begin-turn', 'append-output', 'finish-turn', 'withdraw-turn']);
+/**
+ * Steps whose calls are sent as one argument, packed, and those of one moment together: node-redis writes each argument of bytes by itself,
+ * Redis makes an object of each argument, and a call costs more than most of them ask for.
+ */
+export const gatheredSteps: ReadonlySet<StepName> = new Set(['create-session', 'save-session', 'begin-turn', 'append-output', 'finish-turn', 'withdraw-turn']);
 
-/** The first line of a script whose arguments are packed. */
-export const unpackingLine = 'local ARGV = cmsgpack.unpack(ARGV[1])\n';
+/** The lines around the shared prelude and around a step's own code that run it for each call. */
+export const gatheredLines = {
+  first: 'local calls, answers = cmsgpack.unpack(ARGV[1]), {}\nlocal ARGV\n',
+  before: 'local function step()\n',
+  after: 'end\n\nfor index, call in ipairs(calls) do\n  ARGV = call\n  answers[index] = step()\nend\nreturn answers\n',
+} as const;
 
 /** Numbers that the scripts share with the TypeScript code. */
 const constants: Readonly<Record<string, number>> = {

@@ -7,7 +7,6 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { Appends, type Piece } from './appends.ts';
 import { moveField } from './history.ts';
 import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -30,7 +29,6 @@ export class RedisTurns implements TurnStore {
   readonly #orphans: RedisOrphans;
   readonly #clock: Clock;
   readonly #transcript: RedisTranscript;
-  readonly #appends: Appends;
 
   /** `registries`: the lists on which a workspace is registered before a turn begins in it. */
   constructor(link: Link, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock) {
@@ -40,7 +38,6 @@ export class RedisTurns implements TurnStore {
     this.#orphans = orphans;
     this.#clock = clock;
     this.#transcript = new RedisTranscript(link, roots);
-    this.#appends = new Appends(link);
   }
 
   async begin(step: BeginTurn): Promise<BegunTurn> {
@@ -82,8 +79,9 @@ export class RedisTurns implements TurnStore {
     const lease = step.leaseUntilMs === undefined ? '' : step.leaseUntilMs - step.nowMs!;
     if (lease !== '') this.#orphans.leased(step.workspaceId, lease);
     const root = this.#roots.workspace(step.workspaceId);
-    const piece: Piece = [part(step.sessionId), part(step.turnId), step.fence.epoch, step.fence.owner, step.position, codePoints(step.text), step.text, lease];
-    const [outcome, stop] = await this.#placed(step.position, () => this.#appends.add(root, piece));
+    const { fence: { epoch, owner }, position, text } = step;
+    const piece = { session: part(step.sessionId), turn: part(step.turnId), epoch, owner, position, count: codePoints(text), text, lease };
+    const [outcome, stop] = await this.#placed(position, () => this.#link.runOutput('append-output', root, piece));
     return stop === undefined || stop === null ? (textOf(outcome) as 'stored' | 'fenced') : { stop: textOf(stop) as StopRequest };
   }
 
