@@ -122,6 +122,9 @@ export const isConsole = ({ path }: Pick<Route, 'path'>): boolean => path.starts
 /** Whether the path is one of an assistant's public link. */
 export const isLink = (path: string): boolean => path.startsWith('/p/');
 
+/** Whether the path is of a file that the link's pages and the widget load. */
+export const isLinkFile = (path: string): boolean => path.startsWith('/link/') || path === '/widget.js';
+
 /** A row of the table of routes (contract 6 and 9). */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';

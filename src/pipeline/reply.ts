@@ -4,7 +4,7 @@ import type { Answerable, Exchange, Outlet, RequestHead, ResponseHeaders } from 
 import { UnreadableSnapshot } from '../host/actor.ts';
 import { LinkRefused } from '../host/visitors.ts';
 import type { Limiter } from '../metrics.ts';
-import { isLink, jsonType, type Caller, type OperatorCaller, type Reply, type Route } from '../request.ts';
+import { isLink, isLinkFile, jsonType, type Caller, type OperatorCaller, type Reply, type Route } from '../request.ts';
 import type { Recording } from '../services.ts';
 import { StoreUnavailable, type Taken } from '../store.ts';
 import { clientAddress } from '../client-address.ts';
@@ -145,8 +145,14 @@ export function record(exchange: Answerable, status: number, course: Course, ser
     duration_ms: Math.round((services.clock.monotonic() - course.startedAt) * 1000) / 1000,
     key_id: caller?.kind === 'key' ? caller.party.id : undefined,
     workspace_id: caller?.kind === 'key' ? caller.party.workspaceId : undefined,
-    // The addresses of visitors are written nowhere (contract 9).
-    address: isLink(exchange.path) ? undefined : clientAddress(exchange, services.config.trustedProxies),
+    address: mayBeOfVisitor(exchange, course) ? undefined : clientAddress(exchange, services.config.trustedProxies),
     gone: exchange.gone || undefined,
   });
 }
+
+/**
+ * The addresses of visitors are written nowhere (contract 9): not on the link's paths, not where a visitor's browser gets the link's
+ * files, and not where a visitor speaks, be it with a token that opens nothing.
+ */
+const mayBeOfVisitor = ({ path }: Answerable, { route, caller }: Course): boolean =>
+  isLink(path) || isLinkFile(route?.path ?? path) || (route?.caller === 'token' && !(caller?.kind === 'token' && caller.party.kind === 'key'));

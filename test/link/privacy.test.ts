@@ -2,6 +2,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { openHouse } from '../api/house.ts';
 import { temporaryFolder } from '../folders.ts';
 import { linked, Visit } from './visits.ts';
@@ -12,18 +13,25 @@ const from = { 'x-forwarded-for': address };
 t.test('an address is written nowhere', async (t) => {
   const folder = await temporaryFolder(t);
   const house = await openHouse(t, { folder, embedded: true, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info', PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
-  await linked(house, 'private');
+  await linked(house, 'private', { channels: { voice: true, link: true, widget: true }, voice: { provider: 'synthetic', name: 'audio_ms=50,delay_ms=0' } });
   const visit = await Visit.to(house, 'private', { headers: from });
   const session = await visit.session();
   t.equal((await visit.say(session, 'a confidence')).status, 200);
   await visit.ask('/sessions/ses_none');
   await house.ask('/p/private/sessions', { key: 'bad', headers: from, body: {} });
   await house.ask('/p/nobody/about', { key: null, headers: from });
+  const token = await visit.ask('/transcription-tokens', { body: { session_id: session.id } });
+  for (const status of [101, 401]) {
+    const socket = new WebSocket(token.json.url, { headers: from });
+    t.equal(await new Promise((resolve) => socket.once('upgrade', () => resolve(101)).once('unexpected-response', (_, { statusCode }) => resolve(statusCode))), status);
+    socket.on('error', () => {}).terminate();
+  }
+  for (const file of ['/widget.js', '/link/page.js', '/link/none']) await fetch(house.url + file, { headers: from });
   const ofKey = await house.ask('/assistants', { headers: { 'x-forwarded-for': '203.0.113.99' } });
   await house.stop();
   const lines = house.stdout().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-  const linkLines = lines.filter(({ route }) => route?.startsWith('/p/'));
-  t.ok(linkLines.length >= 6, `${linkLines.length} requests of the link are logged`);
+  const linkLines = lines.filter(({ route }) => /^\/(?:p\/|link\/|widget\.js|transcription)/.test(route));
+  t.equal(linkLines.length, 12, `${linkLines.length} requests of the link are logged`);
   t.same(linkLines.filter((line) => 'address' in line), []);
   t.equal(lines.find(({ request_id: id }) => id === ofKey.headers.get('x-request-id'))?.address, '203.0.113.99', "a key's is");
   for (const word of [address, visit.token, 'a confidence']) t.notOk((house.stdout() + house.stderr()).includes(word), word);

@@ -30,8 +30,29 @@ t.test('processes', { skip: whyNoRedis() ?? false }, async (t) => {
   const houses = (await Promise.all(Array.from({ length: admissions === admissionsFew ? 2 : 4 }, () => openHouse(t, { env })))) as unknown as readonly [House, House];
   await t.test('a token and a limit are good at all of them', (t) => together(t, houses));
   await t.test('of many admissions at all of them as many pass as the limit says', (t) => exact(t, houses));
+  await t.test('while the store is away each path answers so, as the document says', (t) => away(t, houses[0], redis));
   await t.test('one that is killed in mid-turn leaks no place and no turn', (t) => killed(t, houses));
 });
+
+/** `ask` holds each answer to the OpenAPI document. */
+async function away(t: Test, house: House, redis: RedisServer): Promise<void> {
+  await linked(house, 'away');
+  const visit = await Visit.to(house, 'away');
+  const session = await visit.session();
+  redis.signal('SIGSTOP');
+  const [path, turn] = [`/sessions/${session.id}`, 'turn_00000000000000000000000000'];
+  const answers = await Promise.all([
+    house.ask('/p/unknown/about', { key: null }),
+    house.ask('/p/unknown/visitors', { key: null, method: 'POST' }),
+    visit.ask(path),
+    visit.ask(`${path}/transcript`),
+    visit.ask(`${path}/end`, { method: 'POST' }),
+    visit.ask(`${path}/turns/${turn}/abort`, { method: 'POST' }),
+    visit.ask(`${path}/turns/${turn}/events`),
+    visit.say(session),
+  ]).finally(() => redis.signal('SIGCONT'));
+  t.same(answers.map(({ status }) => status), answers.map(() => 503));
+}
 
 async function together(t: Test, [one, other]: readonly [House, House]): Promise<void> {
   const assistant = await linked(one, 'together', { limits: { ...none, messages_per_visitor_per_day: 12 } });
