@@ -29,7 +29,9 @@ export class StreamReader {
 
   /** Mostly one event, since that is how providers send; several where they waited to be read. */
   feed(chunk: string): void {
-    for (let from = 0; from < chunk.length; ) {
+    // A stream may begin with a byte-order mark.
+    const first = this.#read === 0 && chunk.startsWith('\ufeff') ? 1 : 0;
+    for (let from = first; from < chunk.length; ) {
       const end = chunk.indexOf('\n\n', from);
       const to = end < 0 ? chunk.length : end + 2;
       this.#feed(from === 0 && to === chunk.length ? chunk : chunk.slice(from, to));

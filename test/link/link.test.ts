@@ -83,6 +83,7 @@ t.test('visitors are named, and their tokens renewed', async (t) => {
   t.equal(headers.get('x-ratelimit-limit'), null);
   const renewed = await visitors({ channel: 'widget', host: site }, { key: json.token });
   t.same([renewed.status, renewed.json.id], [201, json.id]);
+  t.not(renewed.json.token, json.token);
   const old = await doorsHouse.ask('/p/doors/sessions', { key: json.token, body: {} });
   t.same([old.status, old.json.channel], [201, 'link'], 'the older token lives on');
   const session = await doorsHouse.ask('/p/doors/sessions', { key: renewed.json.token, body: {} });

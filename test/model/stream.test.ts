@@ -154,3 +154,13 @@ t.test('a stream whose event was thrown on leaves nothing to the next', async (t
   new StreamReader(dialect, heard).feed('data: {"delta":{"content":"b"}}\n\n');
   t.same(heard.said, ['text b']);
 });
+
+t.test('a byte-order mark at the beginning belongs to no event', async (t) => {
+  const stream = 'data: {"delta":{"content":"first"}}\n\ndata: {"delta":{"content":" \ufeff second"}}\n\ndata: [DONE]\n\n';
+  for (const chunks of [[`\ufeff${stream}`], ['\ufeff', stream], [`\ufeff${stream.slice(0, 9)}`, stream.slice(9)]]) {
+    const heard = new Heard();
+    const reader = new StreamReader(dialect, heard);
+    for (const chunk of chunks) reader.feed(chunk);
+    t.same(heard.said, ['text first \ufeff second', 'finish']);
+  }
+});
