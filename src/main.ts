@@ -96,7 +96,7 @@ export async function serve(config: Config): Promise<void> {
     voice,
     vault,
     transcriptionTokens: transcriptionTokens(secret, ids, config.secretPrevious),
-    visitorTokens: visitorTokens(secret, config.secretPrevious, ids),
+    visitorTokens: visitorTokens(secret, config.secretPrevious),
     operatorToken,
     signIns: new SignIns({ store, clock: time, ids, log, operatorToken }),
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),

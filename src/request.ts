@@ -6,6 +6,7 @@ import type { KeyActor } from './host/keys.ts';
 import type { Services } from './services.ts';
 import type { BudgetName, By, Cause, Session, SignIn } from './store.ts';
 import type { TokenClaims } from './transcription-tokens.ts';
+import type { VisitorClaims } from './visitor-tokens.ts';
 import type { Shape } from './wire.ts';
 import type { TSchema } from 'typebox';
 
@@ -66,11 +67,11 @@ export interface GuestCaller {
   readonly kind: 'guest';
   readonly assistant: AssistantActor;
 }
-/** A guest who wants a visitor's token; `visitorId` is that of the token to renew, or null. */
+/** A guest who wants a visitor's token; `renews`: the claims of the token to renew, or null. */
 export interface NewcomerCaller {
   readonly kind: 'newcomer';
   readonly assistant: AssistantActor;
-  readonly visitorId: string | null;
+  readonly renews: Pick<VisitorClaims, 'id' | 'expiresAt'> | null;
 }
 /** The bearer of a visitor's token. */
 export interface VisitorCaller extends PartyCaller {

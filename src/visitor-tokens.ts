@@ -4,14 +4,11 @@
  * digest under a key of the day, so that a stored one leads to no address, and tomorrow's is another.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Ids } from './ids.ts';
 
 const macBytes = 20;
 const addressBytes = 16;
 const dayMs = 24 * 60 * 60 * 1000;
-/** Tokens of earlier versions have no nonce. */
-const pattern = /^(vis_[0-9a-hjkmnp-tv-z]{26})\.(link|widget)\.([0-9a-z]{1,9})(?:\.([0-9a-z]{8}))?\.([\w-]{27})$/;
-const nonceCharacters = 8;
+const pattern = /^(vis_[0-9a-hjkmnp-tv-z]{26})\.(link|widget)\.([0-9a-z]{1,9})\.([\w-]{27})$/;
 
 export interface VisitorClaims {
   /** The visitor's id. */
@@ -22,9 +19,6 @@ export interface VisitorClaims {
   readonly expiresAt: number;
 }
 
-/** The parts of a token before its MAC. A nonce makes each token another one. */
-type Head = VisitorClaims & { readonly nonce: string | undefined };
-
 export interface VisitorTokens {
   seal(claims: VisitorClaims): string;
   /** The claims of a token of this assistant, be it past its time; null for any other text. */
@@ -33,22 +27,18 @@ export interface VisitorTokens {
   addressKey(network: string, nowMs: number): string;
 }
 
-export function visitorTokens(secret: string, previous: string | null, ids: Pick<Ids, 'secret'>): VisitorTokens {
+export function visitorTokens(secret: string, previous: string | null): VisitorTokens {
   const keys = [secret, ...(previous === null ? [] : [previous])].map((each) => derived(each, 'parley visitor tokens'));
   let day: { readonly number: number; readonly key: Buffer } = { number: -1, key: Buffer.alloc(0) };
   return {
-    seal(claims) {
-      const head = { ...claims, nonce: ids.secret().slice(0, nonceCharacters) };
-      return `${headOf(head)}.${macOf(keys[0]!, head).toString('base64url')}`;
-    },
+    seal: (claims) => `${headOf(claims)}.${macOf(keys[0]!, claims).toString('base64url')}`,
     open(token, assistantId) {
       const found = pattern.exec(token);
       if (found === null) return null;
       const claims: VisitorClaims = { id: found[1]!, assistantId, channel: found[2] as VisitorClaims['channel'], expiresAt: parseInt(found[3]!, 36) };
-      const head = { ...claims, nonce: found[4] };
-      const mac = Buffer.from(found[5]!, 'base64url');
+      const mac = Buffer.from(found[4]!, 'base64url');
       // Other spellings of the same bytes are not our tokens.
-      const isOurs = `${headOf(head)}.${mac.toString('base64url')}` === token && keys.some((key) => timingSafeEqual(macOf(key, head), mac));
+      const isOurs = `${headOf(claims)}.${mac.toString('base64url')}` === token && keys.some((key) => timingSafeEqual(macOf(key, claims), mac));
       return isOurs ? claims : null;
     },
     addressKey(network, nowMs) {
@@ -61,6 +51,6 @@ export function visitorTokens(secret: string, previous: string | null, ids: Pick
 
 const derived = (secret: string, purpose: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
 
-const headOf = ({ id, channel, expiresAt, nonce }: Head): string => [id, channel, expiresAt.toString(36), ...(nonce === undefined ? [] : [nonce])].join('.');
+const headOf = ({ id, channel, expiresAt }: VisitorClaims): string => `${id}.${channel}.${expiresAt.toString(36)}`;
 
-const macOf = (key: Buffer, head: Head): Buffer => createHmac('sha256', key).update(`${head.assistantId} ${headOf(head)}`).digest().subarray(0, macBytes);
+const macOf = (key: Buffer, claims: VisitorClaims): Buffer => createHmac('sha256', key).update(`${claims.assistantId} ${headOf(claims)}`).digest().subarray(0, macBytes);

@@ -33,14 +33,15 @@ export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Repl
 
 /** Names a visitor. Nothing is stored: what the visitor may do is in the token. */
 export function createVisitor({ caller, body, services }: Request<NewcomerCaller, unknown, CreateVisitorBody>): Reply {
-  const { assistant, visitorId } = caller;
+  const { assistant, renews } = caller;
   const { id: assistantId, channels, link } = assistant.record;
   const channel = body.channel as 'link' | 'widget';
   if (channel === 'widget' && body.host === undefined) throw new Failure('missing_field', { field: 'host' });
   if (!channels[channel]) throw new Failure('assistant_not_found');
   if (channel === 'widget' && !lists(link?.origins ?? [], body.host!)) throw new Failure('site_not_permitted');
-  const id = visitorId ?? services.ids.make('vis');
-  const expiresAt = secondsOf(services.clock.now() + limits.visitorTokenMs);
+  const id = renews?.id ?? services.ids.make('vis');
+  // A token differs from the one that it renews by its end alone, so it ends a second later if both are given in one second.
+  const expiresAt = Math.max(secondsOf(services.clock.now() + limits.visitorTokenMs), (renews?.expiresAt ?? 0) + 1);
   const token = services.visitorTokens.seal({ id, assistantId, channel, expiresAt });
   return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'visitor', id, token, expires_at: expiresAt } };
 }

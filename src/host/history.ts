@@ -14,7 +14,7 @@ export function moveOf({ event, from, to, outcomes }: Omit<Decision, 'context'>,
 
 /**
  * A session that a step at `atMs` has moved. Its fields are set one after another: for a literal that spreads a record and replaces
- * fields of it V8 leaves compiled code at each field.
+ * fields of it, optimised code calls V8's runtime for each of them.
  */
 export function movedSession(before: Session, atMs: number, mark: string, machine: Snapshot, messageCount = before.messageCount): Session {
   const session: { -readonly [Name in keyof Session]: Session[Name] } = { ...before };

@@ -152,7 +152,7 @@ export function record(exchange: Answerable, status: number, course: Course, ser
 
 /**
  * The addresses of visitors are written nowhere (contract 9): not on the link's paths, not where a visitor's browser gets the link's
- * files, and not where a visitor speaks, be it with a token that opens nothing.
+ * files, and not where a visitor speaks, even with an invalid token.
  */
 const mayBeOfVisitor = ({ path }: Answerable, { route, caller }: Course): boolean =>
   isLink(path) || isLinkFile(route?.path ?? path) || (route?.caller === 'token' && !(caller?.kind === 'token' && caller.party.kind === 'key'));

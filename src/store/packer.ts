@@ -1,6 +1,6 @@
 /**
- * Writes records as msgpack, with the same bytes as msgpackr, which reads them. msgpackr calls `charCodeAt` by its name for each
- * character, and in a process with many kinds of strings V8 looks such a name up each time: a tenth of what a turn took.
+ * Writes records as msgpack, with the same bytes as msgpackr, which reads them. msgpackr calls `string.charCodeAt` for each character,
+ * and in a process with many kinds of strings V8's inline cache for that call is megamorphic: it took a tenth of a turn's CPU time.
  */
 
 /** The names of a record's fields in the order of their values in a row; and of each value's own fields, or null if the value is packed as it is. */
@@ -17,7 +17,7 @@ const rowBytes = 2 * 1024;
 /** Shorter texts are copied faster by a loop than by a call to C++. */
 const shortText = 0x40;
 
-/** The bytes of a text, or of a list or map, are preceded by a head that holds their number. */
+/** The length of the header of a text with this many bytes. */
 const headBytes = (bytes: number): number => (bytes < 0x20 ? 1 : bytes < 0x100 ? 2 : bytes < 0x10000 ? 3 : 5);
 
 /** Before the type of a list with two bytes; there is none with one. */
@@ -25,7 +25,7 @@ const listKind = 0xdb;
 
 const copyAscii = createCopyAscii();
 
-/** The function that is called is a constant of an enclosing function: V8 inlines that one, and none that a property or a variable of a module holds. */
+/** V8 inlines a called function that is a constant of an enclosing function, but none that a property or a variable of a module holds. */
 function createCopyAscii() {
   const { charCodeAt } = String.prototype;
   /** Writes the characters in front of the first that is not ASCII; returns how many. */
@@ -39,7 +39,7 @@ function createCopyAscii() {
   };
 }
 
-/** Writes the characters from `from` on as UTF-8, half of a surrogate pair as msgpackr reads it again; returns where they end. */
+/** Writes the characters from `from` on as UTF-8, a lone surrogate as the three bytes that msgpackr reads again; returns where they end. */
 function encode(value: string, from: number, target: Uint8Array, at: number): number {
   for (let index = from; index < value.length; index++) {
     const code = value.codePointAt(index)!;
@@ -84,8 +84,8 @@ class Packer {
   }
 
   /**
-   * Lists of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; half of a surrogate
-   * pair becomes U+FFFD, as in an argument of its own.
+   * Lists of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; a lone
+   * surrogate becomes U+FFFD, as in an argument of its own.
    */
   packTexts(lists: readonly (readonly (string | number | Uint8Array)[])[]): Buffer {
     this.#begin();
@@ -156,18 +156,18 @@ class Packer {
     return true;
   }
 
-  /** `halves`: half of a surrogate pair in a short text is kept, as msgpackr keeps it. */
-  #text(value: string, halves = true): void {
+  /** `lone`: a lone surrogate in a short text is kept, as msgpackr keeps it. */
+  #text(value: string, lone = true): void {
     const { length } = value;
     this.#reserve(5 + 3 * length);
-    // The head that the text has if it is ASCII; otherwise the text is moved afterwards.
+    // The header that the text has if it is ASCII; otherwise the text is moved afterwards.
     const head = headBytes(length);
     const from = this.#at + head;
     let to = from;
     if (length < shortText) {
       const ascii = copyAscii(value, this.#slab, from);
       if (ascii === length) to += length;
-      else to = halves ? encode(value, ascii, this.#slab, from + ascii) : from + this.#slab.write(value, from);
+      else to = lone ? encode(value, ascii, this.#slab, from + ascii) : from + this.#slab.write(value, from);
     } else to += this.#slab.write(value, from);
     const bytes = to - from;
     const needed = headBytes(bytes);

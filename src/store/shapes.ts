@@ -23,13 +23,14 @@ export class Shape implements FieldNames {
     return (this.#ordered(record) as T | null) ?? record;
   }
 
-  #ordered(record: object): object | null {
+  #ordered(record: unknown): object | null {
+    if (typeof record !== 'object' || record === null || Array.isArray(record)) return null;
     const ordered: Fields = {};
     for (const [index, name] of this.names.entries()) {
       const value = (record as Fields)[name];
       if (value === undefined) continue;
       const shape = this.within[index]!;
-      ordered[name] = shape === null || value === null ? value : shape.#ordered(value as object);
+      ordered[name] = shape === null || value === null ? value : shape.#ordered(value);
       if (ordered[name] === null && value !== null) return null;
     }
     const present = Object.values(record).filter((value) => value !== undefined);

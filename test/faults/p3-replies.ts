@@ -47,7 +47,7 @@ const replies: Readonly<Record<string, RegExp>> = {
   beginnings: /\$5\r\nbegun\r\n/,
   pieces: /\$6\r\nstored\r\n/,
   endings: /\$8\r\nfinished\r\n/,
-  moves: /^:\d+\r\n$/,
+  moves: /^\*\d+\r\n:\d+\r\n/,
 };
 
 type Fault = (trial: Trial, way: Way) => Promise<void>;

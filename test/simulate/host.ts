@@ -89,7 +89,7 @@ export class SimulatedHost {
     const signing = { signIns: new SignIns({ store, clock, ids, log, operatorToken }), failedSignIns: new SignInThrottle(clock) };
     const rest = { operatorToken, ...signing, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
-    const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: transcriptionTokens('a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null, ids) };
+    const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: transcriptionTokens('a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
     const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, ...rest, ...voiced };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);

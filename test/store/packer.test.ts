@@ -46,6 +46,26 @@ t.test('values of other kinds are left to msgpackr, at any depth', async (t) => 
   }
 });
 
+t.test('fields have the bytes of a list of their values', async (t) => {
+  const inner = { names: ['epoch', 'owner'], within: [null, null] };
+  const names = { names: ['id', 'fence', 'note', 'later'], within: [null, inner, null, null] };
+  const fence = { epoch: 1, owner: 'o' };
+  const listed = (record: object): string => hex(packer.packFields([2, 300], record, names));
+  for (const [record, values] of [
+    [{ id: 'a', fence, note: { deep: [1] }, later: false }, ['a', [1, 'o'], { deep: [1] }, false]],
+    [{ later: 1, fence, id: 'a' }, ['a', [1, 'o'], undefined, 1]],
+    [{ id: 'a', fence: null, note: undefined }, ['a', null]],
+    [{ id: 'a', fence: { owner: 'o' } }, ['a', [undefined, 'o']]],
+    [{ id: 'a', fence: {} }, ['a', []]],
+    [{}, []],
+  ] as const) {
+    t.equal(listed(record), hex(packr.pack([2, 300, values])), JSON.stringify(record));
+  }
+  for (const record of [{ id: 'a', more: 1 }, { id: 'a', fence: { ...fence, more: 1 } }, { id: 'a', fence: 7 }, { id: 'a', fence: [1, 'o'] }]) t.equal(listed(record), 'nothing', JSON.stringify(record));
+  t.not(listed({ id: 'a', more: undefined }), 'nothing', 'a field that is undefined is none');
+  for (const record of [7, null, ['a']]) t.equal(packer.packFields([2], record, names), null);
+});
+
 t.test('lists of texts have numbers as digits, bytes as they are, and no half of a surrogate pair', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.oneof(text, fc.integer(), text.map((text) => Buffer.from(text))), { maxLength: 40 }), (values) => {

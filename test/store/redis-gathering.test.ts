@@ -1,8 +1,9 @@
 /** Calls that come together go to Redis as one, and each has its own answer. */
 import t from 'tap';
+import { limits } from '../../src/limits.ts';
 import { StoreUnavailable, type BeginTurn } from '../../src/store.ts';
 import { Gathering } from '../../src/store/redis/gathering.ts';
-import { Scene } from './fixtures.ts';
+import { Scene, type Begun } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 
@@ -17,7 +18,7 @@ function open() {
     if (texts.includes('bad')) throw bad;
     return texts.map((text) => text.toUpperCase());
   };
-  const gathering = new Gathering(send, { itemsMax: 5, weightMax: 10, weightOf: (text) => text.length, isOfOne: (error) => error === bad });
+  const gathering = new Gathering(send, { itemsMax: 5, sizeMax: 10, sizeOf: (text) => text.length, mayBeOneItems: (error) => error === bad });
   return { calls, answer, add: (text: string, target = 'r') => gathering.add(target, text) };
 }
 
@@ -29,7 +30,7 @@ t.test('what comes in one moment is one call, for each target', async (t) => {
   t.same(calls.at(-1), { target: 'r', texts: ['e'] }, 'a later one does not wait for company');
 });
 
-t.test('a call has a bounded number of items and a bounded weight', async (t) => {
+t.test('a call has a bounded number of items and a bounded size', async (t) => {
   const { calls, add } = open();
   t.same(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((text) => add(text))), ['A', 'B', 'C', 'D', 'E', 'F']);
   t.same(calls.map(({ texts }) => texts.length), [5, 1]);
@@ -100,9 +101,32 @@ t.test('turns that begin at the same time', { skip: whyNoRedis() ?? false }, asy
   t.same(await Promise.all(steps.slice(0, 3).map(begin)), ['begun', 'begun', 'begun']);
   t.equal((await server.scriptCalls()) - before, 1);
 
-  // What is stored of one session is no session.
+  // What is stored of one session is no session. The turns that its call comes between are new ones: one has begun when the call fails, one has not.
+  const [earlier, after] = [await scene.created(), await scene.created()];
   const damaged = await server.command('KEYS', `*:session:${sessions[3]!.id}`);
   await server.command('DEL', damaged);
   await server.command('SET', damaged, 'x');
-  t.same(await Promise.all([...steps.slice(0, 3), steps[3]!].map(begin)), ['begun', 'begun', 'begun', 'unavailable'], 'it fails alone');
+  const fresh = [earlier, sessions[3]!, after].map((session) => scene.beginStep(session, 1));
+  t.same(await Promise.all([steps[0]!, ...fresh].map(begin)), ['begun', 'begun', 'unavailable', 'begun'], 'it fails alone');
+  t.equal(await store.turns.inFlight(scene.workspaceId), 6, 'and no turn takes two slots');
+  for (const { id } of [earlier, after]) t.equal((await scene.transcript(id)).length, 2);
+});
+
+t.test('a call is bounded by what its steps read and write', { skip: whyNoRedis() ?? false }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  const { store, dispose } = await openStore(server.url);
+  t.teardown(() => dispose().then(() => server.stop()));
+  const scene = new Scene(store, Date.now());
+  const turns: Begun[] = [];
+  for (let count = 0; count < 4; count++) turns.push(await scene.streaming());
+  await turns[0]!.append(0, 'so that the script is known');
+  await store.turns.finish((await scene.streaming()).finishStep());
+  const calls = async (act: () => Promise<unknown>): Promise<number> => {
+    const before = await server.scriptCalls();
+    await act();
+    return (await server.scriptCalls()) - before;
+  };
+  const long = 'x'.repeat(limits.redisGatheredCharactersMax / 2);
+  t.equal(await calls(() => Promise.all(turns.slice(1).map((turn) => turn.append(0, long)))), 3, 'two long pieces are too much for one');
+  t.equal(await calls(() => Promise.all(turns.map((turn, index) => store.turns.finish(turn.finishStep({ tail: { position: index === 0 ? 27 : long.length, text: '' } }))))), 3, 'so are two long turns that end');
 });

@@ -27,7 +27,7 @@ export const byLinkAnew: CallerKind<NewcomerCaller> = {
   async recognise(head, params, services, course) {
     const assistant = await openAssistant(head, params, services, course);
     const token = bearer(head);
-    return { kind: 'newcomer', assistant, visitorId: token === null ? null : claimsOf(token, assistant, services).id };
+    return { kind: 'newcomer', assistant, renews: token === null ? null : claimsOf(token, assistant, services) };
   },
   charge: () => null,
 };

@@ -2,17 +2,17 @@
 
 interface Bounds<Item> {
   readonly itemsMax: number;
-  /** What the weights of several items in one call may amount to; a heavier item has a call of its own. */
-  readonly weightMax?: number;
-  weightOf?(item: Item): number;
-  /** Whether the failure of a call may be due to one of its items: then each is sent again by itself. */
-  isOfOne?(error: unknown): boolean;
+  /** The sum of the sizes of several items in one call; a larger item has a call of its own. */
+  readonly sizeMax?: number;
+  sizeOf?(item: Item): number;
+  /** Whether one of a call's items may be why it failed. */
+  mayBeOneItems?(error: unknown): boolean;
 }
 
 /** A call that takes further items until it is full or sent. */
 interface Call<Item, Answer> {
   readonly items: Item[];
-  weight: number;
+  size: number;
   readonly answers: Promise<readonly Answer[]>;
 }
 
@@ -28,19 +28,19 @@ export class Gathering<Item, Answer> {
     this.#bounds = bounds;
   }
 
-  /** Adds an item to a call that is sent once all that is ready now has been added to it; resolves with the item's own answer. If the call fails, all its items fail. */
+  /** Adds an item to a call that is sent once all that is ready now has been added to it; resolves with the item's own answer. If the call fails, all its items fail; each is sent again by itself if one of them may be why. */
   add(target: string, item: Item): Promise<Answer> {
-    const { itemsMax, weightMax = Infinity, weightOf, isOfOne } = this.#bounds;
-    const weight = weightOf?.(item) ?? 0;
+    const { itemsMax, sizeMax = Infinity, sizeOf, mayBeOneItems } = this.#bounds;
+    const size = sizeOf?.(item) ?? 0;
     let call = this.#open.get(target);
-    if (call === undefined || call.items.length === itemsMax || call.weight + weight > weightMax) call = this.#begin(target);
+    if (call === undefined || call.items.length === itemsMax || call.size + size > sizeMax) call = this.#begin(target);
     const { items, answers } = call;
     const at = items.push(item) - 1;
-    call.weight += weight;
+    call.size += size;
     return answers.then(
       (answers) => answers[at]!,
       async (error: unknown) => {
-        if (items.length === 1 || isOfOne?.(error) !== true) throw error;
+        if (items.length === 1 || mayBeOneItems?.(error) !== true) throw error;
         return (await this.#send(target, [item]))[0]!;
       },
     );
@@ -51,7 +51,7 @@ export class Gathering<Item, Answer> {
       if (this.#open.get(target) === call) this.#open.delete(target);
       return this.#send(target, call.items);
     });
-    const call: Call<Item, Answer> = { items: [], weight: 0, answers };
+    const call: Call<Item, Answer> = { items: [], size: 0, answers };
     this.#open.set(target, call);
     return call;
   }

@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts';
 import { Gathering } from './gathering.ts';
 import type { Argument, Reply } from './reply.ts';
 import type { Scripts } from './scripts.ts';
-import { argumentsOf, gatheredSteps, type Given, type StepName } from './steps.ts';
+import { argumentsOf, gatheredSteps, steps, type Given, type StepName } from './steps.ts';
 
 /**
  * What an answer guarantees. `committed`: the primary has the write. `replicated`: a replica has every write that a caller relies
@@ -33,7 +33,8 @@ export class Link {
   /** Digests of the scripts that Redis has run for this link. */
   readonly #loaded = new Set<string>();
   #pending = 0;
-  readonly #gatherings = { confirmed: new Map<StepName, Gathering<readonly Argument[], Reply>>(), plain: new Map<StepName, Gathering<readonly Argument[], Reply>>() };
+  /** By the step's name and whether a replica must confirm it. */
+  readonly #gatherings = new Map<string, Gathering<readonly Argument[], Reply>>();
 
   constructor(url: string, clock: Clock, scripts: Scripts, durability: Durability = 'committed') {
     this.#clock = clock;
@@ -102,11 +103,11 @@ export class Link {
 
   /** The calls of a step that go together. */
   #gathering(confirmed: boolean, name: StepName): Gathering<readonly Argument[], Reply> {
-    const known = this.#gatherings[confirmed ? 'confirmed' : 'plain'];
-    let gathering = known.get(name);
+    const kind = confirmed ? `${name} confirmed` : name;
+    let gathering = this.#gatherings.get(kind);
     if (gathering === undefined) {
       const send = (root: string, calls: readonly (readonly Argument[])[]) => this.#call(confirmed, name, root, [packer.packTexts(calls)], calls.length) as Promise<Reply[]>;
-      known.set(name, (gathering = new Gathering(send, gathered)));
+      this.#gatherings.set(kind, (gathering = new Gathering(send, { ...bounds, sizeOf: sizeOf(name) })));
     }
     return gathering;
   }
@@ -169,13 +170,18 @@ export class Link {
   }
 }
 
-/** While a script runs, Redis serves no other call. A fault in what is stored of one session must not fail the calls of others. */
-const gathered = {
+/** While a script runs, Redis serves no other call. What is damaged in the rows of one session must not fail the calls of others. */
+const bounds = {
   itemsMax: limits.redisGatheredMax,
-  weightMax: limits.redisGatheredCharactersMax,
-  weightOf: (values: readonly Argument[]): number => values.reduce<number>((sum, value) => sum + (typeof value === 'number' ? 0 : value.length), 0),
-  isOfOne: (error: unknown): boolean => error instanceof StoreUnavailable && error.cause instanceof Error && ofRedis.test(error.cause.message),
+  sizeMax: limits.redisGatheredCharactersMax,
+  mayBeOneItems: (error: unknown): boolean => error instanceof StoreUnavailable && error.cause instanceof Error && ofScript.test(error.cause.message),
 };
+
+/** The characters and bytes of a call's arguments, and those that the step reads: a turn's end reads all of its output. */
+function sizeOf(name: StepName): (values: readonly Argument[]) => number {
+  const position = name === 'finish-turn' ? steps[name].indexOf('position') : -1;
+  return (values) => values.reduce<number>((sum, value, index) => sum + (typeof value !== 'number' ? value.length : index === position ? value : 0), 0);
+}
 
 const timedOut = (trouble: string | null): StoreUnavailable => new StoreUnavailable(`Redis did not answer in time${trouble === null ? '' : ` (${trouble})`}.`);
 
@@ -186,6 +192,8 @@ const asBuffer = (bytes: Uint8Array): Buffer => (Buffer.isBuffer(bytes) ? bytes 
 
 /** Redis's own errors begin with a word in capitals; any other error arose on the way to Redis, and may pass. */
 const ofRedis = /^[A-Z]{3,} /;
+/** The errors of a script itself and of a row that has another type; all others are those of the server. */
+const ofScript = /^(?:ERR|WRONGTYPE) /;
 const mayPass = (error: Error): boolean =>
   !(error instanceof StoreUnavailable) && (passing.test(error.message) || !ofRedis.test(error.message));
 

@@ -42,7 +42,7 @@ export class RedisTurns implements TurnStore {
 
   async begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, owner, nowMs } = step;
-    // Nearly always there is nothing to wait for, and a turn begins with several waits as it is.
+    // Nearly always there is nothing to wait for, and each `await` delays a turn's first text.
     const missing = this.#registries.filter((registry) => !registry.has(session.workspaceId));
     if (missing.length > 0) await Promise.all(missing.map((registry) => registry.register(session.workspaceId)));
     const lease = step.leaseUntilMs - nowMs;
