@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Packr } from 'msgpackr';
 import t from 'tap';
 import { packed, packRow, rowFormat, unpackRow } from '../../src/store/codec.ts';
+import { sessionShape } from '../../src/store/shapes.ts';
 import { LateSortedMap, SortedMap } from '../../src/store/sorted.ts';
 import { codePoints, indexAfter } from '../../src/text.ts';
 
@@ -155,4 +156,9 @@ t.test('positions are code points', async (t) => {
     }),
     { seed: 1 },
   );
+});
+
+t.test('a session that is damaged is exported as it is', async (t) => {
+  for (const record of [{ id: 'ses_1', machine: 5 }, { id: 'ses_1', machine: { context: ['x'] } }, { id: 'ses_1', later: 1 }]) t.strictSame(sessionShape.inOrder(record), record);
+  t.same(Object.keys(sessionShape.inOrder({ workspaceId: 'wks_1', id: 'ses_1' })), ['id', 'workspaceId']);
 });
