@@ -146,24 +146,20 @@ function success(route: Route, entry: Entry | undefined, components: Components)
   return answers;
 }
 
-/** Whether the route's callers are guests and visitors of a public link, whose assistant is looked up in the store. */
-const isOfLink = ({ caller }: Route): boolean => caller === 'guest' || caller === 'newcomer' || caller === 'visitor';
-
 /** The pipeline's own failures, depending on the route. */
 function refusals(route: Route): Set<ErrorName> {
   const names: ErrorName[] = [];
   if (isByHeader(route)) names.push('missing_api_key', 'invalid_api_key', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys');
-  if (isLink(route.path)) names.push('assistant_not_found', 'site_not_permitted');
+  if (isLink(route.path)) names.push('assistant_not_found', 'site_not_permitted', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'visitor') names.push('invalid_token');
-  if (isOfLink(route)) names.push('unreadable_header', 'headers_too_large');
   if (route.caller !== 'anyone' && route.caller !== 'guest') names.push('rate_limited');
   if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
   if (route.method !== 'GET' && isConsole(route)) names.push('content_type');
   if (route.body !== null) names.push('missing_field');
   if (route.body !== null || route.caller === 'key') names.push('invalid_field');
   if (route.caller === 'operator') names.push('invalid_field');
-  if (isByHeader(route) || isOfLink(route) || route.newWork) names.push('service_unavailable');
+  if (isByHeader(route) || isLink(route.path) || route.newWork) names.push('service_unavailable');
   return new Set([...names, ...route.errors, 'api_error']);
 }
 

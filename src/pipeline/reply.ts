@@ -155,4 +155,4 @@ export function record(exchange: Answerable, status: number, course: Course, ser
  * files, and not where a visitor speaks, even with an invalid token.
  */
 const mayBeOfVisitor = ({ path }: Answerable, { route, caller }: Course): boolean =>
-  isLink(path) || isLinkFile(route?.path ?? path) || (route?.caller === 'token' && !(caller?.kind === 'token' && caller.party.kind === 'key'));
+  isLink(path) || isLinkFile(path) || (route?.caller === 'token' && !(caller?.kind === 'token' && caller.party.kind === 'key'));

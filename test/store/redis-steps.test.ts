@@ -88,7 +88,7 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   t.equal(argumentLines('slots'), '');
   const scripts = loadScripts();
   t.same(names.filter((name) => scripts[name].source.startsWith(gatheredLines.first)), [...gatheredSteps], 'and of each call where several are sent as one');
-  const { source } = loadScripts()['create-record'];
+  const { source } = scripts['create-record'];
   t.ok(source.startsWith('local BUDGET_UNIT = 60000\n'));
   t.match(source, /\nlocal kind, id, record, workspace_id, record_id, move = unpack\(ARGV, 1, 6\)\nif redis\.call\('HSETNX'/);
 });
