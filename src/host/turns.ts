@@ -207,7 +207,6 @@ export class Turns {
           mark: basis.mark,
           turn,
           userMessage,
-          assistantMessage: messageOf(turn, turn.messageId, 'assistant', '', { status: 'streaming', stopReason: null, errorCode: null }),
           slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: turnOf(wanted.use!.visitorId), ceiling: 1 },
           ...(admitted && { asked: admitted.asked }),
           owner,

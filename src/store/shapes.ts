@@ -68,7 +68,7 @@ export const rowShapes = {
   session: new Shape(['session', sessionShape], 'version', 'withdrawn'),
   turn: new Shape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed'),
   message: new Shape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt'),
-  flight: new Shape(['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'),
+  flight: new Shape(['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs', ['turn', turn], ['begun', answer]),
 } as const;
 
 export type ShapeName = keyof typeof rowShapes;

@@ -5,6 +5,7 @@ import type {
   Appended, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
   Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
 } from '../../src/store.ts';
+import { streamingMessage } from '../../src/store/turns.ts';
 
 export const ids = randomIds(new WheelClock());
 
@@ -105,7 +106,6 @@ export class Scene {
       ...at(version, before.mark),
       turn,
       userMessage: message({ turnId: turn.id, role: 'user', content: 'What is it?', stopReason: null }),
-      assistantMessage: message({ id: messageId, turnId: turn.id, content: '', status: 'streaming', stopReason: null }),
       slot: before.channel === 'api' ? api(10) : null,
       owner: this.owner,
       leaseUntilMs: this.nowMs + 600_000,
@@ -168,7 +168,7 @@ export class Begun {
       session: { ...this.step.session, machine: snapshot('open') },
       ...at(this.version, this.step.session.mark),
       turn: { ...this.step.turn, status: 'completed', stopReason: 'end', inputTokens: 3, outputTokens: 5, endedAt: this.scene.now, ...turn },
-      message: { ...this.step.assistantMessage, status: 'completed', stopReason: 'end' },
+      message: { ...streamingMessage(this.step.turn), status: 'completed', stopReason: 'end' },
       tail: { position: 0, text: '' },
       fence: this.fence,
       nowMs: this.scene.nowMs,

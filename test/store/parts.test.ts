@@ -121,7 +121,7 @@ t.test('a row of a shape holds no names, and comes back as it was', async (t) =>
     session: [{ session, version: 1, withdrawn: null }, { session: { ...session, keyId: null, mark: 'm' }, version: 2, withdrawn: { turnId: 'turn_1', fence, version: 2 } }],
     turn: [{ turn, begun: { fence, version: 2 }, finished: null }, { turn: { ...turn, link: { before: null, taken: [] } }, begun: { fence, version: 2 }, finished: { fence, version: 3 }, claimed: true }],
     message: [message],
-    flight: [flight, { ...flight, stop: 'aborted', slotName: 'api', seizedUntilMs: 7 }],
+    flight: [flight, { ...flight, stop: 'aborted', slotName: 'api', seizedUntilMs: 7 }, { ...flight, turn, begun: { fence, version: 2 } }],
   } as const;
   for (const [form, records] of Object.entries(rows)) {
     for (const record of records) {

@@ -63,7 +63,7 @@ function run(store: Store, each: Command): Promise<unknown> {
       return store.sessions.save(session(each), at(each.version));
     case 'begin':
       return store.turns.begin({
-        session: session(each), ...at(each.version), turn: turn(each), userMessage: said, assistantMessage: { ...said, content: '', status: 'streaming' },
+        session: session(each), ...at(each.version), turn: turn(each), userMessage: said,
         slot: api(2), owner: 'first', leaseUntilMs: nowMs + (each.lapsed ? -1 : 1000), remember: null, nowMs,
       });
     case 'append':

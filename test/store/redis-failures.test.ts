@@ -8,6 +8,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { limits } from '../../src/limits.ts';
 import type { Store } from '../../src/store.ts';
+import { streamingMessage } from '../../src/store/turns.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { api, assistant, at, ids, remembered, Scene, snapshot } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
@@ -118,7 +119,7 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   t.equal(await store.turns.inFlight(workspaceId), 1);
   const finish = {
     session: { ...step.session, machine: snapshot('open') }, ...at(3), turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
-    message: { ...step.assistantMessage, status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
+    message: { ...streamingMessage(step.turn), status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
   };
   t.same(await lost(() => store.turns.finish(finish)), { outcome: 'finished', version: 4 });
   t.equal(await store.turns.output(place), 'abcd');

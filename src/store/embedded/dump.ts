@@ -8,12 +8,13 @@ import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyReco
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
+import { streamingMessage } from '../turns.ts';
 import { historyRow, importUnfinished, rowsOf, usageRow } from '../dump.ts';
 import type { DumpPlace, DumpProgress, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
 import { moveOfRow } from '../moves.ts';
 import { hourSeconds } from '../usage.ts';
-import type { FlightRow } from './flights.ts';
+import { turnOf, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import type * as rows from './rows.ts';
 
@@ -115,10 +116,17 @@ export class EmbeddedSource implements DumpSource, Holdings {
   async *#messages(workspaceId: string, sessionId: string): AsyncGenerator<MessageRow | TurnRow> {
     for await (const [key, message] of this.#rows<Message>(keys.messages(workspaceId, sessionId))) {
       const place = message.turnId === null ? null : { workspaceId, sessionId, turnId: message.turnId };
+      // An earlier version wrote the message of a turn in flight.
       const record = message.status === 'streaming' && place !== null ? { ...message, content: await this.#output(place) } : message;
       yield { type: 'message', workspaceId, sessionId, index: Number(keys.lastPart(key)), record };
-      const turn = place !== null && message.role === 'assistant' ? this.#turn(place) : null;
-      if (turn !== null) yield turn;
+      const turn = place !== null && message.role === 'assistant' ? this.#get<rows.TurnRow>(keys.turn(place)) : undefined;
+      if (turn !== undefined) yield this.#turn(place!, turn);
+    }
+    for await (const [, row] of this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, sessionId))) {
+      if (row.turn === undefined) continue;
+      const { place, turn } = row;
+      yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: { ...streamingMessage(turn), content: await this.#output(place) } };
+      yield this.#turn(place, turnOf(row));
     }
   }
 
@@ -128,17 +136,15 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return text;
   }
 
-  #turn(place: TurnPlace): TurnRow | null {
-    const row = this.#get<rows.TurnRow>(keys.turn(place));
-    if (row === undefined) return null;
-    const flight = this.#get<FlightRow>(keys.flight(place));
+  #turn(place: TurnPlace, { turn, begun, finished }: rows.TurnRow): TurnRow {
+    const flight = finished === null ? this.#get<FlightRow | EarlierFlightRow>(keys.flight(place)) : undefined;
     const memory = flight?.memory ? this.#get<IdempotencyRecord>(flight.memory) : undefined;
     return {
       type: 'turn',
       workspaceId: place.workspaceId,
-      record: row.turn,
-      begun: answered(row.begun),
-      finished: row.finished && answered(row.finished),
+      record: turn,
+      begun: answered(begun),
+      finished: finished && answered(finished),
       flight: flight === undefined ? null : {
         fence: flight.fence,
         stop: flight.stop ?? null,

@@ -2,11 +2,13 @@
  * The turns in flight, mirrored in memory so that a step need not count them, which is possible because one process owns the
  * store. The rows decide; the mirror is rebuilt from them when the store opens and when a batch failed.
  */
-import type { Fence, Slot, StopRequest, TurnPlace } from '../../store.ts';
-import type { Ledger } from '../ledger.ts';
+import type { Fence, Slot, StopRequest, Turn, TurnPlace } from '../../store.ts';
+import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints } from '../../text.ts';
 import * as keys from './keys.ts';
+import type { TurnRow } from './rows.ts';
 
+/** A turn in flight, whole: neither the turn nor the assistant's message has a row of its own before the turn's end. */
 export interface FlightRow {
   readonly place: TurnPlace;
   readonly fence: Fence;
@@ -23,7 +25,13 @@ export interface FlightRow {
   readonly stop?: StopRequest | null;
   /** The end of the lease that the last takeover requested. It identifies the takeover if it is sent again, whatever became of that lease. */
   readonly seizedUntilMs?: number;
+  readonly turn: Turn;
+  /** The answer of the step that began the turn, to return it again. */
+  readonly begun: TurnRow['begun'];
 }
+
+/** A flight's row of an earlier version: beside it the turn has a row, and the assistant's message one with the status `streaming`. */
+export type EarlierFlightRow = Omit<FlightRow, 'turn' | 'begun'> & { readonly turn?: never };
 
 export interface Flight {
   readonly row: FlightRow;
@@ -34,6 +42,15 @@ export interface Flight {
 }
 
 export const slotNameOf = ({ slotName }: FlightRow): string => slotName ?? 'api';
+
+/** What is known of a turn in flight, in the form of a turn that is over. */
+export const turnOf = ({ turn, begun }: FlightRow): TurnRow => ({ turn, begun, finished: null });
+
+/** The committed state of a turn. */
+export function committedTurn(ledger: Ledger, place: TurnPlace): TurnRow | undefined {
+  const flight = ledger.committed<FlightRow>(keys.flight(place));
+  return flight === undefined ? ledger.committed<TurnRow>(keys.turn(place)) : turnOf(flight);
+}
 
 const isAt = ({ row: { place } }: Flight, { workspaceId, sessionId, turnId }: TurnPlace): boolean =>
   place.turnId === turnId && place.sessionId === sessionId && place.workspaceId === workspaceId;
@@ -55,11 +72,24 @@ export class Flights {
   /** Voids every lease and slot: their holders belonged to an earlier process, and two processes cannot have the store open. */
   async voidLeases(): Promise<void> {
     await this.#ledger.step((draft) => {
-      for (const [key, row] of this.#ledger.range<FlightRow>(keys.flights, keys.endOf(keys.flights))) {
-        if (row.leaseUntilMs > 0) draft.put(key, { ...row, leaseUntilMs: 0, slotUntilMs: 0 } satisfies FlightRow, 'flight');
+      for (const [key, row] of this.#ledger.range<FlightRow | EarlierFlightRow>(keys.flights, keys.endOf(keys.flights))) {
+        const whole = row.turn === undefined ? this.#joined(draft, row) : row;
+        if (whole === null) draft.remove(key);
+        else if (whole !== row || row.leaseUntilMs > 0) draft.put(key, { ...whole, leaseUntilMs: 0, slotUntilMs: 0 } satisfies FlightRow, 'flight');
       }
     });
     this.#load();
+  }
+
+  /** The flight of an earlier version with its turn, whose own rows are removed; null if there is no turn. */
+  #joined(draft: Draft, { turn: _, ...row }: EarlierFlightRow): FlightRow | null {
+    const { workspaceId, sessionId } = row.place;
+    const key = keys.turn(row.place);
+    const earlier = this.#ledger.get<TurnRow>(key);
+    if (earlier === undefined) return null;
+    draft.remove(key);
+    draft.remove(keys.message(workspaceId, sessionId, earlier.turn.messageIndex));
+    return { ...row, turn: earlier.turn, begun: earlier.begun };
   }
 
   get(place: TurnPlace): Flight | undefined {

@@ -99,18 +99,16 @@ function putKey(draft: Draft, { record, budgets: left, usedAt }: KeyRow): void {
   }
 }
 
-/** The output of a streaming message is stored apart from the message, in pieces: here in one. */
+/** A streaming message has no row: it is part of its turn's flight. Its output is stored in pieces, here in one. */
 function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: MessageRow): void {
-  const streams = record.status === 'streaming' && record.turnId !== null;
-  draft.put(keys.message(workspaceId, sessionId, index), streams ? { ...record, content: '' } : record, 'message');
-  if (streams && record.content !== '') draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
+  if (record.status !== 'streaming' || record.turnId === null) draft.put(keys.message(workspaceId, sessionId, index), record, 'message');
+  else if (record.content !== '') draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
 }
 
 function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
-  draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.TurnRow, 'turn');
-  if (flight === null) return;
+  if (flight === null) return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.TurnRow, 'turn');
   const { fence, stop, remembered } = flight;
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);
-  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop } satisfies FlightRow, 'flight');
+  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop, turn: record, begun } satisfies FlightRow, 'flight');
 }

@@ -2,9 +2,11 @@
 import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
 import { codePoints, textBehind } from '../../text.ts';
+import { overlaid } from '../sorted.ts';
+import { streamingMessage } from '../turns.ts';
+import { committedTurn, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
-import type { TurnRow } from './rows.ts';
 
 const index = /^\d{1,9}$/;
 
@@ -22,9 +24,24 @@ export class Transcript {
     const ascending = page.order === 'asc';
     const from = ascending && after !== null ? keys.justAfter(after) : prefix;
     const to = !ascending && after !== null ? after : keys.endOf(prefix);
-    const rows = this.#ledger.scan<Message>(from, to, !ascending);
+    const rows = overlaid(this.#ledger.scan<Message>(from, to, !ascending), this.#inFlight(workspaceId, sessionId, from, to, !ascending), !ascending);
     const found = pageOf(rows, page.limit, ([key]) => String(Number(keys.lastPart(key))));
-    return { items: found.items.map(([, message]) => this.#withOutput(workspaceId, sessionId, message)), next: found.next };
+    return { items: found.items.map(([, message, flight]) => (flight === undefined ? message! : this.#messageOf(flight))), next: found.next };
+  }
+
+  /** The session's turns in flight, by the keys that their messages will have, as far as these are between two keys. */
+  #inFlight(workspaceId: string, sessionId: string, from: string, to: string, reverse: boolean): [string, FlightRow][] {
+    const prefix = keys.sessionFlights(workspaceId, sessionId);
+    const found: [string, FlightRow][] = [];
+    for (const [, row] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix))) {
+      const key = keys.message(workspaceId, sessionId, row.turn.messageIndex);
+      if (key >= from && key < to) found.push([key, row]);
+    }
+    return found.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
+  }
+
+  #messageOf({ place, turn }: FlightRow): Message {
+    return { ...streamingMessage(turn), content: this.#streamed(place) };
   }
 
   /** Reads backwards, and stops at the bound, however long the transcript is. */
@@ -36,7 +53,6 @@ export class Transcript {
     let index = before;
     const next = () => (index <= 0 ? undefined : (at(--index) ?? at((index = this.#lastBefore(workspaceId, sessionId, index)))));
     for (let message = next(); message !== undefined; message = next()) {
-      if (message.status === 'streaming') continue;
       characters += codePoints(message.content);
       if (characters > charactersMax || found.length === messagesMax) break;
       found.push(message);
@@ -51,7 +67,7 @@ export class Transcript {
   }
 
   async output(place: TurnPlace): Promise<string> {
-    const row = this.#ledger.committed<TurnRow>(keys.turn(place));
+    const row = committedTurn(this.#ledger, place);
     if (row === undefined) return '';
     if (row.finished === null) return this.#streamed(place);
     return this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
@@ -59,16 +75,11 @@ export class Transcript {
 
   /** Reads everything in one turn of the event loop, so that nothing is committed between the reads of the turn and its text. */
   outputAfter(place: TurnPlace, position: number): OutputAfter | null {
-    const row = this.#ledger.committed<TurnRow>(keys.turn(place));
+    const row = committedTurn(this.#ledger, place);
     if (row === undefined) return null;
     if (row.finished === null) return { turn: row.turn, text: this.#streamedAfter(place, position) };
     const content = this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
     return { turn: row.turn, text: textBehind(content, position) };
-  }
-
-  #withOutput(workspaceId: string, sessionId: string, message: Message): Message {
-    if (message.status !== 'streaming' || message.turnId === null) return message;
-    return { ...message, content: this.#streamed({ workspaceId, sessionId, turnId: message.turnId }) };
   }
 
   /** Begins with the piece that contains the position. */

@@ -7,7 +7,7 @@ import type {
 } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
-import { slotNameOf, type Flight, type FlightRow, type Flights } from './flights.ts';
+import { committedTurn, slotNameOf, turnOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Limits } from './limits.ts';
@@ -61,12 +61,10 @@ export class Turns implements TurnStore {
       const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
       const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
       const held = slot === null ? { slotUntilMs: 0, slotsMax: 0 } : { slotUntilMs: leaseUntilMs, slotsMax: slot.ceiling, slotName: slot.name };
-      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, ...held, memory, stop: null }, position: 0, tail: null };
+      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, ...held, memory, stop: null, turn, begun }, position: 0, tail: null };
       putSession(draft, before, { ...before, session, version: begun.version });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      draft.keep(keys.turn(place), { turn, begun, finished: null } satisfies TurnRow, 'turn');
       draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage, 'message');
-      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex), step.assistantMessage, 'message');
       draft.put(keys.flight(place), flight.row, 'flight');
       this.#flights.set(flight);
       return { outcome: 'begun', ...begun };
@@ -75,7 +73,7 @@ export class Turns implements TurnStore {
 
   /** The answer of the step that began the turn, if the owner is the same. */
   #begunBefore(place: TurnPlace, owner: string): BegunTurn {
-    const row = this.#ledger.get<TurnRow>(keys.turn(place));
+    const row = this.#newest(place);
     return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : lost;
   }
 
@@ -135,11 +133,9 @@ export class Turns implements TurnStore {
     const place = placeOf(session.workspaceId, turn);
     const answer = this.#ledger.step<Finished>((draft) => {
       this.#passed(step.nowMs);
-      const row = this.#ledger.get<TurnRow>(keys.turn(place));
-      if (row === undefined) return fenced;
-      if (row.finished !== null) return same(row.finished.fence, step.fence) ? finished(row.finished.version) : fenced;
       const flight = this.#flights.get(place);
-      if (flight === undefined || !same(flight.row.fence, step.fence)) return fenced;
+      if (flight === undefined) return this.#finishedBefore(place, step.fence);
+      if (!same(flight.row.fence, step.fence)) return fenced;
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, step)) return lost;
 
@@ -147,8 +143,9 @@ export class Turns implements TurnStore {
       const version = step.version + 1;
       putSession(draft, before, { ...before, session, version });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      draft.put(keys.turn(place), { ...row, turn, finished: { fence: step.fence, version } } satisfies TurnRow, 'turn');
-      draft.put(keys.message(session.workspaceId, session.id, row.turn.messageIndex), { ...step.message, content } satisfies Message, 'message');
+      const { begun, turn: { messageIndex } } = flight.row;
+      draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version } } satisfies TurnRow, 'turn');
+      draft.put(keys.message(session.workspaceId, session.id, messageIndex), { ...step.message, content } satisfies Message, 'message');
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       this.#flights.delete(place);
@@ -158,6 +155,12 @@ export class Turns implements TurnStore {
     return this.#announced(place, answer);
   }
 
+  /** The answer of the step that finished the turn, if it was finished under this fence. */
+  #finishedBefore(place: TurnPlace, fence: Fence): Finished {
+    const end = this.#ledger.get<TurnRow>(keys.turn(place))?.finished;
+    return end && same(end.fence, fence) ? finished(end.version) : fenced;
+  }
+
   withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
@@ -165,7 +168,7 @@ export class Turns implements TurnStore {
       const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
       if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
-      const row = this.#ledger.get<TurnRow>(keys.turn(place));
+      const row = this.#newest(place);
       if (row !== undefined && !this.#mayWithdraw(row, place, fence)) return fenced;
       if (!unmoved(before, step)) return row === undefined ? fenced : lost;
       if (row?.finished && turn.endedAt === null) return lost;
@@ -182,7 +185,7 @@ export class Turns implements TurnStore {
 
   claim(place: TurnPlace): Promise<boolean> {
     return this.#ledger.step<boolean>((draft) => {
-      const row = this.#ledger.get<TurnRow>(keys.turn(place));
+      const row = this.#newest(place);
       if (row === undefined || row.finished === null) return false;
       if (row.claimed !== true) draft.put(keys.turn(place), { ...row, claimed: true } satisfies TurnRow, 'turn');
       return true;
@@ -237,7 +240,7 @@ export class Turns implements TurnStore {
   }
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
-    return this.#ledger.committed<TurnRow>(keys.turn({ workspaceId, sessionId, turnId }))?.turn ?? null;
+    return committedTurn(this.#ledger, { workspaceId, sessionId, turnId })?.turn ?? null;
   }
 
   output(place: TurnPlace): Promise<string> {
@@ -252,6 +255,12 @@ export class Turns implements TurnStore {
 
   inFlight(workspaceId: string): Promise<number> {
     return this.#ledger.step(() => this.#flights.taken(workspaceId, 'api', this.#nowMs));
+  }
+
+  /** The newest state of a turn, for decisions. */
+  #newest(place: TurnPlace): TurnRow | undefined {
+    const flight = this.#flights.get(place);
+    return flight === undefined ? this.#ledger.get<TurnRow>(keys.turn(place)) : turnOf(flight.row);
   }
 
   /** Prolongs the flight's lease; null if its slot has lapsed and was taken by another turn. */

@@ -35,8 +35,6 @@ export interface BeginTurn extends Basis {
   readonly session: Session;
   readonly turn: Turn;
   readonly userMessage: Message;
-  /** Status `streaming`, content empty. */
-  readonly assistantMessage: Message;
   /** The slot that the turn takes until it ends or its lease runs out; null if it takes none. */
   readonly slot: Slot | null;
   readonly owner: string;

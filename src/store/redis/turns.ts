@@ -7,6 +7,7 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
+import { streamingMessage } from '../turns.ts';
 import { moveField } from './history.ts';
 import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -61,7 +62,7 @@ export class RedisTurns implements TurnStore {
         turnRecord: packRow(turn),
         index: turn.messageIndex,
         ...messageFields(step.userMessage),
-        reply: messageRecord(step.assistantMessage),
+        reply: messageRecord(streamingMessage(turn)),
         ...memoryFields(session.workspaceId, step.remember, nowMs),
         short: lease < limits.leaseMs ? session.workspaceId : '',
         ...moveField(step.move),

@@ -1,6 +1,7 @@
 /** A turn's steps: atomic, once only, by their owner alone. */
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
 import type { Session } from '../../../src/store.ts';
+import { streamingMessage } from '../../../src/store/turns.ts';
 import type { Case } from '../contract.ts';
 import { api, at, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
@@ -19,6 +20,25 @@ const memoryOf = ({ store, workspaceId, nowMs }: Scene) => store.requests.find(w
 
 export const turnCases: readonly Case[] = [
   {
+    name: 'the message of a turn in flight is on the page that its index puts it on',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const turn = await scene.streaming();
+      await turn.append(0, 'Hé');
+      const { step, before: { id } } = turn;
+      const streaming = { ...streamingMessage(step.turn), content: 'Hé' };
+      const pageOf = (over: Parameters<typeof page>[0]) => store.sessions.messages(workspaceId, id, page(over));
+      const first = await pageOf({ limit: 1 });
+      deepEqual(first, { items: [step.userMessage], next: '0' });
+      deepEqual(await pageOf({ limit: 1, after: first.next }), { items: [streaming], next: null });
+      deepEqual(await pageOf({ after: '1' }), { items: [], next: null });
+      const last = await pageOf({ limit: 1, order: 'desc' });
+      deepEqual(last, { items: [streaming], next: '1' });
+      deepEqual(await pageOf({ limit: 1, order: 'desc', after: last.next }), { items: [step.userMessage], next: null });
+      deepEqual(await store.sessions.recentMessages(workspaceId, id, 2, 1000, 10), [step.userMessage]);
+    },
+  },
+  {
     name: 'a begun turn stands whole: session, turn, both messages, slot and memory',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
@@ -30,7 +50,7 @@ export const turnCases: readonly Case[] = [
       equal(begun.outcome === 'begun' && begun.fence.owner, scene.owner);
       deepEqual(await store.sessions.read(workspaceId, session.id), { record: step.session, version: 2 });
       deepEqual(await store.turns.read(workspaceId, session.id, step.turn.id), step.turn);
-      deepEqual(await scene.transcript(session.id), [step.userMessage, step.assistantMessage]);
+      deepEqual(await scene.transcript(session.id), [step.userMessage, streamingMessage(step.turn)]);
       equal(await store.turns.inFlight(workspaceId), 1);
       equal((await memoryOf(scene))?.resultId, 'turn');
       deepEqual(await store.turns.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)), []);

@@ -3,6 +3,7 @@ import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts
 import type {
   AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, SettledLimit, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
 } from '../../../src/store.ts';
+import { streamingMessage } from '../../../src/store/turns.ts';
 import { api, message, snapshot } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
 import { chosen, Known, picked, type KnownTurn } from './known.ts';
@@ -117,7 +118,6 @@ const beginTurn: Make = async (known, drawn) => {
     ...basisOf(known, drawn, version, record.mark),
     turn, owner: known.name(), leaseUntilMs, slot: chosen([api(1), { name: 'visitor/vis_1', ceiling: 1 }, api(1), null, api(1), api(2), api(Infinity), api(1)], drawn.which), nowMs: known.nowMs,
     userMessage: message({ id: known.id('msg'), turnId, role: 'user', content: drawn.text, stopReason: null }),
-    assistantMessage: message({ id: messageId, turnId, content: '', status: 'streaming', stopReason: null }),
     remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
     ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
     move: known.move(version + 1, drawn),
@@ -187,7 +187,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
     session: moved(known, record, { machine: snapshot('open'), lastActivityAt: known.now }),
     ...basisOf(known, wrong === 0 ? drawn : exact, version, record.mark),
     turn: { ...turn.begun.turn, status, stopReason, inputTokens: which, outputTokens: text.length, endedAt: flag ? known.now : null },
-    message: { ...turn.begun.assistantMessage, status: status === 'completed' ? 'completed' : 'partial', stopReason },
+    message: { ...streamingMessage(turn.begun.turn), status: status === 'completed' ? 'completed' : 'partial', stopReason },
     tail: { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text },
     fence: fenceOf(turn, wrong === 1 ? drawn : exact),
     nowMs: known.nowMs,

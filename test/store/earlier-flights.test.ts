@@ -1,0 +1,93 @@
+/** Turns in flight that an earlier version left behind: it gave the turn and the assistant's message rows of their own. */
+import t from 'tap';
+import { packed, unpackRow } from '../../src/store/codec.ts';
+import type { DumpRow } from '../../src/store/dump.ts';
+import { EmbeddedSource } from '../../src/store/embedded/dump.ts';
+import type { FlightRow } from '../../src/store/embedded/flights.ts';
+import * as keys from '../../src/store/embedded/keys.ts';
+import type { TurnRow } from '../../src/store/embedded/rows.ts';
+import { EmbeddedStore } from '../../src/store/embedded.ts';
+import { MemoryEngine } from '../../src/store/memory.ts';
+import type { TurnPlace } from '../../src/store.ts';
+import { streamingMessage } from '../../src/store/turns.ts';
+import { page, remembered, Scene, workspace } from './fixtures.ts';
+
+const nowMs = 1_800_000_000_000;
+
+/** A store that was closed with a turn in flight, which has stored some output. */
+async function left() {
+  const engine = new MemoryEngine();
+  const store = new EmbeddedStore(engine);
+  await store.open(nowMs);
+  const scene = new Scene(store, nowMs);
+  await store.catalog.create('workspace', workspace({ id: scene.workspaceId }));
+  const turn = await scene.streaming({ remember: remembered('turn', nowMs + 60_000) });
+  await turn.append(0, 'Hé');
+  await store.close();
+  return { engine, turn };
+}
+
+/** Gives the flight the rows that an earlier version wrote. */
+async function age(engine: MemoryEngine, place: TurnPlace, { withTurn }: { withTurn: boolean }): Promise<void> {
+  const { turn, begun, ...flight } = unpackRow<FlightRow>(engine.get(keys.flight(place))!);
+  const row: TurnRow = { turn, begun, finished: null };
+  await engine.write([[keys.flight(place), packed(flight, 'flight')]]);
+  if (!withTurn) return;
+  await engine.write([
+    [keys.turn(place), packed(row, 'turn')],
+    [keys.message(place.workspaceId, place.sessionId, turn.messageIndex), packed(streamingMessage(turn), 'message')],
+  ]);
+}
+
+async function dumpOf(engine: MemoryEngine): Promise<DumpRow[]> {
+  const source = new EmbeddedSource(engine);
+  await source.open();
+  const rows: DumpRow[] = [];
+  for await (const row of source.rows(nowMs, null)) rows.push(row);
+  await source.close();
+  return rows;
+}
+
+t.test('a turn in flight of an earlier version is read, exported and sealed like one of this version', async (t) => {
+  const { engine, turn } = await left();
+  const { place } = turn;
+  const exported = await dumpOf(engine);
+  t.strictSame(exported.map(({ type }) => type), ['workspace', 'session', 'message', 'message', 'turn', 'memory', 'usage', 'usage']);
+  await age(engine, place, { withTurn: true });
+  t.strictSame(await dumpOf(engine), exported, 'an export of the folder as it was left');
+
+  const store = new EmbeddedStore(engine);
+  await store.open(nowMs);
+  t.teardown(() => store.close());
+  t.strictSame(await dumpOf(engine), exported, 'an export after the store was opened');
+  t.strictSame(await store.turns.read(place.workspaceId, place.sessionId, place.turnId), turn.step.turn);
+  const { items } = await store.sessions.messages(place.workspaceId, place.sessionId, page({ order: 'desc' }));
+  t.strictSame(items, [{ ...streamingMessage(turn.step.turn), content: 'Hé' }, turn.step.userMessage]);
+  t.strictSame(await store.turns.orphans(nowMs, 10), [place]);
+  const fence = await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs);
+  t.strictSame(await store.turns.finish(turn.finishStep({ fence: { epoch: fence!.epoch, owner: fence!.owner }, tail: { position: 2, text: '!' } })), { outcome: 'finished', version: 3 });
+  t.equal(await store.turns.output(place), 'Hé!');
+  t.equal((await store.sessions.messages(place.workspaceId, place.sessionId, page())).items.length, 2);
+});
+
+t.test('a turn in flight has one row, whichever version began it', async (t) => {
+  const { engine, turn } = await left();
+  const { place } = turn;
+  const own = (): unknown[] => [keys.turn(place), keys.message(place.workspaceId, place.sessionId, turn.step.turn.messageIndex)].map((key) => engine.get(key));
+  t.strictSame(own(), [undefined, undefined]);
+  await age(engine, place, { withTurn: true });
+  const store = new EmbeddedStore(engine);
+  await store.open(nowMs);
+  t.strictSame(own(), [undefined, undefined]);
+  await store.close();
+});
+
+t.test('a flight of an earlier version without its turn is removed', async (t) => {
+  const { engine, turn } = await left();
+  await age(engine, turn.place, { withTurn: false });
+  const store = new EmbeddedStore(engine);
+  await store.open(nowMs);
+  t.teardown(() => store.close());
+  t.strictSame(await store.turns.orphans(nowMs + 1_000_000, 10), []);
+  t.equal(await store.turns.read(turn.place.workspaceId, turn.place.sessionId, turn.place.turnId), null);
+});
