@@ -67,6 +67,8 @@ export class Ledger {
   #open = false;
   /** The newest state of rows written with `keep`, in the order in which they were first kept: that is the order of eviction, and a row in use is kept again with its next write. */
   readonly #kept = new Map<string, unknown>();
+  /** A bit for each first letter of the keys that were ever kept: most rows are of kinds that never are, and a miss in a large map costs more than the rest of `#apply`. */
+  #keptInitials = 0;
   readonly #late: ((draft: Draft) => void)[] = [];
   readonly #dropped: (() => void)[] = [];
   #mustReload = false;
@@ -245,8 +247,11 @@ export class Ledger {
 
   #apply(batch: Batch, draft: Draft): void {
     for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof Appended ? followed(batch.rows.get(key), change) : change);
-    for (const [key, record] of draft.kept) this.#kept.set(key, record);
-    for (const [key] of draft.rows) if (!draft.keeps(key)) this.#kept.delete(key);
+    for (const [key, record] of draft.kept) {
+      this.#keptInitials |= initialOf(key);
+      this.#kept.set(key, record);
+    }
+    for (const [key] of draft.rows) if ((this.#keptInitials & initialOf(key)) !== 0 && !draft.keeps(key)) this.#kept.delete(key);
     if (this.#kept.size > limits.recordsKeptMax) this.#makeRoom();
   }
 
@@ -265,5 +270,7 @@ export class Ledger {
     this.#mustReload = false;
   }
 }
+
+const initialOf = (key: string): number => 1 << (key.charCodeAt(0) & 31);
 
 const unreadable = (cause: unknown): StoreUnavailable => new StoreUnavailable('The store could not be read.', { cause });
