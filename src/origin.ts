@@ -5,9 +5,9 @@ const host = String.raw`(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+`;
 const port = String.raw`(?::\d{1,5})?`;
 const pattern = new RegExp(String.raw`^(?:\*|http://localhost${port}|https://(?:${host}\.?|\[[0-9A-Fa-f:.]+\])${port}|https://\*\.${host})$`);
 
-/** Whether the list has the origin of a site. `*` is every origin, but for pages that have none. */
+/** Whether the list has the origin of a site. `*` is every origin, also an app's or an extension's, but for pages that have none. */
 export const lists = (origins: readonly string[], origin: string): boolean => {
-  if (!URL.canParse(origin) || !/^https?:\/\/[^/?#@\\]+$/i.test(origin)) return false;
+  if (!URL.canParse(origin) || !/^[a-z][a-z\d+.-]*:\/\/[^/?#@\\]+$/i.test(origin)) return false;
   const site = new URL(origin);
   // What stands in a policy must not end it.
   if (!/^[\w.:[\]-]+$/.test(site.host)) return false;
@@ -17,6 +17,12 @@ export const lists = (origins: readonly string[], origin: string): boolean => {
     return site.protocol === 'https:' && site.port === '' && site.hostname.endsWith(`.${new URL(listed.replace('//*.', '//')).hostname}`);
   });
 };
+
+/** An origin that a list has, as a policy names it. `URL.origin` is `null` for the schemes of apps and extensions. */
+export function policySource(origin: string): string {
+  const { protocol, host } = new URL(origin);
+  return `${protocol}//${host}`;
+}
 
 /** Whether this is `https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`. */
 export function isOrigin(text: string): boolean {

@@ -2,7 +2,7 @@
 export { Parley, type ParleyOptions } from './parley.ts';
 export { ConnectionError, ParleyError, RateLimitError, TurnFailedError } from './failure.ts';
 export type { Clock } from './clock.ts';
-export type { Pages } from './pages.ts';
+export type { AwaitablePages, Pages } from './pages.ts';
 export type { CallOptions, OnceOptions, Retry } from './requester.ts';
 export type { Socket, SocketClass } from './socket.ts';
 export type { Speech } from './speech.ts';

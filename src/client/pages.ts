@@ -36,11 +36,16 @@ export class Pages<T, Q extends PageQuery = PageQuery> implements AsyncIterable<
   async *#items(options: CallOptions): AsyncGenerator<T, void, undefined> {
     let after = this.#query.after;
     do {
-      const page = await this.page({ limit: itemsMax, ...this.#query, ...(after === undefined ? {} : { after }) }, options);
+      const page = await this.page({ limit: itemsMax, ...this.#query, ...(after && { after }) }, options);
       yield* page.data;
       after = (page.has_more && page.next_cursor) || undefined;
     } while (after !== undefined);
   }
+}
+
+/** A list that may be awaited: `await` gives its first page, the list object. */
+export class AwaitablePages<T, Q extends PageQuery = PageQuery> extends Pages<T, Q> implements PromiseLike<List<T>> {
+  readonly then: PromiseLike<List<T>>['then'] = (...handlers) => this.page().then(...handlers);
 }
 
 /** Those of the options that are set. */

@@ -2,7 +2,7 @@
 import { realClock, type Clock } from './clock.ts';
 import { ConnectionError } from './failure.ts';
 import { mustBe, type Fetch } from './http.ts';
-import { given, Pages } from './pages.ts';
+import { AwaitablePages, given, Pages } from './pages.ts';
 import { Requester, type CallOptions, type OnceOptions, type Retry } from './requester.ts';
 import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
@@ -53,7 +53,7 @@ export class Parley {
     if (key !== undefined && link !== undefined) throw new TypeError('Give `key` or `link`.');
     if (!/^https?:\/\/[^/]/.test(url)) throw new TypeError('`url` must be an http or https address.');
     if (key !== undefined && !options.allowKeyInBrowser && inBrowser()) {
-      throw new TypeError('An API key in a browser can be read by everybody who opens the page. Set `allowKeyInBrowser` if that is what you want.');
+      throw new TypeError('Everybody who opens the page can read its API key. `allowKeyInBrowser` allows it.');
     }
     this.#requester = new Requester({
       url: url.replace(/\/+$/, ''),
@@ -95,9 +95,9 @@ export class Parley {
     return speech(this.#requester, { ...text, ...options }, { given, mustBe, ConnectionError });
   }
 
-  /** The voices that an assistant can speak with. */
-  voices(query: VoicesQuery & CallOptions, options: CallOptions = {}): Pages<Voice, VoicesQuery> {
-    return new Pages(this.#requester, '/voices', { ...query, ...options });
+  /** The voices that an assistant can speak with: `await` gives the list object. */
+  voices(query: VoicesQuery & CallOptions, options: CallOptions = {}): AwaitablePages<Voice, VoicesQuery> {
+    return new AwaitablePages(this.#requester, '/voices', { ...query, ...options });
   }
 
   /** Opens a socket that takes audio, at the pace in which it is spoken, and gives what was said. */

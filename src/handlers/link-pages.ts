@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { RequestHead, ResponseHeaders } from '../edge.ts';
 import { conversationPage, policyOf, unknownPage, type Built } from '../link/pages.ts';
 import { languageOf, languages, type Language } from '../link/words.ts';
-import { lists } from '../origin.ts';
+import { lists, policySource } from '../origin.ts';
 import { assetHeaders, builtFolder } from '../pages.ts';
 import type { NobodyCaller, Reply, Request } from '../request.ts';
 import { readStaticFiles, staticFile, type StaticFile } from '../static-files.ts';
@@ -81,7 +81,7 @@ export async function framePage(request: Request<NobodyCaller, PageQuery & { rea
   return assistant?.record.channels.widget ? conversation(request, assistant.record, ancestorOf(assistant.record, request.query.host)) : unknown(request);
 }
 
-const ancestorOf = ({ link }: Assistant, host = ''): string => (lists(link?.origins ?? [], host) ? new URL(host).origin : "'none'");
+const ancestorOf = ({ link }: Assistant, host = ''): string => (lists(link?.origins ?? [], host) ? policySource(host) : "'none'");
 
 function conversation(request: Request<NobodyCaller, PageQuery>, { channels }: Assistant, frameAncestors: string): Reply {
   return fileReply(pageOf(languageFor(request), channels.voice ? 'voiced' : 'silent'), request.head, headersFor(frameAncestors));

@@ -22,7 +22,7 @@ function cursorOf({ query, head }: Pick<Request<PartyCaller, { after?: number }>
   if (query.after !== undefined) return { position: query.after, field: 'after' };
   const field = 'Last-Event-ID';
   const values = head.headers('last-event-id');
-  if (values.length === 0 || values[0] === '') return { position: null, field };
+  if (values.length === 0) return { position: null, field };
   if (values.length > 1 || !/^\d+$/.test(values[0]!)) throw new Failure('unreadable_header', { field });
   return { position: Number(values[0]), field };
 }

@@ -55,7 +55,7 @@ async function wrongCursors(t: Test, house: House): Promise<void> {
   refused(t, await refusedEvents(house, id, stream.turnId, '?after=7'), 422, 'invalid_request');
   refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': '7' }), 422, 'invalid_request');
   refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': '99999999999999999999999' }), 422, 'invalid_request');
-  refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': 'x1' }), 400, 'invalid_request');
+  for (const wrong of ['x1', '', '-1']) refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': wrong }), 400, 'invalid_request');
   for (const after of ['-1', 'x', '1.5', '']) {
     const answer = await refusedEvents(house, id, stream.turnId, `?after=${after}`, { 'last-event-id': '1' });
     refused(t, answer, 422, 'invalid_request');

@@ -93,6 +93,7 @@ for await (const message of parley.sessions.transcript(session.id, { order: 'des
 const page = await parley.assistants.list().page({ after: 'asst_1' });
 const next: string | null = page.next_cursor;
 const { contentType, sampleRate } = await parley.speech({ assistant_id: 'asst_1', text: 'Hello', format: 'opus', speed: 1.5 });
+const voices: string[] = (await parley.voices({ assistant_id: 'asst_1' })).data.map(({ name }) => name);
 for await (const voice of parley.voices({ assistant_id: 'asst_1', limit: 5 })) voice.sample_rate + sampleRate + contentType.length;
 const source = await microphone({ deviceId: 'default', echoCancellation: false });
 const { sampleRate: sample_rate, encoding } = source;

@@ -82,6 +82,11 @@ t.test('voices', async (t) => {
   t.match(all[0], { object: 'voice', id: 'slt', language: 'en-US', sample_rate: 16_000 });
   t.match(await parley.voices({ assistant_id }).page({ limit: 1 }), { object: 'list', data: [all[0]], has_more: true });
   await t.rejects(parley.voices({ assistant_id: 'asst_none' }).all(), { code: 'assistant_not_found' });
+
+  const first = await parley.voices({ assistant_id });
+  t.strictSame(first, { object: 'list', data: all, has_more: false, next_cursor: null }, 'awaited, it is the list object');
+  t.match(await parley.voices({ assistant_id, limit: 1 }), { data: [all[0]], has_more: true });
+  await t.rejects(Promise.resolve(parley.voices({ assistant_id: 'asst_none' })), { code: 'assistant_not_found' });
 });
 
 const classes: readonly (readonly [string, client.SocketClass | undefined])[] = [

@@ -184,7 +184,11 @@ t.test('sites', async (t) => {
     t.same(await about(`https://${own}`), [200, undefined, 'Origin'], 'behind TLS as well');
     t.same(await about('https://chat.example'), [200, undefined, 'Origin'], 'a proxy may rewrite the host');
     t.same(await about('https://anything.example:99', 'any'), [200, 'https://anything.example:99', 'Origin']);
-    t.equal((await about('null', 'any'))[0], 403);
+    for (const origin of ['chrome-extension://abcdefghijklmnopabcdefghijklmnop', 'moz-extension://c0a8e7a0-1b2c-4d5e-8f90-a1b2c3d4e5f6', 'capacitor://localhost']) {
+      t.same(await about(origin, 'any'), [200, origin, 'Origin'], origin);
+      t.same(await about(origin), [403, undefined, 'Origin'], origin);
+    }
+    for (const origin of ['null', 'nonsense', 'about:blank', 'data:text/html,x', 'x://', 'app://a b', 'app://a;b']) t.equal((await about(origin, 'any'))[0], 403, origin);
     t.equal((await about('https://shop.example', 'none'))[0], 403, 'none listed: nowhere');
     t.same(await about('https://shop.example', 'nobody'), [404, undefined, 'Origin'], 'the slug comes first');
   });
