@@ -93,7 +93,7 @@ found them. CPU time is user and system time of the server with its threads and 
 after warm-ups that are thrown away; figures are medians, and a ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly
 disturbs its neighbour too.
 
-The ruler: with "load and provider in C" clients and provider are small programs (\`bench/native\`), the provider answers in one write unless a case says otherwise, and F writes once for each read: a lower F, so higher ratios than by the ruler in Node before.
+The ruler: with "load and provider in C" clients and provider are small programs (\`bench/native\`), the provider answers in one write unless a case says otherwise, and F writes once for each read: a lower F, so higher ratios than by the ruler in Node before. Since 24 November 2026 each pass over a turn's clients has conversations of its own, and for the first text a server is warmed by each way of asking.
 
 ${markTold}
 

@@ -66,10 +66,7 @@ class Asking {
     const { rounds } = this.#options;
     if (this.#options.shared !== null) await Promise.all(this.#entrants.map((entrant) => this.#guarded(entrant, () => this.#started(entrant))));
     for (const entrant of this.#entrants) {
-      // The heaviest case comes last, and warms what the others use as well.
-      const warming = this.#casesOf(entrant).at(-1);
-      if (warming === undefined) continue;
-      for (let time = 0; time < this.#warmUps; time++) await this.#guarded(entrant, () => this.#measure(entrant, warming, -1));
+      for (const name of this.#warmUpsOf(entrant)) await this.#guarded(entrant, () => this.#measure(entrant, name, -1));
     }
     for (let round = 0; round < rounds; round++) {
       for (const name of this.#cases) {
@@ -104,7 +101,7 @@ class Asking {
   async #measure(entrant: Entrant, name: string, round: number): Promise<Readonly<Record<string, number>>> {
     const { size, rounds, surroundings, progress } = this.#options;
     const { contender } = entrant;
-    const all = this.#warmUps * this.#entrants.length + rounds * this.#entrants.reduce((sum, one) => sum + this.#casesOf(one).length, 0);
+    const all = this.#entrants.reduce((sum, one) => sum + this.#warmUpsOf(one).length + rounds * this.#casesOf(one).length, 0);
     progress(this.#done++, all, `${this.#question.name}: ${contender.name}, ${name}${round < 0 ? ' (warm-up)' : ''}`);
     if (this.#question.fresh && this.#options.shared === null) {
       await entrant.instance?.stop();
@@ -115,8 +112,13 @@ class Asking {
     return withDeadline(measuring, size === 'full' ? 600_000 : 60_000);
   }
 
-  get #warmUps(): number {
-    return this.#question.fresh || this.#options.shared !== null ? 0 : (this.#question.warmUps ?? 1);
+  /** The cases of its warm-up. The heaviest case comes last, and mostly warms what the others use as well. */
+  #warmUpsOf(entrant: Entrant): readonly string[] {
+    const { fresh, warmedBy, warmUps = 1 } = this.#question;
+    if (fresh || this.#options.shared !== null) return [];
+    const cases = this.#casesOf(entrant);
+    const by = (warmedBy ?? cases.slice(-1)).filter((name) => cases.includes(name));
+    return Array.from({ length: warmUps }, () => by).flat();
   }
 
   async #started(entrant: Entrant): Promise<Instance> {

@@ -126,7 +126,8 @@ export const firstToken: Question = {
   figures: [{ name: 'p50', unit: 'ms' }, { name: 'p99', unit: 'ms' }, loadCore],
   contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
   cases: () => [calm, some, more, busy, busier, crowded],
-  warmUps: 3,
+  // A crowd, and turns one at a time, run code of their own.
+  warmedBy: [crowded, busy, calm],
   // Others are over their limit sooner, and would only stand in a queue of their own.
   takes: ({ standing, name: contender }, name) => (standing === 'peer' ? name === calm : name === more ? contender === floor.name || contender === parley.name : true),
   goals: [

@@ -25,14 +25,20 @@ const cpu = 'CPU per turn';
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
   const { instance, case: name, size, surroundings } = measurement;
   const shape = { tokens: 1, rate: 0, writes: writes[name]! };
-  const requests = await instance.conversations(shape, conversations[size]);
-  const used = openWindow(measurement);
   const wholeMs: number[] = [];
-  do wholeMs.push(...(await surroundings.load.converse(instance, requests, turnsEach, abreast, shape)).wholeMs);
-  while (used().seconds < leastSeconds[size]);
-  const { seconds, loadCore: share } = used();
-  await pause(size === 'smoke' ? 0 : afterwardsMs);
-  return { [cpu]: used().microseconds / wholeMs.length, turns: wholeMs.length / seconds, [loadCore.name]: share, 'whole turn p50': median(wholeMs), 'whole turn p99': quantile(wholeMs, 0.99) };
+  const all = { seconds: 0, microseconds: 0, loadCore: 0 };
+  do {
+    // New ones each time: in longer conversations a turn sends the provider more than it does here.
+    const requests = await instance.conversations(shape, conversations[size]);
+    const used = openWindow(measurement);
+    wholeMs.push(...(await surroundings.load.converse(instance, requests, turnsEach, abreast, shape)).wholeMs);
+    const { seconds, loadCore: share } = used();
+    await pause(size === 'smoke' ? 0 : afterwardsMs);
+    all.seconds += seconds;
+    all.loadCore += share * seconds;
+    all.microseconds += used().microseconds;
+  } while (all.seconds < leastSeconds[size]);
+  return { [cpu]: all.microseconds / wholeMs.length, turns: wholeMs.length / all.seconds, [loadCore.name]: all.loadCore / all.seconds, 'whole turn p50': median(wholeMs), 'whole turn p99': quantile(wholeMs, 0.99) };
 }
 
 const obstacle =
