@@ -56,7 +56,7 @@ export interface Question {
   readonly fresh?: boolean;
   /** How often it is asked before it counts, once unless told. A thousand turns are too few for V8 to have compiled what a turn runs. */
   readonly warmUps?: number;
-  /** The cases that warm a server, one after another; the last case alone unless told. */
+  /** The cases that warm a server, in turn; the last case alone unless told. */
   readonly warmedBy?: readonly string[];
   /** The figures by name. */
   measure(measurement: Measurement): Promise<Readonly<Record<string, number>>>;

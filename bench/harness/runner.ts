@@ -115,10 +115,10 @@ class Asking {
   /** The cases of its warm-up. The heaviest case comes last, and mostly warms what the others use as well. */
   #warmUpsOf(entrant: Entrant): readonly string[] {
     const { fresh, warmedBy, warmUps = 1 } = this.#question;
-    if (fresh || this.#options.shared !== null) return [];
     const cases = this.#casesOf(entrant);
+    if (fresh || this.#options.shared !== null || cases.length === 0) return [];
     const by = (warmedBy ?? cases.slice(-1)).filter((name) => cases.includes(name));
-    return Array.from({ length: warmUps }, () => by).flat();
+    return Array.from({ length: warmUps }, (_, time) => by[time % by.length]!);
   }
 
   async #started(entrant: Entrant): Promise<Instance> {

@@ -128,6 +128,7 @@ export const firstToken: Question = {
   cases: () => [calm, some, more, busy, busier, crowded],
   // A crowd, and turns one at a time, run code of their own.
   warmedBy: [crowded, busy, calm],
+  warmUps: 3,
   // Others are over their limit sooner, and would only stand in a queue of their own.
   takes: ({ standing, name: contender }, name) => (standing === 'peer' ? name === calm : name === more ? contender === floor.name || contender === parley.name : true),
   goals: [

@@ -17,8 +17,8 @@ const turnsEach = 10;
 const conversations: Readonly<Record<Size, number>> = { full: 600, quick: 300, smoke: 4 };
 /** CPU time is counted in hundredths of a second: whoever is done with all of them sooner begins again. */
 const leastSeconds: Readonly<Record<Size, number>> = { full: 2, quick: 1, smoke: 0 };
-/** What is written behind an answer belongs to it. */
-const afterwardsMs = 200;
+/** What is written behind an answer belongs to it, and what is written behind a new session to neither. */
+const settled = (size: Size): Promise<void> => pause(size === 'smoke' ? 0 : 200);
 
 const cpu = 'CPU per turn';
 
@@ -30,10 +30,11 @@ async function measure(measurement: Measurement): Promise<Record<string, number>
   do {
     // New ones each time: in longer conversations a turn sends the provider more than it does here.
     const requests = await instance.conversations(shape, conversations[size]);
+    await settled(size);
     const used = openWindow(measurement);
     wholeMs.push(...(await surroundings.load.converse(instance, requests, turnsEach, abreast, shape)).wholeMs);
     const { seconds, loadCore: share } = used();
-    await pause(size === 'smoke' ? 0 : afterwardsMs);
+    await settled(size);
     all.seconds += seconds;
     all.loadCore += share * seconds;
     all.microseconds += used().microseconds;

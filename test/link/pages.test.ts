@@ -72,13 +72,16 @@ t.test('the language is the one asked for, else the first of the browser that th
 });
 
 t.test('who may frame it', async (t) => {
-  const framed = async (host?: string) => {
-    const { status, headers } = await get(`/p/pages/frame${host === undefined ? '' : `?host=${encodeURIComponent(host)}`}`);
+  const framed = async (host?: string, slug = 'pages') => {
+    const { status, headers } = await get(`/p/${slug}/frame${host === undefined ? '' : `?host=${encodeURIComponent(host)}`}`);
     return [status, ancestors(headers)];
   };
   t.same(await framed(site), [200, site]);
   t.same(await framed('https://a.wide.example'), [200, 'https://a.wide.example']);
-  for (const host of [undefined, '', 'https://other.example', 'null', '*', `${site} https://other.example`, 'https://x;script-src.wide.example', `${site}/path`]) t.same(await framed(host), [200, "'none'"], host ?? 'none given');
+  for (const host of [undefined, '', 'https://other.example', 'null', '*', `${site} https://other.example`, 'https://x;script-src.wide.example', `${site}/path`, 'capacitor://localhost']) t.same(await framed(host), [200, "'none'"], host ?? 'none given');
+  await linked(house, 'anywhere', { origins: ['*'], name: 'tokens=3,delay_ms=0' });
+  for (const host of ['https://any.example:99', 'capacitor://localhost', 'chrome-extension://abcdefghijklmnopabcdefghijklmnop']) t.same(await framed(host, 'anywhere'), [200, host], host);
+  for (const host of ['null', 'data:text/html,x', 'app://a;script-src', 'app://a b']) t.same(await framed(host, 'anywhere'), [200, "'none'"], host);
 });
 
 t.test('where there is nothing', async (t) => {

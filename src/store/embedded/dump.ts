@@ -120,13 +120,13 @@ export class EmbeddedSource implements DumpSource, Holdings {
       const record = message.status === 'streaming' && place !== null ? { ...message, content: await this.#output(place) } : message;
       yield { type: 'message', workspaceId, sessionId, index: Number(keys.lastPart(key)), record };
       const turn = place !== null && message.role === 'assistant' ? this.#get<rows.TurnRow>(keys.turn(place)) : undefined;
-      if (turn !== undefined) yield this.#turn(place!, turn);
+      if (turn !== undefined) yield this.#turn(workspaceId, turn, turn.finished === null ? this.#get<EarlierFlightRow>(keys.flight(place!)) : undefined);
     }
     for await (const [, row] of this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, sessionId))) {
       if (row.turn === undefined) continue;
       const { place, turn } = row;
       yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: { ...streamingMessage(turn), content: await this.#output(place) } };
-      yield this.#turn(place, turnOf(row));
+      yield this.#turn(workspaceId, turnOf(row), row);
     }
   }
 
@@ -136,12 +136,11 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return text;
   }
 
-  #turn(place: TurnPlace, { turn, begun, finished }: rows.TurnRow): TurnRow {
-    const flight = finished === null ? this.#get<FlightRow | EarlierFlightRow>(keys.flight(place)) : undefined;
+  #turn(workspaceId: string, { turn, begun, finished }: rows.TurnRow, flight: FlightRow | EarlierFlightRow | undefined): TurnRow {
     const memory = flight?.memory ? this.#get<IdempotencyRecord>(flight.memory) : undefined;
     return {
       type: 'turn',
-      workspaceId: place.workspaceId,
+      workspaceId,
       record: turn,
       begun: answered(begun),
       finished: finished && answered(finished),

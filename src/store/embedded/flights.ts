@@ -69,7 +69,10 @@ export class Flights {
     ledger.onDropped(() => this.#load());
   }
 
-  /** Voids every lease and slot: their holders belonged to an earlier process, and two processes cannot have the store open. */
+  /**
+   * Voids every lease and slot: their holders belonged to an earlier process, and two processes cannot have the store open. Gives
+   * the flights of earlier versions the form of this one, and removes those without a turn.
+   */
   async voidLeases(): Promise<void> {
     await this.#ledger.step((draft) => {
       for (const [key, row] of this.#ledger.range<FlightRow | EarlierFlightRow>(keys.flights, keys.endOf(keys.flights))) {

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger.ts';
 import { codePoints, textBehind } from '../../text.ts';
 import { overlaid } from '../sorted.ts';
 import { streamingMessage } from '../turns.ts';
-import { committedTurn, type FlightRow } from './flights.ts';
+import { committedTurn, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
 
@@ -33,7 +33,9 @@ export class Transcript {
   #inFlight(workspaceId: string, sessionId: string, from: string, to: string, reverse: boolean): [string, FlightRow][] {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
     const found: [string, FlightRow][] = [];
-    for (const [, row] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix))) {
+    for (const [, row] of this.#ledger.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
+      // In a folder that this version has only looked into.
+      if (row.turn === undefined) continue;
       const key = keys.message(workspaceId, sessionId, row.turn.messageIndex);
       if (key >= from && key < to) found.push([key, row]);
     }

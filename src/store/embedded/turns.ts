@@ -148,8 +148,9 @@ export class Turns implements TurnStore {
       draft.put(keys.message(session.workspaceId, session.id, messageIndex), { ...step.message, content } satisfies Message, 'message');
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
-      this.#flights.delete(place);
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
+      // Last: had a read above failed, the flight must still be there for a repeat.
+      this.#flights.delete(place);
       return finished(version);
     });
     return this.#announced(place, answer);
@@ -178,6 +179,7 @@ export class Turns implements TurnStore {
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
       if (row !== undefined) this.#undo(draft, row, step, place);
       if (row !== undefined && step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
+      this.#flights.delete(place);
       return finished(version);
     });
     return this.#announced(place, answer);
@@ -207,13 +209,13 @@ export class Turns implements TurnStore {
       memory = flight.row.memory;
       this.#takeOutput(draft, flight);
       draft.remove(keys.flight(place));
-      this.#flights.delete(place);
     }
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
+    if (memory !== null) this.#memories.forget(draft, memory, turn.id);
+    if (end === null) return;
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));
     draft.remove(keys.turn(place));
-    if (memory !== null) this.#memories.forget(draft, memory, turn.id);
-    if (end !== null) this.#usage.countIn(draft, session, turn.endedAt ?? turn.createdAt, counted(turn, -1));
+    this.#usage.countIn(draft, session, turn.endedAt ?? turn.createdAt, counted(turn, -1));
   }
 
   takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
