@@ -239,6 +239,25 @@ export interface Turn {
   readonly link?: TurnLink;
 }
 
+/** A message of a turn; without an end it is complete from the beginning. */
+export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode'> = complete): Message => ({
+  id,
+  turnId: turn.id,
+  role,
+  content,
+  status: end.status,
+  stopReason: end.stopReason,
+  errorCode: end.errorCode,
+  createdAt: turn.createdAt,
+});
+
+const complete = { status: 'completed', stopReason: null, errorCode: null } as const;
+
+/** The assistant's message of a turn in flight. Stores keep its output apart from it. */
+export const streamingMessage = (turn: Turn, content = ''): Message => messageOf(turn, turn.messageId, 'assistant', content, streaming);
+
+const streaming = { status: 'streaming', stopReason: null, errorCode: null } as const;
+
 /** A request made under an `Idempotency-Key` (contract 6), remembered with its result. */
 export interface IdempotencyRecord {
   /** The API key's id and the path. */

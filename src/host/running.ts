@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts';
 import { limits, retryMs } from '../limits.ts';
 import type { TurnFault } from '../metrics.ts';
 import { estimateInputTokens, estimateTokens, type ModelFailure, type ModelUsage } from '../model.ts';
+import { messageOf } from '../records.ts';
 import { StoreUnavailable } from '../store.ts';
 import type { Appended, Basis, Cause, Fence, Finished, Message, IdempotencyRecord, Move, Session, Turn, TurnPlace, Versioned } from '../store.ts';
 import { terminalOf } from '../turn.ts';
@@ -235,17 +236,3 @@ function tokensOf({ status }: TurnOutcome, usage: ModelUsage | null, conversatio
 
 /** Valid at any stored length, because it adds nothing. */
 const noTail = { position: 0, text: '' };
-
-/** A message of a turn; without an end it is complete from the beginning. */
-export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode'> = complete): Message => ({
-  id,
-  turnId: turn.id,
-  role,
-  content,
-  status: end.status,
-  stopReason: end.stopReason,
-  errorCode: end.errorCode,
-  createdAt: turn.createdAt,
-});
-
-const complete = { status: 'completed', stopReason: null, errorCode: null } as const;

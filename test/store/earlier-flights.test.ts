@@ -9,8 +9,7 @@ import type { TurnRow } from '../../src/store/embedded/rows.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import type { TurnPlace } from '../../src/store.ts';
-import { streamingMessage } from '../../src/store/turns.ts';
-import { page, remembered, Scene, workspace } from './fixtures.ts';
+import { page, remembered, Scene, streaming, workspace } from './fixtures.ts';
 
 const nowMs = 1_800_000_000_000;
 
@@ -35,7 +34,7 @@ async function age(engine: MemoryEngine, place: TurnPlace, { withTurn }: { withT
   if (!withTurn) return;
   await engine.write([
     [keys.turn(place), packed(row, 'turn')],
-    [keys.message(place.workspaceId, place.sessionId, turn.messageIndex), packed(streamingMessage(turn), 'message')],
+    [keys.message(place.workspaceId, place.sessionId, turn.messageIndex), packed(streaming(turn), 'message')],
   ]);
 }
 
@@ -62,7 +61,7 @@ t.test('a turn in flight of an earlier version is read, exported and sealed like
   t.strictSame(await dumpOf(engine), exported, 'an export after the store was opened');
   t.strictSame(await store.turns.read(place.workspaceId, place.sessionId, place.turnId), turn.step.turn);
   const { items } = await store.sessions.messages(place.workspaceId, place.sessionId, page({ order: 'desc' }));
-  t.strictSame(items, [{ ...streamingMessage(turn.step.turn), content: 'Hé' }, turn.step.userMessage]);
+  t.strictSame(items, [streaming(turn.step.turn, 'Hé'), turn.step.userMessage]);
   t.strictSame(await store.turns.orphans(nowMs, 10), [place]);
   const fence = await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs);
   t.strictSame(await store.turns.finish(turn.finishStep({ fence: { epoch: fence!.epoch, owner: fence!.owner }, tail: { position: 2, text: '!' } })), { outcome: 'finished', version: 3 });

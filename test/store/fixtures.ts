@@ -5,7 +5,6 @@ import type {
   Appended, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
   Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
 } from '../../src/store.ts';
-import { streamingMessage } from '../../src/store/turns.ts';
 
 export const ids = randomIds(new WheelClock());
 
@@ -50,6 +49,10 @@ export function message(over: Partial<Message> = {}): Message {
     id: ids.make('msg'), turnId: null, role: 'assistant', content: 'Hello 👋', status: 'completed', stopReason: 'end', errorCode: null, createdAt: 1, ...over,
   };
 }
+
+/** The assistant's message of a turn in flight, as a reader must find it. */
+export const streaming = ({ id, messageId, createdAt }: Turn, content = ''): Message =>
+  message({ id: messageId, turnId: id, content, status: 'streaming', stopReason: null, createdAt });
 
 export const remembered = (resultId: string, untilMs: number, over: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   scope: 'key_1 /sessions', key: 'again', bodyDigest: 'd', resultId, untilMs, ...over,
@@ -168,7 +171,7 @@ export class Begun {
       session: { ...this.step.session, machine: snapshot('open') },
       ...at(this.version, this.step.session.mark),
       turn: { ...this.step.turn, status: 'completed', stopReason: 'end', inputTokens: 3, outputTokens: 5, endedAt: this.scene.now, ...turn },
-      message: { ...streamingMessage(this.step.turn), status: 'completed', stopReason: 'end' },
+      message: { ...streaming(this.step.turn), status: 'completed', stopReason: 'end' },
       tail: { position: 0, text: '' },
       fence: this.fence,
       nowMs: this.scene.nowMs,

@@ -8,9 +8,8 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { limits } from '../../src/limits.ts';
 import type { Store } from '../../src/store.ts';
-import { streamingMessage } from '../../src/store/turns.ts';
 import { StoreUnavailable } from '../../src/store.ts';
-import { api, assistant, at, ids, remembered, Scene, snapshot } from './fixtures.ts';
+import { api, assistant, at, ids, remembered, Scene, snapshot, streaming } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 
@@ -119,7 +118,7 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   t.equal(await store.turns.inFlight(workspaceId), 1);
   const finish = {
     session: { ...step.session, machine: snapshot('open') }, ...at(3), turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
-    message: { ...streamingMessage(step.turn), status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
+    message: { ...streaming(step.turn), status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
   };
   t.same(await lost(() => store.turns.finish(finish)), { outcome: 'finished', version: 4 });
   t.equal(await store.turns.output(place), 'abcd');

@@ -8,7 +8,7 @@ import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyReco
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
-import { streamingMessage } from '../turns.ts';
+import { streamingMessage } from '../../records.ts';
 import { historyRow, importUnfinished, rowsOf, usageRow } from '../dump.ts';
 import type { DumpPlace, DumpProgress, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
@@ -125,7 +125,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
     for await (const [, row] of this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, sessionId))) {
       if (row.turn === undefined) continue;
       const { place, turn } = row;
-      yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: { ...streamingMessage(turn), content: await this.#output(place) } };
+      yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: streamingMessage(turn, await this.#output(place)) };
       yield this.#turn(workspaceId, turnOf(row), row);
     }
   }

@@ -3,7 +3,7 @@ import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../../s
 import type { Ledger } from '../ledger.ts';
 import { codePoints, textBehind } from '../../text.ts';
 import { overlaid } from '../sorted.ts';
-import { streamingMessage } from '../turns.ts';
+import { streamingMessage } from '../../records.ts';
 import { committedTurn, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
@@ -26,7 +26,7 @@ export class Transcript {
     const to = !ascending && after !== null ? after : keys.endOf(prefix);
     const rows = overlaid(this.#ledger.scan<Message>(from, to, !ascending), this.#inFlight(workspaceId, sessionId, from, to, !ascending), !ascending);
     const found = pageOf(rows, page.limit, ([key]) => String(Number(keys.lastPart(key))));
-    return { items: found.items.map(([, message, flight]) => (flight === undefined ? message! : this.#messageOf(flight))), next: found.next };
+    return { items: found.items.map(([, message, flight]) => (flight === undefined ? message! : streamingMessage(flight.turn, this.#streamed(flight.place)))), next: found.next };
   }
 
   /** The session's turns in flight, by the keys that their messages will have, as far as these are between two keys. */
@@ -40,10 +40,6 @@ export class Transcript {
       if (key >= from && key < to) found.push([key, row]);
     }
     return found.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
-  }
-
-  #messageOf({ place, turn }: FlightRow): Message {
-    return { ...streamingMessage(turn), content: this.#streamed(place) };
   }
 
   /** Reads backwards, and stops at the bound, however long the transcript is. */

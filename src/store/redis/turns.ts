@@ -7,7 +7,7 @@ import type { Clock } from '../../clock.ts';
 import { limits } from '../../limits.ts';
 import { codePoints } from '../../text.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { streamingMessage } from '../turns.ts';
+import { streamingMessage } from '../../records.ts';
 import { moveField } from './history.ts';
 import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';

@@ -1,9 +1,8 @@
 /** A turn's steps: atomic, once only, by their owner alone. */
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
 import type { Session } from '../../../src/store.ts';
-import { streamingMessage } from '../../../src/store/turns.ts';
 import type { Case } from '../contract.ts';
-import { api, at, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
+import { api, at, message, page, remembered, snapshot, streaming, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
 
 /** Everything of a turn that a reader can see. */
@@ -26,14 +25,14 @@ export const turnCases: readonly Case[] = [
       const turn = await scene.streaming();
       await turn.append(0, 'Hé');
       const { step, before: { id } } = turn;
-      const streaming = { ...streamingMessage(step.turn), content: 'Hé' };
+      const reply = streaming(step.turn, 'Hé');
       const pageOf = (over: Parameters<typeof page>[0]) => store.sessions.messages(workspaceId, id, page(over));
       const first = await pageOf({ limit: 1 });
       deepEqual(first, { items: [step.userMessage], next: '0' });
-      deepEqual(await pageOf({ limit: 1, after: first.next }), { items: [streaming], next: null });
+      deepEqual(await pageOf({ limit: 1, after: first.next }), { items: [reply], next: null });
       deepEqual(await pageOf({ after: '1' }), { items: [], next: null });
       const last = await pageOf({ limit: 1, order: 'desc' });
-      deepEqual(last, { items: [streaming], next: '1' });
+      deepEqual(last, { items: [reply], next: '1' });
       deepEqual(await pageOf({ limit: 1, order: 'desc', after: last.next }), { items: [step.userMessage], next: null });
       deepEqual(await store.sessions.recentMessages(workspaceId, id, 2, 1000, 10), [step.userMessage]);
     },
@@ -50,7 +49,7 @@ export const turnCases: readonly Case[] = [
       equal(begun.outcome === 'begun' && begun.fence.owner, scene.owner);
       deepEqual(await store.sessions.read(workspaceId, session.id), { record: step.session, version: 2 });
       deepEqual(await store.turns.read(workspaceId, session.id, step.turn.id), step.turn);
-      deepEqual(await scene.transcript(session.id), [step.userMessage, streamingMessage(step.turn)]);
+      deepEqual(await scene.transcript(session.id), [step.userMessage, streaming(step.turn)]);
       equal(await store.turns.inFlight(workspaceId), 1);
       equal((await memoryOf(scene))?.resultId, 'turn');
       deepEqual(await store.turns.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)), []);

@@ -3,8 +3,7 @@ import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts
 import type {
   AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, SettledLimit, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
 } from '../../../src/store.ts';
-import { streamingMessage } from '../../../src/store/turns.ts';
-import { api, message, snapshot } from '../fixtures.ts';
+import { api, message, snapshot, streaming } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
 import { chosen, Known, picked, type KnownTurn } from './known.ts';
 
@@ -187,7 +186,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
     session: moved(known, record, { machine: snapshot('open'), lastActivityAt: known.now }),
     ...basisOf(known, wrong === 0 ? drawn : exact, version, record.mark),
     turn: { ...turn.begun.turn, status, stopReason, inputTokens: which, outputTokens: text.length, endedAt: flag ? known.now : null },
-    message: { ...streamingMessage(turn.begun.turn), status: status === 'completed' ? 'completed' : 'partial', stopReason },
+    message: { ...streaming(turn.begun.turn), status: status === 'completed' ? 'completed' : 'partial', stopReason },
     tail: { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text },
     fence: fenceOf(turn, wrong === 1 ? drawn : exact),
     nowMs: known.nowMs,
