@@ -25,7 +25,7 @@ export const atTurnEnd = (callback: () => void): void => void setImmediate(callb
 /** Whole Unix seconds of a time in milliseconds. */
 export const secondsOf = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
-const tickMs = 5;
+const tickMs = 2.5;
 const slotCount = 4096;
 
 /** One timer in its slot. A cancelled timer is removed at once, as nearly all are cancelled: otherwise it would stay in memory for a turn of the wheel. */

@@ -1,8 +1,8 @@
 /**
  * How often turns store and send what their models say. While a process has little to do, at once. When the pieces of all its
  * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all turns share: what came until
- * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are slower, each belongs to one of four groups
- * of the turns, and providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A
+ * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are slower, each belongs to one of sixteen
+ * groups of the turns, and providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A
  * turn's first output never waits, and its end waits only in the second case.
  */
 import { atTurnEnd, type Clock } from '../clock.ts';
@@ -12,10 +12,11 @@ const windowMs = 100;
 /** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
 const piecesPerLook = 16;
 /**
- * The turns of a crowd are in so many groups, whose beats are spread evenly: turns that end at one beat are followed by others that begin
- * together, and those of one group wait for fewer. Each group's beat is a write of its own, which is why there are no more.
+ * The turns of a crowd are in so many groups, whose beats are spread evenly: a request that arrives during a beat waits for the turns of one
+ * group, and so do the turns that begin together because others ended at one beat. There are no more groups because the interval between
+ * two beats would be shorter than the clock's tick.
  */
-const groupCount = 4;
+const groupCount = 16;
 /** How many turns more than its share a group may have. */
 const slack = 2;
 
