@@ -57,13 +57,17 @@ export class TurnLog {
     this.ends.push(this.#appended);
   }
 
-  /** The output that no write has taken yet, and the position it begins at; null if there is none. */
+  /** The output that no write has taken yet, and the position it begins at; null if there is none. It is one piece from now on: it is stored as one, and fewer pieces live as long as the turn. */
   take(): { position: number; text: string; pieces: number } | null {
-    if (this.#taken === this.pieces.length) return null;
+    const count = this.pieces.length - this.#taken;
+    if (count === 0) return null;
     const position = this.#taken === 0 ? 0 : this.ends[this.#taken - 1]!;
-    const fresh = this.pieces.length - this.#taken === 1 ? this.pieces[this.#taken]! : this.pieces.slice(this.#taken).join('');
+    if (count > 1) {
+      this.pieces.push(this.pieces.splice(this.#taken).join(''));
+      this.ends.splice(this.#taken, count - 1);
+    }
     this.#taken = this.pieces.length;
-    return { position, text: fresh, pieces: this.#taken };
+    return { position, text: this.pieces[this.#taken - 1]!, pieces: this.#taken };
   }
 
   /** All output that the store is not known to have, and the position it begins at. */

@@ -54,7 +54,8 @@ export class Lease {
   async append(position: number, text: string): Promise<'stored' | 'fenced'> {
     const askedAt = this.#clock.monotonic();
     const renews = askedAt - this.#renewedAt >= this.#leaseMs / 12;
-    const step = { ...this.#place, fence: this.#fence, position, text, ...(renews && this.#renewal()) };
+    // Not spread from the place: V8 makes new hidden classes with each object that gets further fields behind a spread.
+    const step = { fence: this.#fence, position, text, ...this.#place, ...(renews && this.#renewal()) };
     this.#appending++;
     try {
       return this.#heard(await this.#store.turns.append(step), renews ? askedAt : -Infinity) ? 'stored' : 'fenced';

@@ -88,8 +88,8 @@ export class RunningTurn implements TurnEffects {
     this.over = wanted.over;
     this.runner = new TurnRunner({ turnId: turn.id, messageId: turn.messageId }, this, clock, parts.pace, turnMsMax);
     const events: LeaseEvents = { stop: (reason) => void this.runner.stop(reason), lost: () => this.runner.lose(), fenced: () => this.runner.fenced() };
-    const leased = { store, clock, place: this.#place, fence, expiresAt: before.expiresAt, begunAt };
-    this.#lease = store.leaseMs === null ? null : new Lease({ ...leased, leaseMs: store.leaseMs }, events);
+    const { leaseMs } = store;
+    this.#lease = leaseMs === null ? null : new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, events);
   }
 
   get unsure(): boolean {
@@ -98,7 +98,8 @@ export class RunningTurn implements TurnEffects {
 
   append(position: number, text: string): Promise<'stored' | 'fenced'> {
     if (this.#lease !== null) return this.#lease.append(position, text);
-    return this.#parts.sessions.options.store.turns.append({ ...this.#place, fence: this.begun.fence, position, text }).then(this.#heard);
+    // The place comes last: V8 makes new hidden classes with each object that gets further fields behind a spread.
+    return this.#parts.sessions.options.store.turns.append({ fence: this.begun.fence, position, text, ...this.#place }).then(this.#heard);
   }
 
   readonly #heard = (answer: Appended): 'stored' | 'fenced' => {

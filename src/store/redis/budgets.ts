@@ -82,7 +82,7 @@ export class RedisBudgets {
     const count = requests.length;
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
-    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { ...lane, count, asked }, count))) as Reply[];
+    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { count, asked, ...lane }, count))) as Reply[];
     const exchange = { askedAt, answeredAt: this.#clock.monotonic() };
     let at = 0;
     return requests.map(() => {

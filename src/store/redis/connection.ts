@@ -34,6 +34,8 @@ const clientOptions = {
   disableOfflineQueue: true,
   commandsQueueMaxLength: limits.redisCallsMax,
   pingInterval: limits.redisPingMs,
+  // Present, so that those of a command replace them: with each command that adds an option V8 makes a new hidden class.
+  commandOptions: { typeMapping: {} },
   socket: {
     connectTimeout: limits.redisConnectMs,
     socketTimeout: limits.redisSilenceMs,
