@@ -1,0 +1,50 @@
+/** What is done for each piece, turn and answer makes no hidden classes of V8 (docs/decisions.md, "No fields behind a spread where it is hot"). */
+import { readFileSync } from 'node:fs';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { temporaryFolder } from '../folders.ts';
+import { openHouse } from './house.ts';
+import { say, sessionOf, synthetic } from './talk.ts';
+
+const turns = 80;
+/** Other versions write another log, and need not be afraid of spreads. */
+const skip = process.versions.v8.startsWith('11.') ? false : `V8 is ${process.versions.v8}, not 11`;
+
+t.test('turns of several pieces, and answers in JSON', { skip }, async (t) => {
+  const folder = await temporaryFolder(t);
+  const [log, node] = [join(folder, 'v8.log'), join(folder, 'node')];
+  const flags = `--log-maps --no-log-maps-details --no-logfile-per-isolate --logfile='${log}'`;
+  await writeFile(node, `#!/bin/sh\nexec '${process.execPath}' ${flags} "$@"\n`);
+  await chmod(node, 0o700);
+  const house = await openHouse(t, { node, env: { PARLEY_EDGE: 'uws' } });
+  const assistant = await synthetic(house, 'tokens=6,delay_ms=6');
+  const { id } = await house.session(assistant.id);
+  for (let turn = 0; turn < turns; turn++) {
+    const events = await (await say(house, id)).rest();
+    t.equal(events.at(-1)!.event, 'turn.completed');
+    t.equal((await sessionOf(house, id)).id, id);
+  }
+  await house.stop();
+  // map,Transition,time,from,to,pc,line,column,reason,name: "prototype" is the reason where the way to the new class is kept nowhere.
+  const made = new Map<string, number>();
+  for (const line of (await readFile(log, 'latin1')).split('\n')) {
+    const [, change, , , , , at, , reason, name] = line.split(',');
+    if (change !== 'Transition' || reason !== 'prototype') continue;
+    const where = `${name} in ${fileOf(Number(at))}`;
+    made.set(where, (made.get(where) ?? 0) + 1);
+  }
+  t.ok(made.size > 0, 'the log can be read');
+  t.same([...made].filter(([where, count]) => count >= turns && !where.includes(scraped)), []);
+});
+
+/** Makes an object for each bucket of a histogram, when the metrics are read. */
+const scraped = 'node_modules/prom-client/';
+
+const bundled = readFileSync(new URL('../../dist/server.cjs', import.meta.url), 'utf8').split('\n');
+
+/** The file that a line of the bundle comes from: esbuild writes its path before it. */
+function fileOf(line: number): string {
+  while (line > 0 && !/^ *\/\/ (src|machines|node_modules)\//.test(bundled[--line] ?? '')) continue;
+  return (bundled[line] ?? '').trim().slice(3);
+}
