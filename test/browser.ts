@@ -1,14 +1,22 @@
-/** A real browser for the tests of pages, where one is installed. */
+/** A real browser for the tests of pages: the one that is installed, or Debian's Chromium where packages may be installed. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 import type { Owner } from './folders.ts';
+import { whyMissing } from './installed.ts';
 
-const installed = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim()).find(Boolean);
+const names = ['chromium', 'chromium-browser', 'google-chrome'];
+/** The path of a browser that starts. While another test file has one installed, it is there before its libraries are. */
+const startable = (): string | undefined =>
+  names.map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim()).find((path) => path && spawnSync(path, ['--version']).status === 0);
+
+const before = startable();
+const missing = before === undefined ? whyMissing('chromium') : null;
+const installed = before ?? startable();
 
 /** What needs a browser is skipped with this where there is none. */
-export const whyNoBrowser: string | false = installed === undefined ? 'Chromium is not installed' : false;
+export const whyNoBrowser: string | false = missing ?? false;
 
 /** Tests of a page wait on what it shows, on a busy machine too: so many milliseconds. */
 export const patience = 120_000;

@@ -5,12 +5,15 @@ import { spawnSync } from 'node:child_process';
 export const environment = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
 
 /** Files run several abreast, and each may find a program missing. */
-const patiently = ['-o', 'DPkg::Lock::Timeout=60'];
+const patiently = ['-o', 'DPkg::Lock::Timeout=120'];
 
-type Program = 'redis-server' | 'nginx' | 'haproxy' | 'slowhttptest';
+type Program = 'redis-server' | 'nginx' | 'haproxy' | 'slowhttptest' | 'chromium';
 
-/** Not every program ends well when it is asked for its help or its version. */
-const found = (program: string): boolean => spawnSync(program, ['-h'], { env: environment }).error === undefined;
+/** Servers do not all end well when they are asked for their help. A browser does, but not before its libraries are installed. */
+function found(program: string): boolean {
+  if (program === 'chromium') return spawnSync(program, ['--version']).status === 0;
+  return spawnSync(program, ['-h'], { env: environment }).error === undefined;
+}
 
 /** Why a program is not there to test with, or null. Where packages may be installed, it is installed. */
 export function whyMissing(program: Program): string | null {
@@ -19,5 +22,5 @@ export function whyMissing(program: Program): string | null {
   return found(program) ? null : `${program} is not installed and cannot be installed here`;
 }
 
-/** Why a program is not there to test with, or null. Unlike servers, tools that are large are not installed for a test. */
+/** Why a program is not there to test with, or null. Unlike servers and the browser, tools that are large are not installed for a test. */
 export const whyAbsent = (program: 'ffmpeg' | 'python3'): string | null => (found(program) ? null : `${program} is not installed`);
