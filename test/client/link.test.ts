@@ -62,12 +62,15 @@ t.test('a visitor that cannot be named: three attempts in all, and a signal ends
   await t.rejects(new Parley({ url: house.url, link: { slug: 'talk' }, fetch: ask }).sessions.create({}), { code: 'api_error', status: 500 });
   t.equal(named, 3);
   const ending = new AbortController();
+  let answer!: (refusal: Response) => void;
   const hanging: typeof fetch = (url, init) => {
     if (!String(url).endsWith('/visitors')) return fetch(url, init);
     ending.abort(new Error('enough'));
-    return new Promise(() => {});
+    return new Promise((resolve) => (answer = resolve));
   };
   await t.rejects(new Parley({ url: house.url, link: { slug: 'talk' }, fetch: hanging }).sessions.create({}, { signal: ending.signal }), { message: 'enough' });
+  // The naming is for all calls and goes on without this one: unanswered, its three attempts would take 90 seconds.
+  answer(new Response('{"error":{"type":"permission_error","code":"assistant_not_permitted","message":"Not here."},"request_id":"req_1"}', { status: 403 }));
 });
 
 t.test('the widget\'s visitor is one of its site', async (t) => {
