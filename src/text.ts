@@ -3,8 +3,12 @@
 const isHigh = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
 const isLow = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
 
+/** V8 keeps a text of Latin-1 with a byte for each character, and finds at once that this cannot match there. */
+const surrogate = /[\ud800-\udfff]/;
+
 /** The code points of a text; a lone surrogate counts as one. */
 export function codePoints(text: string): number {
+  if (!surrogate.test(text)) return text.length;
   let count = text.length;
   for (let at = 1; at < text.length; at++) {
     if (isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1))) count--;
@@ -14,6 +18,8 @@ export function codePoints(text: string): number {
 
 /** The index in UTF-16 units at which `count` code points have passed. */
 export function indexAfter(text: string, count: number): number {
+  if (count <= 0) return 0;
+  if (!surrogate.test(text)) return Math.min(count, text.length);
   let at = 0;
   for (let left = count; left > 0 && at < text.length; left--) {
     at += isHigh(text.charCodeAt(at)) && isLow(text.charCodeAt(at + 1)) ? 2 : 1;

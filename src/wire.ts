@@ -85,12 +85,20 @@ export function pruned(value: unknown, schema: Parts): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { items, properties = {}, additionalProperties } = (schema.anyOf ?? [schema]).find(({ type }) => type === containerOf(value)) ?? {};
   if (Array.isArray(value)) return items === undefined ? value : value.map((item) => pruned(item, items));
-  const kept: [string, unknown][] = [];
-  for (const [name, item] of Object.entries(value)) {
+  const object = value as Record<string, unknown>;
+  const names = Object.keys(object);
+  // Most values stay as they are, and then are not copied.
+  let kept: [string, unknown][] | null = null;
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index]!;
+    const item = object[name];
     const part = Object.hasOwn(properties, name) ? properties[name]! : additionalProperties;
-    if (part !== undefined && (item !== null || takesNull(part))) kept.push([name, pruned(item, part)]);
+    const isLeftOut = part === undefined || (item === null && !takesNull(part));
+    const left = isLeftOut ? undefined : pruned(item, part);
+    if (isLeftOut || left !== item) kept ??= names.slice(0, index).map((before) => [before, object[before]]);
+    if (!isLeftOut) kept?.push([name, left]);
   }
-  return Object.fromEntries(kept);
+  return kept === null ? value : Object.fromEntries(kept);
 }
 
 const containerOf = (value: object): string => (Array.isArray(value) ? 'array' : 'object');
@@ -105,6 +113,7 @@ function valueOf(text: string, type: string | undefined): unknown {
 export function queryObject(query: string, schema: TSchema): Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
   const object: Record<string, unknown> = {};
+  if (query === '') return object;
   for (const [name, text] of new URLSearchParams(query)) {
     if (!Object.hasOwn(properties, name)) continue;
     object[name] = valueOf(text, properties[name]!.type);

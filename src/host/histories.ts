@@ -52,9 +52,9 @@ export class Histories {
       if (left < 0) break;
     }
     this.forget(sessionId);
-    const kept = lengths.slice(first);
+    const kept = first === 0 ? lengths : lengths.slice(first);
     const weight = kept.reduce((sum, length) => sum + length + messageWeight, messageWeight);
-    this.#entries.set(sessionId, { version, mark, messages: messages.slice(first), lengths: kept, weight });
+    this.#entries.set(sessionId, { version, mark, messages: first === 0 ? messages : messages.slice(first), lengths: kept, weight });
     this.#weight += weight;
     if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();
   }

@@ -10,17 +10,19 @@ import type { ModelMessage } from '../model.ts';
  */
 export function cutHistory(messages: readonly ModelMessage[], systemPrompt: string | null, tokensMax: number): ModelMessage[] {
   const newest = messages.length - 1;
-  const spoken = messages.filter(({ content }, index) => index === newest || content.trim() !== '');
-  const kept = Math.max(0, spoken.findLastIndex(({ role }) => role === 'user'));
   let left = tokensMax - tokensOf(systemPrompt ?? '');
-  let start = spoken.length;
-  while (start > 0) {
-    left -= tokensOf(spoken[start - 1]!.content);
-    if (left < 0 && start <= kept) break;
-    start--;
+  let hasUser = false;
+  const cut: ModelMessage[] = [];
+  for (let index = newest; index >= 0; index--) {
+    const { role, content } = messages[index]!;
+    if (index < newest && content.trim() === '') continue;
+    left -= tokensOf(content);
+    if (left < 0 && hasUser) break;
+    hasUser ||= role === 'user';
+    // Nothing but what was said leaves the house: a message may come with more, and providers refuse what they do not know.
+    cut.push({ role, content });
   }
-  // Nothing but what was said leaves the house: a message may come with more, and providers refuse what they do not know.
-  return spoken.slice(start).map(({ role, content }) => ({ role, content }));
+  return cut.reverse();
 }
 
 const tokensOf = (text: string): number => estimateTokens(codePoints(text));

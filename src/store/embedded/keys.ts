@@ -30,7 +30,14 @@ function ofTurn({ workspaceId, sessionId, turnId }: TurnPlace): typeof lastTurn 
 /** A workspace's session within a key. */
 const placed = (workspaceId: string, sessionId: string): string => ofSession(workspaceId, sessionId).text;
 
-const padded = (number: number, digits: number): string => String(number).padStart(digits, '0');
+/** By their count. `padStart` makes such a text anew with each call. */
+const zeros = Array.from({ length: 16 }, (_, count) => '0'.repeat(count));
+
+/** At most 15 digits. */
+function padded(number: number, digits: number): string {
+  const text = String(number);
+  return text.length < digits ? zeros[digits - text.length]! + text : text;
+}
 
 /** The first key after all keys with this prefix, which ends in a slash. */
 export const endOf = (prefix: string): string => `${prefix.slice(0, -1)}0`;

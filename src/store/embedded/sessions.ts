@@ -21,11 +21,10 @@ export const unmoved = (row: SessionRow | undefined, { version, mark }: Basis): 
 /** Replaces the stored session. */
 export function putSession(draft: Draft, before: SessionRow | null, row: SessionRow): void {
   const { id, workspaceId, assistantId, lastActivityAt, channel, machine } = row.session;
-  const active = keys.activeAt(workspaceId, lastActivityAt) + keys.part(id);
   if (before === null) draft.put(keys.assistantSessions(workspaceId, assistantId) + keys.part(id), id);
   if (before?.session.lastActivityAt !== lastActivityAt) {
     if (before !== null) draft.remove(keys.activeAt(workspaceId, before.session.lastActivityAt) + keys.part(id));
-    draft.put(active, id);
+    draft.put(keys.activeAt(workspaceId, lastActivityAt) + keys.part(id), id);
   }
   if (channel === 'console') {
     const trial = keys.trials(workspaceId) + keys.part(id);
