@@ -12,7 +12,8 @@ export async function callModel(runner: TurnRunner, assistant: Assistant, histor
   const model = services.models.get(provider);
   if (model === undefined) return runner.refuse('credential');
   try {
-    const access = model.needsCredential ? await openCredential(assistant.workspaceId, 'model', assistant.model, services) : { baseUrl: null, apiKey: null };
+    const opened = model.needsCredential ? openCredential(assistant.workspaceId, 'model', assistant.model, services) : { baseUrl: null, apiKey: null };
+    const access = opened instanceof Promise ? await opened : opened;
     if (access === null) return runner.refuse('credential');
     const messages = cutHistory(history, systemPrompt, limits.historyTokensMax);
     const request = { name, systemPrompt, messages, temperature, outputTokensMax, assistantName: assistant.name, ...access };

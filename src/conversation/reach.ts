@@ -86,12 +86,13 @@ export function checkOpen(session: Session, { clock }: Services): void {
 }
 
 /** The session's actor, with the refusals of `reachSession`. `asKnown`: see `Sessions.of`; what the refusals depend on never changes in a session, but for its retention, which is a day at least. */
-export async function reachActor(party: Party, id: string, services: Services, asKnown = false): Promise<SessionActor> {
-  const actor = await services.host.sessions.of(party.workspaceId, id, asKnown);
-  if (actor === null) throw new Failure('session_not_found');
-  const session = await retained(actor.record, services);
-  checkVisible(session, party);
-  checkPermission(party, session.assistantId);
-  return actor;
-}
+export const reachActor = (party: Party, id: string, services: Services, asKnown = false): SessionActor | Promise<SessionActor> =>
+  promptly(services.host.sessions.of(party.workspaceId, id, asKnown), (actor) => {
+    if (actor === null) throw new Failure('session_not_found');
+    return promptly(retained(actor.record, services), (session) => {
+      checkVisible(session, party);
+      checkPermission(party, session.assistantId);
+      return actor;
+    });
+  });
 

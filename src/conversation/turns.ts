@@ -3,10 +3,12 @@ import { Failure } from '../errors.ts';
 import type { SessionActor } from '../host/sessions.ts';
 import type { StartedTurn, WantedTurn } from '../host/turns.ts';
 import { limits } from '../limits.ts';
+import { promptly } from '../promptly.ts';
 import { causeOf, type Party } from '../request.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import type { Cause, Turn } from '../store.ts';
 import { terminalOf, TurnLog } from '../turn.ts';
+import type { Begun } from '../turn/outcome.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
@@ -46,8 +48,10 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   const { host, clock } = services;
   const { remember } = sent;
   // On a shared store the session is not read before: the step that begins the turn is compared with the stored session in any case.
-  let actor = await reachActor(party, sent.sessionId, services, true);
-  const assistant = await host.assistants.of(party.workspaceId, actor.record.assistantId);
+  const reached = reachActor(party, sent.sessionId, services, true);
+  let actor = reached instanceof Promise ? await reached : reached;
+  const published = host.assistants.of(party.workspaceId, actor.record.assistantId);
+  const assistant = published instanceof Promise ? await published : published;
   if (assistant === null || services.draining) {
     actor = await reachActor(party, sent.sessionId, services);
     // A repeat is answered before every check that could refuse it (contract 12). Below, `begin` looks the key up itself; here it is
@@ -111,15 +115,14 @@ async function join(actor: SessionActor, turnId: string, services: Services): Pr
  * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status (specification 6,
  * contract 3). An abort is no failure.
  */
-async function begun({ runner, log }: FoundTurn): Promise<void> {
-  if (runner !== null) {
-    const { kind } = await runner.begun;
+const begun = ({ runner, log }: FoundTurn): void | Promise<void> =>
+  promptly<Begun | null, void>(runner && runner.begun, (answer) => {
+    const kind = answer?.kind;
     if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
     if (kind === 'late') throw new Failure('api_error');
     if (kind === 'unavailable') throw new Failure('service_unavailable');
-  }
-  if (log.stored === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
-}
+    if (log.stored === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
+  });
 
 /** A turn of the session, for reading. Throws 404 `turn_not_found`. */
 export async function reachTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<FoundTurn> {

@@ -87,9 +87,12 @@ export class RunningTurn implements TurnEffects {
     };
     this.over = wanted.over;
     this.runner = new TurnRunner({ turnId: turn.id, messageId: turn.messageId }, this, clock, parts.pace, turnMsMax);
-    const events: LeaseEvents = { stop: (reason) => void this.runner.stop(reason), lost: () => this.runner.lose(), fenced: () => this.runner.fenced() };
     const { leaseMs } = store;
-    this.#lease = leaseMs === null ? null : new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, events);
+    this.#lease = leaseMs === null ? null : new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, this.#leaseEvents);
+  }
+
+  get #leaseEvents(): LeaseEvents {
+    return { stop: (reason) => void this.runner.stop(reason), lost: () => this.runner.lose(), fenced: () => this.runner.fenced() };
   }
 
   get unsure(): boolean {
@@ -204,18 +207,21 @@ export class RunningTurn implements TurnEffects {
         const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
         const { session, ...settled } = settle(changes === null ? moved : { ...moved, ...changes }, turn, at);
         let fenced = false;
-        const held = sessions.commit(actor, session, async () => {
-          const answer = await step(session, actor.basis, moveOf(decision, actor.version + 1, at, cause, session.machine), settled);
-          fenced = answer.outcome === 'fenced';
-          return answer.outcome === 'finished' ? answer.version : null;
-        });
-        // A removed session, with its workspace or by retention, has no turn left to seal.
-        const finished = await held.catch((error) => {
+        let finished = false;
+        try {
+          finished = await sessions.commit(actor, session, () => {
+            const answered = step(session, actor.basis, moveOf(decision, actor.version + 1, at, cause, session.machine), settled);
+            return answered.then((answer) => {
+              fenced = answer.outcome === 'fenced';
+              return answer.outcome === 'finished' ? answer.version : null;
+            });
+          });
+        } catch (error) {
           // If a later version has moved the session, a process of that version serves it, and seals its turn once the lease has run out.
           if (error instanceof UnreadableSnapshot) fenced = true;
-          if (fenced) return false;
-          throw error;
-        });
+          // A removed session, with its workspace or by retention, has no turn left to seal.
+          if (!fenced) throw error;
+        }
         if (finished) {
           actor.told(decision, cause);
           this.endedBy = cause;

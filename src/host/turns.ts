@@ -133,7 +133,8 @@ export class Turns {
     const turnId = ids.make('turn');
     const { cause = nobody } = wanted;
     const decision = actor.machine.decide({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
-    if (!(await this.#sessions.settle(actor, decision, at, cause))) return null;
+    const settled = this.#sessions.settle(actor, decision, at, cause);
+    if (!(settled instanceof Promise ? await settled : settled)) return null;
     const refusal = refusalOf(decision.outcomes);
     if (refusal !== null) {
       // The decision may rest on old knowledge, unless it moved the session and so was compared with the store.
@@ -149,10 +150,13 @@ export class Turns {
     let history: readonly Message[];
     let workspace: WorkspaceActor | null;
     try {
-      history = await this.#histories.of(before, actor.version);
-      workspace = await this.#workspaces.of(before.workspaceId);
+      const recent = this.#histories.of(before, actor.version);
+      history = recent instanceof Promise ? await recent : recent;
+      const found = this.#workspaces.of(before.workspaceId);
+      workspace = found instanceof Promise ? await found : found;
       if (workspace === null) throw new Failure('session_not_found');
-      if (wanted.takesSlot && !(await this.#workspaces.acquired(workspace, cause))) throw workspaceFull();
+      const acquired = !wanted.takesSlot || this.#workspaces.acquired(workspace, cause);
+      if (!(acquired instanceof Promise ? await acquired : acquired)) throw workspaceFull();
     } catch (error) {
       actor.machine.restore(before.machine);
       // If another process has begun a turn on the session, this request is a conflict, even if that turn took the workspace's last slot (contract 3).
@@ -201,8 +205,8 @@ export class Turns {
     let answer: Begun | undefined;
     let held = false;
     try {
-      held = await this.#sessions.commit(actor, session, async () => {
-        answer = await store.turns.begin({
+      held = await this.#sessions.commit(actor, session, () => {
+        const begun = store.turns.begin({
           session,
           version: basis.version,
           mark: basis.mark,
@@ -216,7 +220,10 @@ export class Turns {
           nowMs: at,
           move: moveOf(decision, basis.version + 1, at, cause, session.machine),
         });
-        return answer.outcome === 'begun' ? answer.version : null;
+        return begun.then((begun) => {
+          answer = begun;
+          return begun.outcome === 'begun' ? begun.version : null;
+        });
       });
     } catch (error) {
       this.#released(before, wanted);

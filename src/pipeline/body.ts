@@ -1,16 +1,17 @@
 /** Reads a request's body: bounded in size and time, UTF-8, JSON (contract 2 and 12). */
 import { MIMEType } from 'node:util';
 import { Failure } from '../errors.ts';
-import type { Exchange } from '../edge.ts';
+import type { Body, Exchange } from '../edge.ts';
 import { limits } from '../limits.ts';
 import { isConsole, type Route } from '../request.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The parsed body; without one undefined if the route takes none, or an empty object if it may be left out. */
-export async function readBody(exchange: Exchange, route: Route): Promise<unknown> {
-  if (route.method === 'GET') return undefined;
-  const body = await exchange.body();
+export const readBody = (exchange: Exchange, route: Route): Promise<unknown> | undefined =>
+  route.method === 'GET' ? undefined : exchange.body().then((body) => parsed(body, exchange, route));
+
+function parsed(body: Body, exchange: Exchange, route: Route): unknown {
   if (body.kind === 'too_large') throw new Failure('body_too_large', { limit: limits.bodyBytesMax });
   if (body.kind !== 'bytes') throw new Failure('body_timeout');
   if (body.bytes.length === 0 && (route.body === null || route.bodyOptional)) return route.body === null ? undefined : {};

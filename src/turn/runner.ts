@@ -2,6 +2,7 @@
  * One turn in flight: takes the model's output, shows it only once it is stored, and seals the turn however it ends. The turn
  * belongs to the session, not to the request that began it.
  */
+import { Announced } from '../announced.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { limits, retryMs } from '../limits.ts';
 import type { Member } from '../members.ts';
@@ -24,16 +25,13 @@ export class TurnRunner implements Member {
   readonly log = new TurnLog();
   /** Resolves when the stream may begin, or when it is certain that it never will. */
   readonly begun: Promise<Begun>;
-  /** Resolves once the turn is sealed or withdrawn, or another process owns it. */
-  readonly over: Promise<void>;
-  /** Resolves once it is known whether the end of the turn is stored, or when the store did not answer and the end will be retried. */
-  readonly settled: Promise<boolean>;
   readonly #effects: TurnEffects;
   readonly #clock: Clock;
   readonly #pace: Pace;
   #announceBegun!: (begun: Begun) => void;
-  #announceOver!: () => void;
-  #announceSettled!: (stored: boolean) => void;
+  readonly #over = new Announced<void>();
+  /** Whether the end of the turn is stored. */
+  readonly #settled = new Announced<boolean>();
   #call: ModelCall | null = null;
   #usage: ModelUsage | null = null;
   /** A high surrogate whose other half has not come yet. */
@@ -62,9 +60,17 @@ export class TurnRunner implements Member {
     this.#clock = clock;
     this.#pace = pace;
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
-    this.over = new Promise((resolve) => (this.#announceOver = resolve));
-    this.settled = new Promise((resolve) => (this.#announceSettled = resolve));
     this.#timer = clock.after(turnMsMax, () => void this.stop('late'));
+  }
+
+  /** Resolves once the turn is sealed or withdrawn, or another process owns it. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** Resolves once it is known whether the end of the turn is stored, or when the store did not answer and the end will be retried. */
+  get settled(): Promise<boolean> {
+    return this.#settled.promise;
   }
 
   /** Calls the model. */
@@ -308,7 +314,7 @@ export class TurnRunner implements Member {
   /** Readers do not wait for a store that has certainly not stored the end; another end is stored later. */
   #giveUp(): void {
     this.log.close({ type: 'failed', errorCode: 'api_error' });
-    this.#announceSettled(false);
+    this.#settled.announce(false);
   }
 
   /** `asItStands`: seals only the output that is stored, which after a failover may be less than readers have seen. */
@@ -345,7 +351,7 @@ export class TurnRunner implements Member {
       this.#fault(faultOf(error), error);
       return this.#refuse();
     }
-    this.#announceSettled(false);
+    this.#settled.announce(false);
     if (this.#effects.unsure) this.#limitWaiting();
     const certain = !this.#effects.unsure || error instanceof RangeError;
     if (certain || !away) this.#fault(faultOf(error), error);
@@ -388,8 +394,8 @@ export class TurnRunner implements Member {
     this.#cut?.cancel();
     this.#effects.left();
     if (status !== null) this.#effects.over(status);
-    this.#announceSettled(stored);
-    this.#announceOver();
+    this.#settled.announce(stored);
+    this.#over.announce();
   }
 }
 

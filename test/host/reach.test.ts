@@ -28,8 +28,8 @@ t.test('a request looks at its session once, whether or not it is awake', async 
   const { record } = (await made.store.sessions.read(workspaceId, id))!;
   await made.host.sessions.end((await made.host.sessions.of(workspaceId, id))!);
   t.equal((await reachActor(party, id, services)).machine.state, 'ended', 'what another process has done since is seen');
-  await t.rejects(reachActor({ ...party, assistantIds: [] }, id, services), { code: 'assistant_not_permitted' });
-  await t.rejects(reachActor({ ...party, workspaceId: 'wks_other' }, id, services), { code: 'session_not_found' });
+  await t.rejects(async () => reachActor({ ...party, assistantIds: [] }, id, services), { code: 'assistant_not_permitted' });
+  await t.rejects(async () => reachActor({ ...party, workspaceId: 'wks_other' }, id, services), { code: 'session_not_found' });
   clock.advance((record.lastActivityAt + limits.retentionDaysDefault * 86_400 + 1) * 1000 - clock.now());
-  await t.rejects(reachActor(party, id, services), { code: 'session_not_found' }, 'past retention');
+  await t.rejects(async () => reachActor(party, id, services), { code: 'session_not_found' }, 'past retention');
 });
