@@ -44,7 +44,8 @@ async function checkContent(head: ClientHead, route: Route, params: Request['par
   if (route.newWork && services.draining && idempotencyKey === null) throw refusedByDrain();
 
   // 4. Body size and JSON; the idempotency key above belongs to this check.
-  const json = await readBody(route);
+  const reading = readBody(route);
+  const json = reading && (await reading);
 
   // 5. Fields.
   const query = route.query.parse(queryObject(head.query, route.query.schema));
