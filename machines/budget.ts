@@ -70,6 +70,9 @@ export const remaining = (bucket: Bucket, periodMs = minuteMs): number => Math.m
 export const retryAfterSeconds = (bucket: Bucket, ceiling: number, { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'> = keyTerms): number =>
   cost > ceiling ? Infinity : Math.max(1, Math.ceil((cost * periodMs - bucket.level) / ceiling / 1000));
 
+/** Whole seconds after which a request of a key passes; 0 if it would pass now. */
+export const waitSeconds = (bucket: Bucket, ceiling: number): number => (bucket.level >= unitsPerRequest ? 0 : retryAfterSeconds(bucket, ceiling));
+
 /**
  * The Unix second by which the bucket is full again. The wait is rounded up to a millisecond before the date is added:
  * a date has no bits to spare for a fraction.

@@ -14,6 +14,7 @@ t.test('limits', async (t) => {
   const world = await openWorld(t);
   await t.test('a bucket empties by one a request and refills at its ceiling a minute', (t) => arithmetic(t, world));
   await t.test('who waits as long as told passes, and changed limits hold at once', (t) => waiting(t, world));
+  await t.test('a refusal by one of two buckets waits for the other as well', (t) => both(t, world));
   await t.test('a lowered ceiling cuts what is left', (t) => lowered(t, world));
   await t.test('the default is 60, 30 and 10 a minute, and each is set by itself', (t) => defaults(t, world));
   await t.test('two keys have two budgets', (t) => separate(t, world));
@@ -80,6 +81,22 @@ async function waiting(t: Test, { limited }: World): Promise<void> {
   t.ok(wait <= 2, `a wait of ${wait} s`);
   await new Promise<void>((resolve) => clock.after(wait * 1000, resolve));
   t.equal((await ask()).status, 200);
+}
+
+/** A request to speak is charged to two buckets, whatever is wrong with its body. */
+async function both(t: Test, { house }: World): Promise<void> {
+  for (const [path, limits] of [['/speech', { requests: 60, speech: 1 }], ['/transcription-tokens', { requests: 60, transcription_tokens: 1 }]] as const) {
+    const { key } = await house.newKey({ limits });
+    const ask = (path: string, method: 'GET' | 'POST') => house.ask(path, { key, method, ...(method === 'POST' && { body: {} }) });
+    t.same(told(await ask(path, 'POST')), [1, 0]);
+    const before = Date.now();
+    while ((await ask('/assistants', 'GET')).status === 200);
+    const refused = await ask(path, 'POST');
+    const wait = waitOf(refused);
+    isRefused(t, refused, limitedFor(wait), path);
+    t.equal(told(refused)[0], 60, 'the bucket that refused');
+    t.ok(wait <= 60 && wait >= 59 - (Date.now() - before) / 1000, `a wait of ${wait} s`);
+  }
 }
 
 async function lowered(t: Test, { limited }: World): Promise<void> {

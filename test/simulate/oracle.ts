@@ -293,6 +293,7 @@ export class Oracle {
         passed,
         remaining: bucketOf.remaining(bucket),
         retryAfterSeconds: passed ? 0 : bucketOf.retryAfterSeconds(bucket, ceiling),
+        restSeconds: 0,
         resetAt: bucketOf.resetAt(bucket, ceiling),
       };
       if (!isDeepStrictEqual(told, due)) this.#fault('limits', `${keyId} was told ${JSON.stringify(told)} and is due ${JSON.stringify(due)}`);

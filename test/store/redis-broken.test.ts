@@ -45,7 +45,7 @@ const broken: Readonly<Record<string, Break>> = {
   'a finished turn that is withdrawn and stays counted': { of: 'withdraw-turn', put: [['if finished then count_usage(', 'if false then count_usage(']] },
   'a claim that keeps nothing': { of: 'claim-turn', put: [["redis.call('HSET', turns, turn .. '/claimed', '1')", '']] },
   'a turn that is withdrawn first and begins then': { of: 'withdraw-turn', put: [['if not unmoved(', "if not begun then return { 'fenced' } end if not unmoved("]] },
-  'a request charged to the budgets that would have passed it': { of: 'take-budgets', put: [['if not refused or bucket == refused then', 'if true then']] },
+  'a request charged to the budgets that would have passed it': { of: 'take-budgets', put: [['if not refused or index == refused then', 'if true then']] },
   'limits taken one by one': { of: 'take-limits', put: [['ipairs(all and taken or {})', 'ipairs(taken)']] },
   'a place for each who asks': { of: 'take-limits', put: [["(ends[limit.member:match('^[^/]*')] or count < ceiling)", 'true']] },
   'a counter that is never counted': { of: 'take-limits', put: [['int(used + cost)', 'int(used)']] },

@@ -15,7 +15,7 @@ export const byKey: CallerKind<KeyCaller> = {
     promptly(host.keys.take(actor, route.budgets, course.requestId), (budgets) => {
       const taken = budgets.at(-1)!;
       course.rate = { ceiling: actor.record.limits[taken.budget], taken };
-      return taken.passed ? null : refused('rate_limited', { seconds: taken.retryAfterSeconds });
+      return taken.passed ? null : refused('rate_limited', { seconds: Math.max(taken.retryAfterSeconds, taken.restSeconds) });
     }),
 };
 

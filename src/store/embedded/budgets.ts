@@ -57,10 +57,15 @@ export class Budgets {
       if (!taken.passed) break;
     }
     const refused = looked.find(({ taken }) => !taken.passed);
+    const rest = refused === undefined ? [] : budgets.slice(looked.length);
+    const restSeconds = rest.map(({ budget, ceiling }) => {
+      const bucket = this.#bucket(this.#row(workspaceId, keyId, budget), ceiling, nowMs);
+      return bucketOf.waitSeconds(bucketOf.refilled(bucket, ceiling, nowMs), ceiling);
+    });
     const answer = looked.map((each) => {
-      if (refused !== undefined && each !== refused) return takenOf(each, each.before);
+      if (refused !== undefined && each !== refused) return takenOf(each, each.before, 0);
       this.#hold(each.key, { bucket: each.taken.bucket, ceiling: each.ceiling });
-      return takenOf(each, each.taken.bucket);
+      return takenOf(each, each.taken.bucket, Math.max(0, ...restSeconds));
     });
     this.#dropFull(nowMs);
     if (this.#unwritten.size >= unwrittenMax) this.#ledger.wake();
@@ -128,10 +133,11 @@ export class Budgets {
   }
 }
 
-const takenOf = ({ budget, ceiling, taken }: Looked, bucket: Bucket): Taken => ({
+const takenOf = ({ budget, ceiling, taken }: Looked, bucket: Bucket, restSeconds: number): Taken => ({
   budget,
   passed: taken.passed,
   remaining: bucketOf.remaining(bucket),
   retryAfterSeconds: taken.passed ? 0 : bucketOf.retryAfterSeconds(bucket, ceiling),
+  restSeconds,
   resetAt: bucketOf.resetAt(bucket, ceiling),
 });

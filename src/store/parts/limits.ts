@@ -9,6 +9,8 @@ export interface Taken {
   readonly remaining: number;
   /** Whole seconds until a request would pass; 0 if this one passed. */
   readonly retryAfterSeconds: number;
+  /** If this one refused: whole seconds until the budgets after it, which were not charged, would all let a request pass; 0 if they would now. */
+  readonly restSeconds: number;
   /** The Unix second at which the bucket is full again. */
   readonly resetAt: number;
 }

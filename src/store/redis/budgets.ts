@@ -1,5 +1,5 @@
 /** The keys' budgets: one script for the requests of a moment, so that they are exact across any number of processes; no script for a budget in its deepest debt. */
-import { remaining, resetAt, retryAfterSeconds, type Bucket } from '../../../machines/budget.ts';
+import { remaining, resetAt, retryAfterSeconds, waitSeconds, type Bucket } from '../../../machines/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
 import { limits } from '../../limits.ts';
@@ -55,6 +55,7 @@ export class RedisBudgets {
     const first = budgets[0];
     if (first === undefined) return [];
     const bucket = this.#debts.refused({ workspaceId, keyId, budget: first.budget }, first.ceiling);
+    // In its deepest debt it takes a minute, and no other budget takes longer.
     if (bucket !== null) return [takenOf(first, false, bucket)];
     const budgetsAsked = budgets.map(({ budget, ceiling }) => `${budget} ${ceiling}`).join();
     return this.#requests.add(`${workspaceId}/${keyId}/${budgetsAsked}`, { workspaceId, keyId, budgets });
@@ -87,15 +88,16 @@ export class RedisBudgets {
     let at = 0;
     return requests.map(() => {
       const taken: Taken[] = [];
-      while (taken.length < budgets.length && taken.at(-1)?.passed !== false) {
-        const each = budgets[taken.length]!;
-        const passed = answer[at] === 1;
+      let restSeconds = 0;
+      for (const [index, each] of budgets.entries()) {
+        const passed = answer[at];
         const bucket = { level: Number(textOf(answer[at + 1])), at: Number(textOf(answer[at + 2])) };
-        if (taken.length === 0) this.#debts.seen({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed, bucket, exchange);
-        taken.push(takenOf(each, passed, bucket));
         at += 3;
+        if (index === 0) this.#debts.seen({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed === 1, bucket, exchange);
+        if (passed !== 2) taken.push(takenOf(each, passed === 1, bucket));
+        else restSeconds = Math.max(restSeconds, waitSeconds(bucket, each.ceiling));
       }
-      return taken;
+      return restSeconds === 0 ? taken : taken.with(-1, { ...taken.at(-1)!, restSeconds });
     });
   }
 
@@ -120,5 +122,6 @@ const takenOf = ({ budget, ceiling }: Asked, passed: boolean, bucket: Bucket): T
   passed,
   remaining: remaining(bucket),
   retryAfterSeconds: passed ? 0 : retryAfterSeconds(bucket, ceiling),
+  restSeconds: 0,
   resetAt: resetAt(bucket, ceiling),
 });

@@ -40,6 +40,25 @@ export const countingCases: readonly Case[] = [
     },
   },
   {
+    name: 'a refusal tells how long the budgets after it take as well',
+    callersTime: true,
+    async run({ store, workspaceId, nowMs }) {
+      const keyId = ids.make('key');
+      const many = { budget: 'requests', ceiling: 60 } as const;
+      const take = async (budgets: Parameters<typeof store.limits.takeBudgets>[2], at = nowMs) => (await store.limits.takeBudgets(workspaceId, keyId, budgets, at)).at(-1)!;
+      equal((await take([many, speech])).passed, true);
+      for (let left = 59; left > 0; left--) await take([many]);
+      const told = async (): Promise<unknown[]> => {
+        const { budget, passed, retryAfterSeconds, restSeconds } = await take([many, { budget: 'transcriptionTokens', ceiling: 1 }, speech], nowMs);
+        return [budget, passed, retryAfterSeconds, restSeconds];
+      };
+      deepEqual([await told(), await told()], [['requests', false, 2, 60], ['requests', false, 3, 60]]);
+      const last = await take([many, speech], nowMs);
+      equal((await take([many, speech], nowMs + 60_000)).passed, true, 'who waits for both passes');
+      deepEqual([last.retryAfterSeconds, last.restSeconds, (await take([many], nowMs + 60_000)).restSeconds], [4, 60, 0]);
+    },
+  },
+  {
     name: 'of many takes at once exactly as many pass as there is room for',
     async run(scene) {
       const take = taker(scene);

@@ -21,7 +21,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'a withdrawal that leaves its memory': ['withdraw-turn', 'then forget(memory) end', 'then end'],
   'a second stop in place of the first': ['request-stop', "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", "redis.call('HSET', flight, 'stop', reason)"],
   'a turn seized at the last millisecond of its lease': ['take-over-turn', 'if tonumber(stands[3]) > time', 'if tonumber(stands[3]) > time + 1000'],
-  'a refused request that costs nothing': ['take-budgets', 'if not refused or bucket == refused', 'if not refused'],
+  'a refused request that costs nothing': ['take-budgets', 'if not refused or index == refused', 'if not refused'],
   'limits that are taken beside one that refuses': ['take-limits', 'ipairs(all and taken or {})', 'ipairs(taken)'],
   'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', key, '-inf', int(time))", ''],
   'a place for each seat': ['take-limits', "seats[each]:match('^[^/]*')", 'seats[each]'],

@@ -2,7 +2,7 @@
 -- number. The lane's field keeps the step's number, its time and its answer, for a repeat.
 -- KEYS: the workspace's root.
 -- ARGV: id, lane, number, count, ...asked.
--- Answer: for each request, for each budget that was checked: 1 if it passed or 0, its level, and the time of that level.
+-- Answer: for each request, for each budget: 1 if it passed, 0 if it refused, 2 if one before it refused; its level, and the time of that level.
 local key, time = at('budget', id), now()
 local fields = { lane }
 for each = asked_at, #ARGV, 2 do fields[#fields + 1] = ARGV[each] end
@@ -31,21 +31,20 @@ end
 
 local answers = { number, int(time) }
 for _ = 1, tonumber(count) do
-  local looked, refused = {}, nil
-  for _, bucket in ipairs(buckets) do
-    bucket.passed = bucket.level >= BUDGET_UNIT
-    looked[#looked + 1] = bucket
-    if not bucket.passed then
-      refused = bucket
+  local refused
+  for index, bucket in ipairs(buckets) do
+    if bucket.level < BUDGET_UNIT then
+      refused = index
       break
     end
   end
-  for _, bucket in ipairs(looked) do
-    if not refused or bucket == refused then
+  for index, bucket in ipairs(buckets) do
+    local passed = (not refused or index < refused) and 1 or index == refused and 0 or 2
+    if not refused or index == refused then
       bucket.level = math.max((1 - bucket.ceiling) * BUDGET_UNIT, bucket.level - BUDGET_UNIT)
       bucket.charged = true
     end
-    local passed, level = bucket.passed and 1 or 0, int(bucket.level)
+    local level = int(bucket.level)
     answers[#answers + 1] = passed .. ' ' .. level .. ' ' .. int(bucket.since - time)
     answer[#answer + 1] = passed
     answer[#answer + 1] = level
