@@ -9,6 +9,7 @@ import { current } from '../host/actor.ts';
 import { limits } from '../limits.ts';
 import { lists } from '../origin.ts';
 import type { GuestCaller, NewcomerCaller, Reply, Request, VisitorCaller } from '../request.ts';
+import { codePoints } from '../text.ts';
 import type { CreateLinkSessionBody, CreateLinkTranscriptionTokenBody, CreateVisitorBody, LinkSpeechBody } from '../wire.ts';
 import { sessionCreated } from './sessions.ts';
 import { speak } from './speech.ts';
@@ -36,14 +37,21 @@ export function createVisitor({ caller, body, services }: Request<NewcomerCaller
   const { assistant, renews } = caller;
   const { id: assistantId, channels, link } = assistant.record;
   const channel = body.channel as 'link' | 'widget';
-  if (channel === 'widget' && body.host === undefined) throw new Failure('missing_field', { field: 'host' });
+  const host = channel === 'widget' ? hostOf(body) : null;
   if (!channels[channel]) throw new Failure('assistant_not_found');
-  if (channel === 'widget' && !lists(link?.origins ?? [], body.host!)) throw new Failure('site_not_permitted');
+  if (host !== null && !lists(link?.origins ?? [], host)) throw new Failure('site_not_permitted');
   const id = renews?.id ?? services.ids.make('vis');
   // A token differs from the one that it renews by its end alone, so it ends a second later if both are given in one second.
   const expiresAt = Math.max(secondsOf(services.clock.now() + limits.visitorTokenMs), (renews?.expiresAt ?? 0) + 1);
   const token = services.visitorTokens.seal({ id, assistantId, channel, expiresAt });
   return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'visitor', id, token, expires_at: expiresAt } };
+}
+
+/** The origin of the page that the widget is on. */
+function hostOf({ host }: CreateVisitorBody): string {
+  if (host === undefined) throw new Failure('missing_field', { field: 'host' });
+  if (typeof host !== 'string' || host === '' || codePoints(host) > limits.originCharactersMax) throw new Failure('invalid_field', { field: 'host' });
+  return host;
 }
 
 export async function createLinkSession(request: Request<VisitorCaller, unknown, CreateLinkSessionBody>): Promise<Reply> {

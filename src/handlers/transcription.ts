@@ -28,11 +28,11 @@ export async function mintToken(
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // By the time that the socket opens, what listens has been loaded.
   services.voice.warm(provider);
-  const untilMs = services.clock.now() + limits.transcriptionTokenMs;
-  const claims = { id: services.ids.make('tok'), workspaceId: party.workspaceId, keyId: party.id, assistantId, sessionId, untilMs };
+  const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
+  const claims = { id: services.ids.make('tok'), workspaceId: party.workspaceId, keyId: party.id, assistantId, sessionId, untilMs: expiresAt * 1000 };
   const token = services.transcriptionTokens.seal(claims);
   const url = `${socketOrigin(head, services)}/transcription?token=${token}`;
-  return { status: 201, json: { object: 'transcription_token', token, url, expires_at: secondsOf(untilMs) } };
+  return { status: 201, json: { object: 'transcription_token', token, url, expires_at: expiresAt } };
 }
 
 /** The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12) and open, then the assistant's state. Returns the session. */

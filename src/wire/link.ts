@@ -23,7 +23,8 @@ export const CreateVisitorBody = named(
   'CreateVisitor',
   Type.Object({
     channel: Strings(['link', 'widget']),
-    host: Type.Optional(Text(limits.originCharactersMax, 1, 'The origin of the page that the widget is on; required with `widget`.')),
+    // Of any type, because a visitor of the link may send anything there; with `widget` the handler checks it.
+    host: Type.Optional(Type.Unknown({ description: `The origin of the page that the widget is on, a string of at most ${limits.originCharactersMax} characters: required with \`widget\`, ignored with \`link\`.` })),
   }),
 );
 export type CreateVisitorBody = Static<typeof CreateVisitorBody>;

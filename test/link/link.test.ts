@@ -100,7 +100,8 @@ t.test('a body that is wrong', async (t) => {
   t.match(await named({ channel: 'api' }), [422, 'invalid_request', /channel/]);
   t.match(await named({ channel: 'widget' }), [422, 'invalid_request', /host/]);
   t.same(await named({ channel: 'widget', host: 'https://other.example' }), [403, 'assistant_not_permitted', 'This site may not use the assistant.']);
-  t.equal((await visitors({ channel: 'link', host: 'https://other.example' })).status, 201, 'a link has no host');
+  for (const host of ['', 5, {}, 'x'.repeat(301)]) t.match(await named({ channel: 'widget', host }), [422, 'invalid_request', /host/]);
+  for (const host of ['https://other.example', '', 5, {}, 'x'.repeat(301)]) t.equal((await visitors({ channel: 'link', host })).status, 201, 'a link has no host');
 });
 
 t.test('tokens that are not good', async (t) => {

@@ -1,15 +1,19 @@
 /** Transcription sockets, from the token to the close (specification 8.6, contract 8 and 12). */
 import { WebSocket } from 'ws';
 import t, { type Test } from 'tap';
+import { randomIds } from '../../src/ids.ts';
+import { transcriptionTokens } from '../../src/transcription-tokens.ts';
 import { edges, openHouse, type Answer, type House } from '../api/house.ts';
 import { refusedUpgrade } from '../api/raw.ts';
 import { refusals, wrongField, type Refusal } from '../api/refusal.ts';
 import { end } from '../api/talk.ts';
 import { mint, open, silence, speaker, spoken, talk, type Talker } from './talker.ts';
 
+const secret = 'a-secret-of-the-tests-that-is-long-enough';
+
 for (const edge of edges) {
   t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
+    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_SECRET: secret } });
     const { id } = await speaker(house);
     const greeting = await spoken(house, id, 'What is the weather in London today?');
     const world = { house, id, greeting };
@@ -191,6 +195,7 @@ async function tokens(t: Test, { house, id }: World): Promise<void> {
   t.equal(url, `${house.url.replace('http', 'ws')}/transcription?token=${token}`);
   const left = expiresAt - Date.now() / 1000;
   t.ok(left > 50 && left <= 60, `good for ${left} s`);
+  t.equal(transcriptionTokens(secret, randomIds(Date), null).open(token)!.untilMs, expiresAt * 1000, 'until that very second');
   const all = Array.from({ length: 5 }, () => open(url));
   const opened = await Promise.all(all.map((talker) => talker.until('ready').then(() => true, () => false)));
   t.equal(opened.filter((one) => one).length, 1, 'of five at once');
