@@ -69,7 +69,7 @@ export const settings: readonly Setting[] = [
   setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
   setting('PARLEY_SERVICE_PORT', '--service-port', 'number', '', 'port of its own, on HOST, for /healthz, /readyz and /metrics; the last two are then on no other'),
   setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'where state lives: lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT'),
-  setting('PARLEY_SECRET', '--secret', 'string', '', 'encrypts credentials, 32 characters or more; generated into the data folder if unset, required with Redis'),
+  setting('PARLEY_SECRET', '--secret', 'string', '', `encrypts credentials, ${limits.secretCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),
   setting('PARLEY_SECRET_PREVIOUS', '--secret-previous', 'string', '', 'the secret before, while it is changed: what it encrypted still opens, and is encrypted anew at the start'),
   setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', `opens the console's API, ${limits.operatorTokenCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),
   setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws (HTTP/1.1 alone, so no ApacheBench) where it loads, else node'),
@@ -99,8 +99,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: read('HOST'),
     servicePort: servicePort(read('PARLEY_SERVICE_PORT'), read('PORT')),
     store,
-    secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), 32),
-    secretPrevious: text('PARLEY_SECRET_PREVIOUS', read('PARLEY_SECRET_PREVIOUS'), 32),
+    secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), limits.secretCharactersMin),
+    secretPrevious: text('PARLEY_SECRET_PREVIOUS', read('PARLEY_SECRET_PREVIOUS'), limits.secretCharactersMin),
     operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), limits.operatorTokenCharactersMin),
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
@@ -196,11 +196,37 @@ const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(
 function storeSetting(value: string): Config['store'] {
   if (value === 'memory:') return { kind: 'memory' };
   if (value.startsWith('lmdb:') && value.length > 5) return { kind: 'lmdb', folder: value.slice(5) };
-  if (/^rediss?:\/\/\S+$/.test(value) && URL.canParse(value)) return { kind: 'redis', url: value };
-  if (/^rediss?-cluster:\/\/(?:[^@\s]*@)?[^@/\s,]+(?:,[^@/\s,]+)*\/?$/.test(value)) return { kind: 'redis', url: value };
+  if (/^rediss?:/.test(value)) return redisStore(value, '[/DATABASE]', isRedisUrl(value));
+  if (/^rediss?-cluster:/.test(value)) {
+    const [, hosts] = /^rediss?-cluster:\/\/(?:[^@\s]*@)?([^@/\s,]+(?:,[^@/\s,]+)*)\/?$/.exec(value) ?? [];
+    return redisStore(value, ',HOST[:PORT]', hosts?.split(',').every((host) => isRedisUrl(`redis://${host}`)) ?? false);
+  }
   throw new SettingError(
     `PARLEY_STORE must be lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT, not "${redacted(value)}".`,
   );
+}
+
+function redisStore(url: string, rest: string, fits: boolean): Config['store'] {
+  const scheme = url.slice(0, url.indexOf(':'));
+  if (!fits) throw new SettingError(`PARLEY_STORE must be ${scheme}://[USER:PASSWORD@]HOST[:PORT]${rest}, not "${redacted(url)}".`);
+  if (!isDecodable(url)) throw new SettingError(`PARLEY_STORE must have its user and password percent-encoded; those of "${redacted(url)}" cannot be decoded.`);
+  return { kind: 'redis', url };
+}
+
+/** What node-redis can connect to: it throws for a path that is no number. Redis says itself which databases it has, and takes a number of nine digits. */
+function isRedisUrl(url: string): boolean {
+  if (!/^rediss?:\/\/\S+$/.test(url) || !URL.canParse(url)) return false;
+  const { port, pathname } = new URL(url);
+  return port !== '0' && /^(?:\/\d{0,9})?$/.test(pathname);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A store's URL may hold a password, and a mistaken password a slash. */

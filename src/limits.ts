@@ -141,6 +141,7 @@ export const limits = {
   linkOriginsMax: 100,
   originCharactersMax: 300,
   secretCharactersMax: 4096,
+  secretCharactersMin: 32, // contract 12
   operatorTokenCharactersMin: 24,
   inspectBytesMax: 1024 * 1024,
   signInIdleSeconds: 12 * 3600, // contract 9

@@ -4,49 +4,74 @@ import { join } from 'node:path';
 import { SettingError, type Config } from './config.ts';
 import type { Ids } from './ids.ts';
 import { limits } from './limits.ts';
+import { codePoints } from './text.ts';
 
 export interface Secrets {
   readonly secret: string;
   readonly operatorToken: string;
 }
 
-export function readSecrets(config: Config, ids: Ids): Secrets {
-  const settled = (given: string | null, variable: string, name: string): string => {
-    if (given !== null) return given;
-    // All processes on one Redis need the same secrets, so none of them can generate one.
-    if (config.store.kind === 'redis') throw new SettingError(`${variable} must be set with Redis, the same for every process.`);
-    return config.store.kind === 'lmdb' ? kept(config.store.folder, name, () => ids.secret()) : ids.secret();
-  };
-  return {
-    secret: settled(config.secret, 'PARLEY_SECRET', 'secret'),
-    operatorToken: config.operatorToken ?? longEnough(settled(null, 'PARLEY_OPERATOR_TOKEN', 'operator-token')),
-  };
+/** A secret's file in the data folder, and the setting that it stands for. */
+interface Kept {
+  readonly name: string;
+  readonly variable: string;
+  readonly charactersMin: number;
+  /** What to do about a file that is too short. */
+  readonly advice: string;
 }
 
-/** A generated secret has the right form, but its file may have been edited. */
-function longEnough(token: string): string {
-  const least = limits.operatorTokenCharactersMin;
-  if (token.length >= least) return token;
-  throw new SettingError(`PARLEY_OPERATOR_TOKEN must have at least ${least} characters, and the file operator-token in the data folder has fewer: remove it, and the next start makes a new one.`);
+const keptSecret: Kept = {
+  name: 'secret',
+  variable: 'PARLEY_SECRET',
+  charactersMin: limits.secretCharactersMin,
+  advice: 'put back what it held, or remove it, and the next start makes a new one, which opens no credential that is stored',
+};
+
+const keptToken: Kept = {
+  name: 'operator-token',
+  variable: 'PARLEY_OPERATOR_TOKEN',
+  charactersMin: limits.operatorTokenCharactersMin,
+  advice: 'remove it, and the next start makes a new one',
+};
+
+export function readSecrets(config: Config, ids: Ids): Secrets {
+  const settled = (given: string | null, kept: Kept): string => {
+    if (given !== null) return given;
+    // All processes on one Redis need the same secrets, so none of them can generate one.
+    if (config.store.kind === 'redis') throw new SettingError(`${kept.variable} must be set with Redis, the same for every process.`);
+    if (config.store.kind === 'memory') return ids.secret();
+    keep(config.store.folder, kept.name, ids.secret());
+    return read(config.store.folder, kept);
+  };
+  return { secret: settled(config.secret, keptSecret), operatorToken: settled(config.operatorToken, keptToken) };
 }
 
 /** The installation's secret, from the setting or its file; null if there is none. Generates none. */
 export function presentSecret({ secret, store }: Pick<Config, 'secret' | 'store'>): string | null {
   if (secret !== null || store.kind !== 'lmdb') return secret;
-  const path = join(store.folder, 'secret');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+  return existsSync(join(store.folder, keptSecret.name)) ? read(store.folder, keptSecret) : null;
 }
 
 /** Stores the secret in a data folder that has none. */
-export const keepSecret = (folder: string, secret: string): void => void kept(folder, 'secret', () => secret);
+export const keepSecret = (folder: string, secret: string): void => keep(folder, keptSecret.name, secret);
 
-/** The file's content; a missing file is created with mode 600. */
-function kept(folder: string, name: string, make: () => string): string {
-  const path = join(folder, name);
+/** Creates the file with mode 600, unless there is one. */
+function keep(folder: string, name: string, secret: string): void {
   try {
-    writeFileSync(path, `${make()}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  return readFileSync(path, 'utf8').trim();
+}
+
+/** The file's content. A generated secret has the right form, but its file may have been edited or replaced. */
+function read(folder: string, { name, variable, charactersMin, advice }: Kept): string {
+  let secret: string;
+  try {
+    secret = readFileSync(join(folder, name), 'utf8').trim();
+  } catch (error) {
+    throw new SettingError(`${variable} is not set, and ${name} in the data folder is no file that can be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  if (codePoints(secret) >= charactersMin) return secret;
+  throw new SettingError(`${variable} must have at least ${charactersMin} characters, and the file ${name} in the data folder has fewer: ${advice}.`);
 }

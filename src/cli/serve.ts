@@ -1,6 +1,7 @@
 /** `parley serve` */
 import { Option, type Command } from 'commander';
 import { readConfig, SettingError, settings, type Setting } from '../config.ts';
+import { checkVoiceFolder } from '../voice-folder.ts';
 import { CommandFailure } from './exit.ts';
 
 /** The flags given, by commander's names; true for one without its value. */
@@ -44,7 +45,10 @@ async function run(options: Flags): Promise<void> {
   const config = readConfig(withFlags(options, process.env));
   try {
     // Each of several processes comes this way too, as a worker.
-    if (config.processes > 1 && (await import('node:cluster')).default.isPrimary) await (await import('../supervisor.ts')).supervise(config, (await import('../edges.ts')).openServicePort);
+    const isWorker = config.processes > 1 && !(await import('node:cluster')).default.isPrimary;
+    // A worker that replaces another serves on where the folder has disappeared meanwhile.
+    if (!isWorker) checkVoiceFolder(config.voiceFolder);
+    if (config.processes > 1 && !isWorker) await (await import('../supervisor.ts')).supervise(config, (await import('../edges.ts')).openServicePort);
     else await (await import('../main.ts')).serve(config);
   } catch (error) {
     throw startFailure(error, config);

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import type { Ids } from '../ids.ts';
 import { limits } from '../limits.ts';
 import { dataFile, isLmdb, lockFile, lookInto, ownerOf } from '../store/lmdb/look.ts';
+import { codePoints } from '../text.ts';
 import { check, fail, ok, warn } from './check.ts';
 import type { Check, Finding } from './check.ts';
 import { filesystemChecks } from './filesystem.ts';
@@ -17,7 +18,7 @@ export async function examineFolder(folder: string, config: Config, ids: Ids): P
   if (!(await exists(folder))) return [check('folder', there), ...(await filesystemChecks(await nearest(folder), 0))];
   const file = dataFile(folder);
   const size = await bytesIn(folder);
-  const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET', 0);
+  const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET', limits.secretCharactersMin);
   const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN', limits.operatorTokenCharactersMin);
   const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check];
   return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, ids))];
@@ -67,12 +68,12 @@ async function keptFile(folder: string, name: string, given: string | null, vari
   if (given !== null) return { check: check(name, ok(`${variable} is set`)), text: given };
   const found = await stat(path).catch(() => null);
   if (found === null) return { check: check(name, ok(`not there yet; the next start makes ${path}`)), text: null };
+  if (found.isDirectory()) return { check: check(name, fail(`${path} is a folder`, 'Move it away: the next start makes a file.')), text: null };
   const text = await readFile(path, 'utf8').then((text) => text.trim(), () => null);
   if (text === null) return { check: check(name, fail(`${path} cannot be read`, `chown USER ${path} with the user that runs parley.`)), text: null };
-  if (text === '') return { check: check(name, fail(`${path} is empty`, `Put back what it held, or remove it: the next start makes a new one.`)), text: null };
-  if (text.length < charactersMin) {
-    return { check: check(name, fail(`${path} has fewer than ${charactersMin} characters`, 'Remove it: the next start makes a new one.')), text: null };
-  }
+  const anew = 'Put back what it held, or remove it: the next start makes a new one.';
+  if (text === '') return { check: check(name, fail(`${path} is empty`, anew)), text: null };
+  if (codePoints(text) < charactersMin) return { check: check(name, fail(`${path} has fewer than ${charactersMin} characters`, anew)), text: null };
   if (othersMay(found.mode)) return { check: check(name, warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 600 ${path}`)), text };
   return { check: check(name, ok(path)), text };
 }

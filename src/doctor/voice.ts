@@ -1,14 +1,15 @@
 /** Whether this server can speak and listen: the packages of the embedded voice with their terms, whether they load, and the operator's own folder. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { limits } from '../limits.ts';
+import { voiceFolderProblem } from '../voice-folder.ts';
 import { encodeWhole } from '../voice/audio/encoding.ts';
 import { packageFolder } from '../voice/engine/packages.ts';
 import { isRecogniser, voiceSuffix } from '../voice/local.ts';
 import { VoiceProcesses } from '../voice/processes.ts';
-import { check, ok, warn } from './check.ts';
+import { check, fail, ok, warn } from './check.ts';
 import type { Check, Finding } from './check.ts';
 
 interface Part {
@@ -92,13 +93,9 @@ export async function formats(encode: typeof encodeWhole = encodeWhole): Promise
 export function voiceFolderFinding(folder: string): Finding {
   const path = resolve(folder);
   const contents = `Put voices there (NAME${voiceSuffix}) or recognisers (folders with encoder_model.onnx and decoder_model_merged.onnx), or name another folder in PARLEY_VOICE_FOLDER.`;
-  let names: string[];
-  try {
-    if (!statSync(path).isDirectory()) return warn(`${path} is not a folder`, 'Name a folder in PARLEY_VOICE_FOLDER, or unset it.');
-    names = readdirSync(path);
-  } catch (error) {
-    return warn(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, 'Make it, or correct PARLEY_VOICE_FOLDER, or unset it.');
-  }
+  const problem = voiceFolderProblem(path);
+  if (problem !== null) return fail(problem, 'Make it, or name a folder that can be read in PARLEY_VOICE_FOLDER, or unset it.');
+  const names = readdirSync(path);
   const voices = names.filter((name) => name.endsWith(voiceSuffix));
   const recognisers = names.filter((name) => isRecogniser(path, name));
   const found = `${path} has ${counted(voices.length, 'voice')} and ${counted(recognisers.length, 'recogniser')}`;

@@ -17,9 +17,18 @@ const isPlain = (name: string): boolean => /^[\w][\w.-]*$/.test(name);
 /** Whether the folder has weights of that name. */
 export const isRecogniser = (folder: string, name: string): boolean => isPlain(name) && weights.every((file) => existsSync(join(folder, name, file)));
 
+/** None where the folder has disappeared since the start, or is a file now: then there is nothing to list, and what speaks fails. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 export function localVoice({ speakers, listeners }: VoiceStaff, folder: string): VoiceProvider {
   const voices = (): Voice[] =>
-    (existsSync(folder) ? readdirSync(folder) : [])
+    namesIn(folder)
       .filter((name) => name.endsWith(voiceSuffix))
       .sort()
       .map((name) => name.slice(0, -voiceSuffix.length))

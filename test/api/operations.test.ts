@@ -1,9 +1,10 @@
 /** Running it: logs, metrics, health, settings (contract 11 and 12). */
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { readConfig, SettingError } from '../../src/config.ts';
 import { turnFaults } from '../../src/metrics.ts';
 import { temporaryFolder } from '../folders.ts';
 import { startServer } from '../process.ts';
@@ -159,6 +160,29 @@ t.test('an operator token kept in the data folder is as long as one that is set'
   t.equal((await fetch(`${server.url}/console/api/workspaces`, { headers })).status, 200);
 });
 
+t.test('a secret kept in the data folder is as long as one that is set, and is a file', async (t) => {
+  const folder = await temporaryFolder(t);
+  const path = join(folder, 'data', 'secret');
+  await mkdir(join(folder, 'data'), { mode: 0o700 });
+  for (const kept of ['', 'CANARY\n', `CANARY${'\u{1f511}'.repeat(25)}\n`]) {
+    await writeFile(path, kept, { mode: 0o600 });
+    const text = await failure(t, {}, { folder });
+    t.match(text, /with 2 .*\n[^\n]*PARLEY_SECRET must have at least 32 characters, and the file secret in the data folder has fewer[^\n]*\n$/);
+    t.notMatch(text, 'CANARY');
+  }
+  await rm(path);
+  for (const [variable, name] of [['PARLEY_SECRET', 'secret'], ['PARLEY_OPERATOR_TOKEN', 'operator-token']] as const) {
+    await rm(join(folder, 'data', name), { force: true });
+    await mkdir(join(folder, 'data', name));
+    const text = await failure(t, { PARLEY_OPERATOR_TOKEN: '' }, { folder });
+    t.match(text, new RegExp(`with 2 .*\\n[^\\n]*${variable} is not set, and ${name} in the data folder is no file that can be read \\(EISDIR\\)\\.\\n$`));
+    await rm(join(folder, 'data', name), { recursive: true });
+  }
+  await writeFile(path, `${'\u{1f511}'.repeat(32)}\n`, { mode: 0o600 });
+  const server = await startServer(t, { folder });
+  t.same(await server.stop(), { code: 0, signal: null });
+});
+
 t.test('Redis wants the secrets given, a durability that it has, and its password kept', async (t) => {
   const redis = 'redis://user:CANARY@127.0.0.1:1';
   const secret = { PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
@@ -175,6 +199,48 @@ t.test('Redis wants the secrets given, a durability that it has, and its passwor
   }
   t.match(said[5], /with 1 before it listened\.\n[^\n]*Redis[^\n]*\n$/, 'one that is not there');
   t.notOk(said.some((text) => text.includes('CANARY')), 'a password is not repeated');
+});
+
+t.test('an address of Redis that cannot be used is refused before anything is connected', async (t) => {
+  const wrong = [
+    'redis://127.0.0.1:1/abc', 'redis://127.0.0.1:1/0/1', 'redis://127.0.0.1:1/-1', 'redis://127.0.0.1:0', 'redis://127.0.0.1:99999', 'redis://user:CANARY%@127.0.0.1:1',
+    'redis-cluster://host:abc', 'redis-cluster://127.0.0.1:99999', 'redis-cluster://127.0.0.1:1,127.0.0.1:0', 'rediss-cluster://user:CANARY%zz@127.0.0.1:1', 'redis-cluster://a,,b',
+  ];
+  for (const value of wrong) {
+    const said = refusalOf(() => readConfig({ PARLEY_STORE: value }));
+    t.match(said, /^PARLEY_STORE must [^\n]*\.$/, value);
+    t.notMatch(said, 'CANARY', value);
+  }
+  const right = [
+    'redis://host', 'redis://host/', 'redis://user:p%40ss@host:6379/0', 'rediss://:pass@host:6380/15', 'redis://[::1]:6379', 'redis-cluster://host', 'redis-cluster://a:7000,b:7001/',
+    'rediss-cluster://user:p%40s/s@10.0.0.1:7000,[::1]:7001,c',
+  ];
+  for (const url of right) t.same(readConfig({ PARLEY_STORE: url }).store, { kind: 'redis', url }, url);
+  const secret = { PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+  const said = await Promise.all([wrong[0]!, 'redis-cluster://host:abc', 'redis-cluster://127.0.0.1:99999'].map((store) => failure(t, { PARLEY_STORE: store, ...secret })));
+  for (const text of said) t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_STORE\b[^\n]*\n$/);
+});
+
+/** What is said of settings that cannot be used; empty if they can. */
+function refusalOf(run: () => unknown): string {
+  try {
+    run();
+    return '';
+  } catch (error) {
+    if (error instanceof SettingError) return error.message;
+    throw error;
+  }
+}
+
+t.test('a voice folder that is set is a folder that can be read', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'file');
+  await writeFile(file, '');
+  const several = { PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_PROCESSES: '2' };
+  const said = await Promise.all([failure(t, { PARLEY_VOICE_FOLDER: file }), failure(t, { PARLEY_VOICE_FOLDER: 'nope' }, { folder }), failure(t, { PARLEY_VOICE_FOLDER: file, ...several })]);
+  for (const text of said) t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_VOICE_FOLDER must be a folder that can be read: [^\n]*\n$/);
+  t.match(said[0], `${file} is not a folder.`);
+  t.match(said[1], `${join(folder, 'nope')} cannot be read (ENOENT).`);
 });
 
 t.test('a port or a folder that is taken is one line, and exit 1', async (t) => {

@@ -81,6 +81,13 @@ t.test('secrets: for the owner alone, and not empty', { skip: process.platform =
   t.match((await examined(folder, kept)).of('operator-token'), { status: 'fail', found: /has fewer than 24 characters/ });
   await writeFile(join(folder, 'operator-token'), 'operator-token-of-the-tests\n');
   t.same(unwell(await examined(folder, kept)), []);
+  await writeFile(join(folder, 'secret'), 'five5\n');
+  t.match((await examined(folder, kept)).of('secret'), { status: 'fail', found: /has fewer than 32 characters/ });
+  await rm(join(folder, 'secret'));
+  await mkdir(join(folder, 'secret'));
+  t.match((await examined(folder, kept)).of('secret'), { status: 'fail', found: /secret is a folder$/ });
+  await rm(join(folder, 'secret'), { recursive: true });
+  await writeFile(join(folder, 'secret'), `${secret}\n`, { mode: 0o600 });
   t.equal((await stat(join(folder, 'secret'))).mode & 0o777, 0o600);
 });
 

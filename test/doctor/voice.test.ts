@@ -25,8 +25,8 @@ t.test('turned off', async (t) => {
   const found = await diagnose({ PARLEY_STORE: 'memory:', PARLEY_VOICE_FOLDER: '/nowhere/voices' });
   t.match(found.of('voice'), { status: 'ok', found: /PARLEY_VOICE_PROCESSES=0/ });
   for (const id of ['voice-packages', 'voice-formats']) t.equal(found.of(id).status, 'not looked at', id);
-  t.match(found.of('voice-folder'), { status: 'warn', found: '/nowhere/voices cannot be read (ENOENT)', advice: /PARLEY_VOICE_FOLDER/ });
-  t.equal(found.ok, true);
+  t.match(found.of('voice-folder'), { status: 'fail', found: '/nowhere/voices cannot be read (ENOENT)', advice: /PARLEY_VOICE_FOLDER/ });
+  t.equal(found.ok, false);
 });
 
 t.test('packages that are not installed', async (t) => {
@@ -67,7 +67,7 @@ t.test("the operator's folder", async (t) => {
   const folder = await temporaryFolder(t);
   t.match(voiceFolderFinding(folder), { status: 'warn', found: `${folder} has 0 voices and 0 recognisers`, advice: /flitevox/ });
   await writeFile(join(folder, 'ada.flitevox'), '');
-  t.match(voiceFolderFinding(join(folder, 'ada.flitevox')), { status: 'warn', found: /is not a folder$/ });
+  t.match(voiceFolderFinding(join(folder, 'ada.flitevox')), { status: 'fail', found: /is not a folder$/ });
   for (const name of ['half', 'whole']) {
     await mkdir(join(folder, name));
     await writeFile(join(folder, name, 'encoder_model.onnx'), '');

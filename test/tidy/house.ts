@@ -28,7 +28,7 @@ export const rooms: readonly Room[] = [
   room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/prepare-pages.mjs', 'src/prepare-widget.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
   room(
     'leaves',
-    [...leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'log', 'keys', 'vault', 'transcription-tokens', 'visitor-tokens', 'metrics', 'text', 'members', 'signals', 'promptly', 'coalesced', 'origin', 'accept'), 'src/metrics/'],
+    [...leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'voice-folder', 'log', 'keys', 'vault', 'transcription-tokens', 'visitor-tokens', 'metrics', 'text', 'members', 'signals', 'promptly', 'announced', 'coalesced', 'origin', 'accept'), 'src/metrics/'],
     ['errors'],
     'Everything may stand on them, so they stand on nothing.',
   ),

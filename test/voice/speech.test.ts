@@ -1,10 +1,13 @@
 /** `POST /speech` and `GET /voices`: formats, sentences, usage, providers and their failures (contract 8 and 12). */
 import { once } from 'node:events';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { edges, openHouse, type House } from '../api/house.ts';
 import { isRefused, missingField, refusals, wrongField } from '../api/refusal.ts';
 import { until } from '../api/talk.ts';
+import { temporaryFolder } from '../folders.ts';
 import { readWav } from '../../src/voice/audio/wav.ts';
 import { speaker } from './talker.ts';
 import { onUpstream, openUpstream, type Upstream } from './upstream.ts';
@@ -23,6 +26,24 @@ for (const edge of edges) {
     await t.test('what is no audio', (t) => broken(t, house, upstream));
   });
 }
+
+t.test("the operator's own folder, when it disappears or becomes a file", async (t) => {
+  const folder = join(await temporaryFolder(t), 'voices');
+  await mkdir(folder);
+  await writeFile(join(folder, 'ada.flitevox'), '');
+  const house = await openHouse(t, { env: { PARLEY_VOICE_FOLDER: folder } });
+  const assistants = [await speaker(house, { voice: { provider: 'local' } }), await speaker(house, { voice: { provider: 'local', name: 'ada' } })];
+  const names = async (id: string): Promise<string[]> => (await house.ask(`/voices?assistant_id=${id}`)).json.data.map((voice: { id: string }) => voice.id);
+  t.same(await names(assistants[0].id), ['ada']);
+  await rm(folder, { recursive: true });
+  for (const what of ['gone', 'a file']) {
+    if (what === 'a file') await writeFile(folder, '');
+    for (const { id } of assistants) {
+      t.same(await names(id), [], what);
+      isRefused(t, await house.ask('/speech', { body: { assistant_id: id, text: 'Hello.' } }), refusals.voiceUnavailable, what);
+    }
+  }
+});
 
 interface Spoken {
   readonly status: number;

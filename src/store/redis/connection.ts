@@ -156,6 +156,7 @@ function clusterOf(url: string) {
     rootNodes: hosts.map((host) => ({ ...clientOptions, ...access, socket, url: `redis${secure}://${host}` })),
     defaults: { ...clientOptions, ...access, socket },
     RESP: 3,
+    commandOptions: clientOptions.commandOptions,
     topologyRefreshOnReconnectionAttemptStrategy: limits.redisTopologyMs,
   });
 }
