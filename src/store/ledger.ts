@@ -14,6 +14,8 @@ export class Draft {
   readonly rows: Write[] = [];
   /** The rows among them whose records the ledger keeps in memory; few, because `keeps` searches them all. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
+  /** The rows that are packed with their batch. */
+  readonly counts: (readonly [key: string, record: readonly number[]])[] = [];
 
   put(key: string, record: unknown, form?: RowForm): void {
     this.rows.push([key, packed(record, form)]);
@@ -24,6 +26,11 @@ export class Draft {
     const row = packed(record, form);
     this.rows.push([key, row]);
     if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
+  }
+
+  /** As `keep`, for a short row that many decisions of a batch replace: it is packed once for the batch. */
+  count(key: string, record: readonly number[]): void {
+    this.counts.push([key, record]);
   }
 
   keeps(key: string): boolean {
@@ -46,6 +53,8 @@ export class Draft {
 
 class Batch {
   readonly rows = new LateSortedMap<Change>();
+  /** The newest records of rows that are not packed yet. */
+  readonly counts = new Map<string, readonly number[]>();
   readonly done: Promise<void>;
   resolve!: () => void;
   reject!: (error: StoreUnavailable) => void;
@@ -57,6 +66,15 @@ class Batch {
     });
     // A batch that has only write-behind rows has no caller that handles its rejection.
     this.done.catch(() => {});
+  }
+
+  changes(key: string): boolean {
+    return this.rows.get(key) !== undefined || this.counts.has(key);
+  }
+
+  packCounts(): void {
+    for (const [key, record] of this.counts) this.rows.set(key, packed(record));
+    this.counts.clear();
   }
 }
 
@@ -101,7 +119,7 @@ export class Ledger {
       this.#reload();
       const draft = new Draft();
       answer = decide(draft);
-      if (draft.rows.length > 0) this.#apply(this.#batch(), draft);
+      if (draft.rows.length > 0 || draft.counts.length > 0) this.#apply(this.#batch(), draft);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -113,6 +131,8 @@ export class Ledger {
   get<T>(key: string): T | undefined {
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept as T;
+    const counted = this.#collecting?.counts.get(key);
+    if (counted !== undefined) return counted as T;
     const earlier = this.#inFlight?.rows.get(key);
     const later = this.#collecting?.rows.get(key);
     const change = later === undefined ? earlier : followed(earlier, later);
@@ -124,6 +144,7 @@ export class Ledger {
   /** The newest state of the first `limit` rows in order, for decisions. */
   range<T>(from: string, to: string, limit = Infinity): [string, T][] {
     const pending = new LateSortedMap<Change>();
+    this.#collecting?.packCounts();
     for (const batch of [this.#inFlight, this.#collecting]) {
       if (batch !== null) for (const [key, change] of batch.rows.range(from, to)) pending.set(key, followed(pending.get(key), change));
     }
@@ -141,7 +162,7 @@ export class Ledger {
   committed<T>(key: string): T | undefined {
     this.#usable();
     const kept = this.#kept.get(key);
-    if (kept !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.rows.get(key) === undefined) return kept as T;
+    if (kept !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.changes(key) !== true) return kept as T;
     const value = this.#committed(key);
     return value === undefined ? undefined : unpackRow<T>(value);
   }
@@ -220,6 +241,7 @@ export class Ledger {
     const draft = new Draft();
     for (const write of this.#late) write(draft);
     this.#apply(batch, draft);
+    batch.packCounts();
     this.#collecting = null;
     this.#inFlight = batch;
     const written = batch.rows.size === 0 ? Promise.resolve() : this.#engine.write(batch.rows);
@@ -251,8 +273,18 @@ export class Ledger {
       this.#keptInitials |= initialOf(key);
       this.#kept.set(key, record);
     }
-    for (const [key] of draft.rows) if ((this.#keptInitials & initialOf(key)) !== 0 && !draft.keeps(key)) this.#kept.delete(key);
+    for (const [key] of draft.rows) if ((this.#keptInitials & initialOf(key)) !== 0 && !draft.keeps(key)) this.#forget(batch, key);
+    for (const [key, record] of draft.counts) {
+      this.#keptInitials |= initialOf(key);
+      this.#kept.set(key, record);
+      batch.counts.set(key, record);
+    }
     if (this.#kept.size > limits.recordsKeptMax) this.#makeRoom();
+  }
+
+  #forget(batch: Batch, key: string): void {
+    this.#kept.delete(key);
+    batch.counts.delete(key);
   }
 
   /** Evicts many entries at a time: to find its first entry a map skips all that were deleted before it. */

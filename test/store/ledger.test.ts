@@ -344,3 +344,37 @@ t.test('a record that is kept is what the row says, to decisions at once and to 
   }
   await ledger.close();
 });
+
+t.test('a row that is counted up is written once for a batch, and seen by decisions at once', async (t) => {
+  const engine = new HeldEngine();
+  const ledger = new Ledger(engine);
+  await ledger.open();
+  const add = (key: string): Promise<void> => ledger.step((draft) => draft.count(key, [(ledger.get<number[]>(key)?.[0] ?? 0) + 1]));
+  const seen = (key: string): unknown[] => [ledger.get(key), ledger.committed(key), ledger.range('a', 'z').length];
+  await Promise.all([add('row'), add('row'), add('row')]);
+  t.same(engine.batches, [['row']]);
+  t.same(seen('row'), [[3], [3], 1]);
+  engine.held = true;
+  const later = [outcome(add('row')), outcome(add('row')), outcome(add('other'))];
+  t.same(seen('row'), [[5], [3], 2], 'while it waits for its batch');
+  const more = outcome(add('row'));
+  t.same(seen('row'), [[6], [3], 2], 'also once a range was read meanwhile');
+  await settled();
+  t.same(seen('row'), [[6], [3], 2], 'and while that commits');
+  engine.settle(new Error('EIO'));
+  await settled();
+  t.ok([...later, more].every(({ error }) => error instanceof StoreUnavailable));
+  t.same(seen('row'), [[3], [3], 1], 'what was not committed was not counted');
+  engine.held = false;
+  await Promise.all([add('row'), ledger.step((draft) => draft.remove('row'))]);
+  t.same(seen('row'), [undefined, undefined, 0], 'removed in the batch that counted it');
+  await Promise.all([ledger.step((draft) => draft.remove('row')), add('row')]);
+  t.same(seen('row'), [[1], [1], 1], 'counted in the batch that removed it');
+  await ledger.step((draft) => {
+    draft.count('evicted', [1]);
+    for (let number = 0; number <= limits.recordsKeptMax; number++) draft.count(`row-${number}`, [number]);
+    return ledger;
+  });
+  t.same([ledger.get('row-0'), ledger.get('evicted')], [[0], [1]], 'those that memory has no room for are read');
+  await ledger.close();
+});

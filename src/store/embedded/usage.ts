@@ -50,7 +50,7 @@ export class UsageBook implements UsageStore {
   #add(draft: Draft, keysOfRows: readonly string[], counts: Partial<UsageCounts>): void {
     for (const key of keysOfRows) {
       const before = this.#ledger.get<number[]>(key);
-      draft.keep(key, fields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
+      draft.count(key, fields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
     }
   }
 
