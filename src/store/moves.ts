@@ -9,7 +9,7 @@ export const movesKept = limits.historyKept + limits.historyCheckpointSteps;
 /** Credentials have no machine, and a workspace's is not stored. */
 export const hasHistory = (kind: CatalogKind): kind is 'key' | 'assistant' => kind === 'key' || kind === 'assistant';
 
-type MoveRow = [
+export type MoveRow = [
   seq: number, atMs: number, version: number, event: Move['event'], from: string | null, to: string, outcomes: Move['outcomes'],
   requestId: string | null, by: [kind: By['kind'], id: string, name: string] | null, snapshot: Snapshot | null,
 ];

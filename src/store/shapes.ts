@@ -63,16 +63,22 @@ const turn = new Shape(
   ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link'],
 );
 
+const message = new Shape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt');
+
 /** The shapes of an embedded store's rows. */
 export const rowShapes = {
   session: new Shape(['session', sessionShape], 'version', 'withdrawn'),
   turn: new Shape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed'),
-  message: new Shape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt'),
-  flight: new Shape(['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs', ['turn', turn], ['begun', answer]),
+  message,
+  flight: new Shape(
+    ...[['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'] as const,
+    ...[['turn', turn], ['begun', answer], ['said', message], 'move'] as const,
+  ),
+  exchange: new Shape(['said', message], ['reply', message]),
 } as const;
 
 export type ShapeName = keyof typeof rowShapes;
 
 /** Shapes by the number that a row has for its own: a shape keeps its number for ever. */
-export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3 };
+export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3, exchange: 4 };
 export const numberedShapes: ReadonlyMap<number, Shape> = new Map(Object.entries(shapeNumbers).map(([name, number]) => [number, rowShapes[name as ShapeName]]));

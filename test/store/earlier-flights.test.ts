@@ -1,4 +1,7 @@
-/** Turns in flight that an earlier version left behind: it gave the turn and the assistant's message rows of their own. */
+/**
+ * Turns in flight that earlier versions left behind: they gave the user's message a row of its own, and the first of them the turn
+ * and the assistant's message too.
+ */
 import t from 'tap';
 import { packed, unpackRow } from '../../src/store/codec.ts';
 import type { DumpRow } from '../../src/store/dump.ts';
@@ -9,6 +12,7 @@ import type { TurnRow } from '../../src/store/embedded/rows.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import type { TurnPlace } from '../../src/store.ts';
+import { move } from './contract/history.ts';
 import { page, remembered, Scene, streaming, workspace } from './fixtures.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -20,17 +24,23 @@ async function left() {
   await store.open(nowMs);
   const scene = new Scene(store, nowMs);
   await store.catalog.create('workspace', workspace({ id: scene.workspaceId }));
-  const turn = await scene.streaming({ remember: remembered('turn', nowMs + 60_000) });
+  const turn = await scene.streaming({ remember: remembered('turn', nowMs + 60_000), move: move(2) });
   await turn.append(0, 'Hé');
   await store.close();
   return { engine, turn };
 }
 
-/** Gives the flight the rows that an earlier version wrote. */
-async function age(engine: MemoryEngine, place: TurnPlace, { withTurn }: { withTurn: boolean }): Promise<void> {
-  const { turn, begun, ...flight } = unpackRow<FlightRow>(engine.get(keys.flight(place))!);
+/** Gives the flight the rows that an earlier version wrote: `whole`, one that had the turn in the flight's row. */
+async function age(engine: MemoryEngine, place: TurnPlace, { withTurn = true, whole = false }: { withTurn?: boolean; whole?: boolean } = {}): Promise<void> {
+  const { turn, begun, said, move, ...flight } = unpackRow<FlightRow>(engine.get(keys.flight(place))!);
   const row: TurnRow = { turn, begun, finished: null };
-  await engine.write([[keys.flight(place), packed(flight, 'flight')]]);
+  const { workspaceId, sessionId } = place;
+  await engine.write([
+    [keys.flight(place), packed(whole ? { ...flight, turn, begun } : flight, 'flight')],
+    [keys.message(workspaceId, sessionId, turn.messageIndex - 1), packed(said, 'message')],
+  ]);
+  if (move) await engine.write([[keys.move('session', workspaceId, sessionId, move[0]), packed(move)]]);
+  if (whole) return;
   if (!withTurn) return;
   await engine.write([
     [keys.turn(place), packed(row, 'turn')],
@@ -47,12 +57,12 @@ async function dumpOf(engine: MemoryEngine): Promise<DumpRow[]> {
   return rows;
 }
 
-t.test('a turn in flight of an earlier version is read, exported and sealed like one of this version', async (t) => {
+for (const whole of [false, true]) t.test(`a turn in flight of ${whole ? 'a later' : 'the first'} earlier version is read, exported and sealed like one of this version`, async (t) => {
   const { engine, turn } = await left();
   const { place } = turn;
   const exported = await dumpOf(engine);
-  t.strictSame(exported.map(({ type }) => type), ['workspace', 'session', 'message', 'message', 'turn', 'memory', 'usage', 'usage']);
-  await age(engine, place, { withTurn: true });
+  t.strictSame(exported.map(({ type }) => type), ['workspace', 'session', 'history', 'message', 'message', 'turn', 'memory', 'usage', 'usage']);
+  await age(engine, place, { whole });
   t.strictSame(await dumpOf(engine), exported, 'an export of the folder as it was left');
 
   const store = new EmbeddedStore(engine);
@@ -64,9 +74,10 @@ t.test('a turn in flight of an earlier version is read, exported and sealed like
   t.strictSame(items, [streaming(turn.step.turn, 'Hé'), turn.step.userMessage]);
   t.strictSame(await store.turns.orphans(nowMs, 10), [place]);
   const fence = await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs);
-  t.strictSame(await store.turns.finish(turn.finishStep({ fence: { epoch: fence!.epoch, owner: fence!.owner }, tail: { position: 2, text: '!' } })), { outcome: 'finished', version: 3 });
+  t.strictSame(await store.turns.finish(turn.finishStep({ fence: { epoch: fence!.epoch, owner: fence!.owner }, tail: { position: 2, text: '!' }, move: move(3) })), { outcome: 'finished', version: 3 });
   t.equal(await store.turns.output(place), 'Hé!');
   t.equal((await store.sessions.messages(place.workspaceId, place.sessionId, page())).items.length, 2);
+  t.strictSame((await store.history.read('session', place.workspaceId, place.sessionId)).map(({ seq }) => seq), [2, 3]);
 });
 
 t.test('a turn in flight has one row, whichever version began it', async (t) => {
@@ -74,7 +85,7 @@ t.test('a turn in flight has one row, whichever version began it', async (t) => 
   const { place } = turn;
   const own = (): unknown[] => [keys.turn(place), keys.message(place.workspaceId, place.sessionId, turn.step.turn.messageIndex)].map((key) => engine.get(key));
   t.strictSame(own(), [undefined, undefined]);
-  await age(engine, place, { withTurn: true });
+  await age(engine, place);
   const store = new EmbeddedStore(engine);
   await store.open(nowMs);
   t.strictSame(own(), [undefined, undefined]);

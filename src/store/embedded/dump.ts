@@ -4,7 +4,7 @@
  */
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyRecord, Move, TurnPlace, Versioned } from '../../store.ts';
+import type { CatalogKind, CatalogRecords, HistoryKind, IdempotencyRecord, Move, TurnPlace, Versioned } from '../../store.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
@@ -12,11 +12,11 @@ import { streamingMessage } from '../../records.ts';
 import { historyRow, importUnfinished, rowsOf, usageRow } from '../dump.ts';
 import type { DumpPlace, DumpProgress, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
-import { moveOfRow } from '../moves.ts';
 import { hourSeconds } from '../usage.ts';
 import { turnOf, type EarlierFlightRow, type FlightRow } from './flights.ts';
+import { movesOf, type MovesRow } from './history.ts';
 import * as keys from './keys.ts';
-import type * as rows from './rows.ts';
+import * as rows from './rows.ts';
 
 export interface Readable extends Pick<Engine, 'name' | 'open' | 'close' | 'get' | 'range' | 'pause'> {
   /** Names the state that is read, if it has a name. */
@@ -64,9 +64,8 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   async moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]> {
-    const moves: Move[] = [];
-    for await (const [, row] of this.#rows<Parameters<typeof moveOfRow>[0]>(keys.history(kind, workspaceId, id))) moves.push(moveOfRow(row));
-    return moves;
+    const rows = await all(this.#rows<MovesRow>(keys.history(kind, workspaceId, id)));
+    return movesOf(rows, kind === 'session' ? await all(this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, id))) : []);
   }
 
   async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
@@ -114,17 +113,20 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   async *#messages(workspaceId: string, sessionId: string): AsyncGenerator<MessageRow | TurnRow> {
-    for await (const [key, message] of this.#rows<Message>(keys.messages(workspaceId, sessionId))) {
-      const place = message.turnId === null ? null : { workspaceId, sessionId, turnId: message.turnId };
-      // An earlier version wrote the message of a turn in flight.
-      const record = message.status === 'streaming' && place !== null ? { ...message, content: await this.#output(place) } : message;
-      yield { type: 'message', workspaceId, sessionId, index: Number(keys.lastPart(key)), record };
-      const turn = place !== null && message.role === 'assistant' ? this.#get<rows.TurnRow>(keys.turn(place)) : undefined;
-      if (turn !== undefined) yield this.#turn(workspaceId, turn, turn.finished === null ? this.#get<EarlierFlightRow>(keys.flight(place!)) : undefined);
+    for await (const [key, row] of this.#rows<rows.MessageRow>(keys.messages(workspaceId, sessionId))) {
+      for (const [index, message] of rows.messagesOf(Number(keys.lastPart(key)), row)) {
+        const place = message.turnId === null ? null : { workspaceId, sessionId, turnId: message.turnId };
+        // An earlier version wrote the message of a turn in flight.
+        const record = message.status === 'streaming' && place !== null ? { ...message, content: await this.#output(place) } : message;
+        yield { type: 'message', workspaceId, sessionId, index, record };
+        const turn = place !== null && message.role === 'assistant' ? this.#get<rows.TurnRow>(keys.turn(place)) : undefined;
+        if (turn !== undefined) yield this.#turn(workspaceId, turn, turn.finished === null ? this.#get<EarlierFlightRow>(keys.flight(place!)) : undefined);
+      }
     }
     for await (const [, row] of this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, sessionId))) {
       if (row.turn === undefined) continue;
-      const { place, turn } = row;
+      const { place, turn, said } = row;
+      if (said !== undefined) yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex - 1, record: said };
       yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: streamingMessage(turn, await this.#output(place)) };
       yield this.#turn(workspaceId, turnOf(row), row);
     }
@@ -180,6 +182,12 @@ export class EmbeddedSource implements DumpSource, Holdings {
       await this.#engine.pause();
     }
   }
+}
+
+async function all<T>(rows: AsyncIterable<[string, T]>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const [, row] of rows) found.push(row);
+  return found;
 }
 
 const answered = ({ fence: { epoch, owner }, version }: rows.TurnRow['begun']): rows.TurnRow['begun'] => ({ fence: { epoch, owner }, version });

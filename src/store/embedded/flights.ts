@@ -2,13 +2,14 @@
  * The turns in flight, mirrored in memory so that a step need not count them, which is possible because one process owns the
  * store. The rows decide; the mirror is rebuilt from them when the store opens and when a batch failed.
  */
-import type { Fence, Slot, StopRequest, Turn, TurnPlace } from '../../store.ts';
+import type { Fence, Message, Slot, StopRequest, Turn, TurnPlace } from '../../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
+import type { MoveRow } from '../moves.ts';
 import { codePoints } from '../../text.ts';
 import * as keys from './keys.ts';
 import type { TurnRow } from './rows.ts';
 
-/** A turn in flight, whole: neither the turn nor the assistant's message has a row of its own before the turn's end. */
+/** A turn in flight, whole: neither the turn nor its messages nor the step that began it has a row of its own before the turn's end. */
 export interface FlightRow {
   readonly place: TurnPlace;
   readonly fence: Fence;
@@ -28,10 +29,14 @@ export interface FlightRow {
   readonly turn: Turn;
   /** The answer of the step that began the turn, to return it again. */
   readonly begun: TurnRow['begun'];
+  /** The user's message. Absent in flights of imports and of earlier versions, which gave it a row of its own. */
+  readonly said?: Message;
+  /** The step that began the turn. Absent where the step has a row of its own, and where it has none. */
+  readonly move?: MoveRow | null;
 }
 
 /** A flight's row of an earlier version: beside it the turn has a row, and the assistant's message one with the status `streaming`. */
-export type EarlierFlightRow = Omit<FlightRow, 'turn' | 'begun'> & { readonly turn?: never };
+export type EarlierFlightRow = Omit<FlightRow, 'turn' | 'begun' | 'said' | 'move'> & { readonly turn?: never; readonly move?: never };
 
 export interface Flight {
   readonly row: FlightRow;

@@ -1,5 +1,5 @@
-/** The rows of sessions and turns. */
-import type { Fence, Session, Turn } from '../../store.ts';
+/** The rows of sessions, turns and messages. */
+import type { Fence, Message, Session, Turn } from '../../store.ts';
 
 export interface SessionRow {
   readonly session: Session;
@@ -18,3 +18,16 @@ export interface TurnRow {
   /** True if the finished turn must not be withdrawn any more. */
   readonly claimed?: boolean;
 }
+
+/** Both messages of a turn that is over, under the index of the user's. */
+export interface ExchangeRow {
+  readonly said: Message;
+  readonly reply: Message;
+}
+
+/** A greeting, the messages of an import and those of earlier versions have rows of their own. */
+export type MessageRow = Message | ExchangeRow;
+
+/** The messages of a row, by index. */
+export const messagesOf = (index: number, row: MessageRow): [index: number, message: Message][] =>
+  'said' in row ? [[index, row.said], [index + 1, row.reply]] : [[index, row]];

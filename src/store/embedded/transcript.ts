@@ -7,8 +7,15 @@ import { streamingMessage } from '../../records.ts';
 import { committedTurn, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
+import { messagesOf, type MessageRow } from './rows.ts';
 
 const index = /^\d{1,9}$/;
+const indexOf = (key: string): number => Number(keys.lastPart(key));
+
+/** The entries after a cursor. */
+function* behind<T extends readonly [key: string, ...unknown[]]>(at: number | null, entries: Iterable<T>, reverse: boolean): Generator<T> {
+  for (const entry of entries) if (at === null || (reverse ? indexOf(entry[0]) < at : indexOf(entry[0]) > at)) yield entry;
+}
 
 export class Transcript {
   readonly #ledger: Ledger;
@@ -19,25 +26,35 @@ export class Transcript {
 
   async page(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>> {
     if (page.after !== null && !index.test(page.after)) return { items: [], next: null };
-    const prefix = keys.messages(workspaceId, sessionId);
-    const after = page.after === null ? null : keys.message(workspaceId, sessionId, Number(page.after));
-    const ascending = page.order === 'asc';
-    const from = ascending && after !== null ? keys.justAfter(after) : prefix;
-    const to = !ascending && after !== null ? after : keys.endOf(prefix);
-    const rows = overlaid(this.#ledger.scan<Message>(from, to, !ascending), this.#inFlight(workspaceId, sessionId, from, to, !ascending), !ascending);
-    const found = pageOf(rows, page.limit, ([key]) => String(Number(keys.lastPart(key))));
-    return { items: found.items.map(([, message, flight]) => (flight === undefined ? message! : streamingMessage(flight.turn, this.#streamed(flight.place)))), next: found.next };
+    const reverse = page.order === 'desc';
+    const at = page.after === null ? null : Number(page.after);
+    const rows = overlaid(this.#stored(workspaceId, sessionId, at, reverse), this.#inFlight(workspaceId, sessionId, reverse), reverse);
+    const found = pageOf(behind(at, rows, reverse), page.limit, ([key]) => String(indexOf(key)));
+    return { items: found.items.map(([, stored, flying]) => flying?.() ?? stored!), next: found.next };
   }
 
-  /** The session's turns in flight, by the keys that their messages will have, as far as these are between two keys. */
-  #inFlight(workspaceId: string, sessionId: string, from: string, to: string, reverse: boolean): [string, FlightRow][] {
+  /** The messages in rows of their own, and of turns that are over, by index; from the one at the cursor on, or before it. */
+  *#stored(workspaceId: string, sessionId: string, at: number | null, reverse: boolean): Generator<[key: string, message: Message]> {
+    const prefix = keys.messages(workspaceId, sessionId);
+    // The row of the message at the cursor may have the next message too.
+    const from = at === null || reverse ? prefix : keys.message(workspaceId, sessionId, at);
+    const to = at === null || !reverse ? keys.endOf(prefix) : keys.message(workspaceId, sessionId, at);
+    for (const [key, row] of this.#ledger.scan<MessageRow>(from, to, reverse)) {
+      const found = messagesOf(indexOf(key), row);
+      for (const [index, message] of reverse ? found.reverse() : found) yield [keys.message(workspaceId, sessionId, index), message];
+    }
+  }
+
+  /** The messages of the session's turns in flight, by the keys that they would have in rows of their own. */
+  #inFlight(workspaceId: string, sessionId: string, reverse: boolean): [key: string, message: () => Message][] {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
-    const found: [string, FlightRow][] = [];
+    const found: [string, () => Message][] = [];
     for (const [, row] of this.#ledger.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
       // In a folder that this version has only looked into.
       if (row.turn === undefined) continue;
-      const key = keys.message(workspaceId, sessionId, row.turn.messageIndex);
-      if (key >= from && key < to) found.push([key, row]);
+      const { place, turn, said } = row;
+      if (said !== undefined) found.push([keys.message(workspaceId, sessionId, turn.messageIndex - 1), () => said]);
+      found.push([keys.message(workspaceId, sessionId, turn.messageIndex), () => streamingMessage(turn, this.#streamed(place))]);
     }
     return found.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
   }
@@ -46,11 +63,7 @@ export class Transcript {
   async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
     const found: Message[] = [];
     let characters = 0;
-    // Gaps are rare, and a read by key costs less than a range, for which rows that wait must be sorted.
-    const at = (index: number) => (index < 0 ? undefined : this.#ledger.committed<Message>(keys.message(workspaceId, sessionId, index)));
-    let index = before;
-    const next = () => (index <= 0 ? undefined : (at(--index) ?? at((index = this.#lastBefore(workspaceId, sessionId, index)))));
-    for (let message = next(); message !== undefined; message = next()) {
+    for (const message of this.#backwards(workspaceId, sessionId, before)) {
       characters += codePoints(message.content);
       if (characters > charactersMax || found.length === messagesMax) break;
       found.push(message);
@@ -58,17 +71,44 @@ export class Transcript {
     return found.reverse();
   }
 
-  /** The index of the newest message before an index, where a withdrawn turn has left a gap; -1 if there is none. */
-  #lastBefore(workspaceId: string, sessionId: string, before: number): number {
-    for (const [key] of this.#ledger.scan(keys.messages(workspaceId, sessionId), keys.message(workspaceId, sessionId, before), true)) return Number(keys.lastPart(key));
-    return -1;
+  /** The messages before an index but those that stream, newest first. Most are read by their keys, since for a range the rows that wait must be sorted. */
+  *#backwards(workspaceId: string, sessionId: string, before: number): Generator<Message> {
+    for (let index = before - 1; index >= 0; ) {
+      const found = this.#ending(workspaceId, sessionId, index).reverse();
+      index -= found.length;
+      yield* found;
+      if (found.length > 0) continue;
+      const next = this.#newest(workspaceId, sessionId, index + 1);
+      if (next === null) return;
+      index = next.index - 1;
+      yield next.message;
+    }
+  }
+
+  /** The message at an index, after the user's where both are in one row. */
+  #ending(workspaceId: string, sessionId: string, index: number): Message[] {
+    const row = (at: number): MessageRow | undefined => (at < 0 ? undefined : this.#ledger.committed(keys.message(workspaceId, sessionId, at)));
+    const both = row(index - 1);
+    if (both !== undefined && 'said' in both) return [both.said, both.reply];
+    const own = row(index);
+    return own === undefined ? [] : 'said' in own ? [own.said] : [own];
+  }
+
+  /** The newest message before an index, where the one just before it has no row: a withdrawn turn has left a gap, or a turn is in flight. */
+  #newest(workspaceId: string, sessionId: string, before: number): { index: number; message: Message } | null {
+    const rows = overlaid(this.#stored(workspaceId, sessionId, before, true), this.#inFlight(workspaceId, sessionId, true), true);
+    for (const [key, stored, flying] of behind(before, rows, true)) {
+      const message = flying?.() ?? stored!;
+      if (message.status !== 'streaming') return { index: indexOf(key), message };
+    }
+    return null;
   }
 
   async output(place: TurnPlace): Promise<string> {
     const row = committedTurn(this.#ledger, place);
     if (row === undefined) return '';
     if (row.finished === null) return this.#streamed(place);
-    return this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
+    return this.#reply(place, row.turn.messageIndex);
   }
 
   /** Reads everything in one turn of the event loop, so that nothing is committed between the reads of the turn and its text. */
@@ -76,8 +116,12 @@ export class Transcript {
     const row = committedTurn(this.#ledger, place);
     if (row === undefined) return null;
     if (row.finished === null) return { turn: row.turn, text: this.#streamedAfter(place, position) };
-    const content = this.#ledger.committed<Message>(keys.message(place.workspaceId, place.sessionId, row.turn.messageIndex))?.content ?? '';
-    return { turn: row.turn, text: textBehind(content, position) };
+    return { turn: row.turn, text: textBehind(this.#reply(place, row.turn.messageIndex), position) };
+  }
+
+  /** The output of a turn that is over. */
+  #reply({ workspaceId, sessionId }: TurnPlace, index: number): string {
+    return this.#ending(workspaceId, sessionId, index).at(-1)?.content ?? '';
   }
 
   /** Begins with the piece that contains the position. */

@@ -8,12 +8,13 @@ import type {
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter } from '../../text.ts';
 import { committedTurn, slotNameOf, turnOf, type Flight, type FlightRow, type Flights } from './flights.ts';
+import { moveRow } from '../moves.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
-import type { SessionRow, TurnRow } from './rows.ts';
+import type { ExchangeRow, SessionRow, TurnRow } from './rows.ts';
 import { putSession, unmoved } from './sessions.ts';
 import { Transcript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
@@ -60,14 +61,24 @@ export class Turns implements TurnStore {
 
       const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
       const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
-      const held = slot === null ? { slotUntilMs: 0, slotsMax: 0 } : { slotUntilMs: leaseUntilMs, slotsMax: slot.ceiling, slotName: slot.name };
-      const flight: Flight = { row: { place, fence: begun.fence, leaseUntilMs, ...held, memory, stop: null, turn, begun }, position: 0, tail: null };
-      putSession(draft, before, { ...before, session, version: begun.version });
-      putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      draft.put(keys.message(session.workspaceId, session.id, turn.messageIndex - 1), step.userMessage, 'message');
-      draft.put(keys.flight(place), flight.row, 'flight');
-      this.#flights.set(flight);
-      return { outcome: 'begun', ...begun };
+      const row: FlightRow = {
+        place,
+        fence: begun.fence,
+        leaseUntilMs,
+        slotUntilMs: slot === null ? 0 : leaseUntilMs,
+        slotsMax: slot?.ceiling ?? 0,
+        slotName: slot?.name ?? 'api',
+        memory,
+        stop: null,
+        turn,
+        begun,
+        said: step.userMessage,
+        move: step.move ? moveRow(step.move) : null,
+      };
+      putSession(draft, before, { session, version: begun.version, withdrawn: before.withdrawn });
+      draft.put(keys.flight(place), row, 'flight');
+      this.#flights.set({ row, position: 0, tail: null });
+      return { outcome: 'begun', version: begun.version, fence: begun.fence };
     });
   }
 
@@ -141,11 +152,11 @@ export class Turns implements TurnStore {
 
       const content = this.#takeOutput(draft, flight) + unstored(flight, step.tail);
       const version = step.version + 1;
-      putSession(draft, before, { ...before, session, version });
-      putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      const { begun, turn: { messageIndex } } = flight.row;
+      const { begun, said, move } = flight.row;
+      putSession(draft, before, { session, version, withdrawn: before.withdrawn });
+      putMove(draft, 'session', session.workspaceId, session.id, step.move, move);
       draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version } } satisfies TurnRow, 'turn');
-      draft.put(keys.message(session.workspaceId, session.id, messageIndex), { ...step.message, content } satisfies Message, 'message');
+      this.#putMessages(draft, flight.row, said, { ...step.message, content });
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
@@ -154,6 +165,11 @@ export class Turns implements TurnStore {
       return finished(version);
     });
     return this.#announced(place, answer);
+  }
+
+  #putMessages(draft: Draft, { place: { workspaceId, sessionId }, turn: { messageIndex } }: FlightRow, said: Message | undefined, reply: Message): void {
+    if (said === undefined) draft.put(keys.message(workspaceId, sessionId, messageIndex), reply, 'message');
+    else draft.put(keys.message(workspaceId, sessionId, messageIndex - 1), { said, reply } satisfies ExchangeRow, 'exchange');
   }
 
   /** The answer of the step that finished the turn, if it was finished under this fence. */
@@ -176,7 +192,7 @@ export class Turns implements TurnStore {
 
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
-      putMove(draft, 'session', session.workspaceId, session.id, step.move);
+      putMove(draft, 'session', session.workspaceId, session.id, step.move, this.#flights.get(place)?.row.move);
       if (row !== undefined) this.#undo(draft, row, step, place);
       if (row !== undefined && step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
       this.#flights.delete(place);
@@ -210,7 +226,7 @@ export class Turns implements TurnStore {
       this.#takeOutput(draft, flight);
       draft.remove(keys.flight(place));
     }
-    draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
+    if (flight?.row.said === undefined) draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
     if (memory !== null) this.#memories.forget(draft, memory, turn.id);
     if (end === null) return;
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));

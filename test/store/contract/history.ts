@@ -5,7 +5,7 @@ import type { Move } from '../../../src/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, at, credential, key, snapshot, workspace } from '../fixtures.ts';
 
-const move = (seq: number, over: Partial<Move> = {}): Move => ({
+export const move = (seq: number, over: Partial<Move> = {}): Move => ({
   seq,
   atMs: 1_790_000_000_123 + seq,
   version: 1,
@@ -95,6 +95,39 @@ export const historyCases: readonly Case[] = [
       deepEqual(versions, steps.map((version) => version + 1));
       const kept = await store.history.read('session', workspaceId, session.id);
       deepEqual(kept.map(({ seq }) => seq), Array.from({ length: movesKept }, (_, index) => index + 1 + beyond));
+    },
+  },
+  {
+    name: "a turn in flight is in its session's history, and stays in order with what moves the session meanwhile",
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = await scene.created();
+      const read = async (): Promise<number[]> => (await store.history.read('session', workspaceId, session.id)).map(({ seq }) => seq);
+      const turn = await scene.begun(session, 1, { move: move(2) });
+      deepEqual(await store.history.read('session', workspaceId, session.id), [move(2)]);
+      equal(await store.sessions.save(turn.step.session, at(2, turn.step.session.mark), move(3)), 3);
+      deepEqual(await read(), [2, 3]);
+      equal((await store.turns.finish(turn.finishStep({ version: 3, move: move(4) }))).outcome, 'finished');
+      deepEqual(await read(), [2, 3, 4]);
+    },
+  },
+  {
+    name: 'the two steps of a turn leave a long history one after the other',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = scene.session();
+      await store.sessions.create(scene.createStep({ session, move: move(1) }));
+      const turn = await scene.begun(session, 1, { move: move(2) });
+      const { session: ended, ...finish } = turn.finishStep({ move: move(3) });
+      equal((await store.turns.finish({ session: ended, ...finish })).outcome, 'finished');
+      const savedUpTo = async (last: number, from: number): Promise<number[]> => {
+        const versions = Array.from({ length: last - from }, (_, index) => from + index);
+        await Promise.all(versions.map((version) => store.sessions.save(ended, at(version, ended.mark), move(version + 1))));
+        return (await store.history.read('session', workspaceId, session.id)).slice(0, 2).map(({ seq }) => seq);
+      };
+      deepEqual(await savedUpTo(movesKept + 1, 3), [2, 3]);
+      deepEqual(await savedUpTo(movesKept + 2, movesKept + 1), [3, 4]);
+      deepEqual(await savedUpTo(movesKept + 3, movesKept + 2), [4, 5]);
     },
   },
 ];
