@@ -1,7 +1,8 @@
 /** The metrics of `/metrics`, in Prometheus' format (contract 12). */
-import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
 import { linkLimitNames } from './limits.ts';
 import type { LoadReading } from './metrics/load.ts';
+import { tallyCounter, TallyHistogram, type Count, type Observations } from './metrics/tallies.ts';
 import { openVoiceMetrics, watchVoice, type VoiceMetrics, type VoiceView } from './metrics/voice.ts';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -28,8 +29,8 @@ export interface Metrics {
   readonly turnFaults: Counter<'reason'>;
   readonly turns: { inc(labels: { outcome: (typeof turnEnds)[number] }): void };
   readonly firstOutput: { observe(seconds: number): void };
-  readonly streamEvents: Counter;
-  readonly storeSeconds: Histogram<'step'>;
+  readonly streamEvents: { inc(): void };
+  readonly storeSeconds: { sample(labels: { step: string }): Pick<Observations, 'observe'> };
   readonly storeErrors: Counter<'step'>;
   readonly limited: { inc(limiter: Limiter): void };
   readonly voice: VoiceMetrics;
@@ -85,9 +86,9 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
     requests: requestCounter(registers),
     turnFaults: faultCounter(registers),
     turns: turnCounter(registers),
-    firstOutput: new Histogram({ name: 'parley_first_output_seconds', help: 'From a message to the first output.', buckets: answerSeconds, registers }),
-    streamEvents: new Counter({ name: 'parley_stream_events_total', help: 'Events sent on streams.', registers }),
-    storeSeconds: new Histogram({ name: 'parley_store_seconds', help: 'How long steps of the store take.', labelNames: ['step'], buckets: fastSeconds, registers }),
+    firstOutput: new TallyHistogram({ name: 'parley_first_output_seconds', help: 'From a message to the first output.', registers }, answerSeconds).sample({}),
+    streamEvents: tallyCounter({ name: 'parley_stream_events_total', help: 'Events sent on streams.', registers }, [])({}),
+    storeSeconds: new TallyHistogram({ name: 'parley_store_seconds', help: 'How long steps of the store take.', registers }, fastSeconds, ['step']),
     storeErrors: new Counter({ name: 'parley_store_errors_total', help: 'Steps that the store did not take.', labelNames: ['step'], registers }),
     limited: limitedCounter(registers),
     voice: openVoiceMetrics(registers),
@@ -120,25 +121,25 @@ async function countedIn(registry: Registry): Promise<Counted> {
   return { requests, refused, events, storeSteps: await sum(store, 'count'), storeSeconds: await sum(store, 'sum') };
 }
 
-/** Prom-client's counters with one label each, resolved once, because every request increments one. */
-function childrenOf<Value extends string | number>(child: (value: Value) => { inc(): void }): { inc(value: Value): void } {
-  const children = new Map<Value, { inc(): void }>();
+/** The samples of a counter with one label, made when they are first counted up. */
+function countsOf<Value extends string | number>(made: (value: Value) => Count): { inc(value: Value): void } {
+  const counts = new Map<Value, Count>();
   return {
     inc(value) {
-      let known = children.get(value);
-      if (known === undefined) children.set(value, (known = child(value)));
+      let known = counts.get(value);
+      if (known === undefined) counts.set(value, (known = made(value)));
       known.inc();
     },
   };
 }
 
 function requestCounter(registers: Registry[]): Metrics['requests'] {
-  const counter = new Counter({ name: 'parley_http_requests_total', help: 'Requests answered.', labelNames: ['route', 'status'] as const, registers });
+  const count = tallyCounter({ name: 'parley_http_requests_total', help: 'Requests answered.', registers }, ['route', 'status']);
   const routes = new Map<string, { inc(status: number): void }>();
   return {
     inc(route, status) {
       let statuses = routes.get(route);
-      if (statuses === undefined) routes.set(route, (statuses = childrenOf((value) => counter.labels({ route, status: value }))));
+      if (statuses === undefined) routes.set(route, (statuses = countsOf((value) => count({ route, status: value }))));
       statuses.inc(status);
     },
   };
@@ -146,17 +147,16 @@ function requestCounter(registers: Registry[]): Metrics['requests'] {
 
 // Counters whose labels are known in advance begin at 0 (contract 12): a rate over a counter that appears with its first event misses that event.
 function turnCounter(registers: Registry[]): Metrics['turns'] {
-  const counter = new Counter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', labelNames: ['outcome'] as const, registers });
-  for (const outcome of turnEnds) counter.inc({ outcome }, 0);
-  return counter;
+  const count = tallyCounter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', registers }, ['outcome']);
+  const counts = new Map(turnEnds.map((outcome) => [outcome, count({ outcome })]));
+  return { inc: ({ outcome }) => counts.get(outcome)!.inc() };
 }
 
 function limitedCounter(registers: Registry[]): Metrics['limited'] {
-  const counter = new Counter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', labelNames: ['budget'] as const, registers });
+  const count = tallyCounter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', registers }, ['budget']);
   // The API's own name: `transcription_tokens`.
-  const child = (limiter: string) => counter.labels({ budget: limiter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) });
-  for (const limiter of limiters) child(limiter).inc(0);
-  return childrenOf(child);
+  const counts = new Map(limiters.map((limiter) => [limiter, count({ budget: limiter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) })]));
+  return { inc: (limiter) => counts.get(limiter)!.inc() };
 }
 
 function faultCounter(registers: Registry[]): Counter<'reason'> {

@@ -11,15 +11,14 @@ const measuredSteps: readonly StepName[] = [
 
 export function measured(store: Store, metrics: Metrics, clock: Clock): Store {
   for (const step of measuredSteps) {
-    // A step that was never taken has samples too: they begin at 0 (contract 12).
+    // A step that never failed, or was never taken, has samples too: they begin at 0 (contract 12).
     metrics.storeErrors.inc({ step }, 0);
-    metrics.storeSeconds.zero({ step });
   }
   return wrapped(store, (step, plain) => (measuredSteps.includes(step) ? timed(step, plain, metrics, clock) : undefined));
 }
 
 function timed(step: StepName, plain: Step, metrics: Metrics, clock: Clock): Step {
-  const seconds = metrics.storeSeconds.labels({ step });
+  const seconds = metrics.storeSeconds.sample({ step });
   const observe = (answer: Promise<unknown>, startedAt: number): Promise<unknown> =>
     answer.then(
       (answer) => {

@@ -1,0 +1,105 @@
+/**
+ * Counters and histograms that every turn counts up. A sample is a field in memory, which is read when the metrics are. Prom-client's own `inc` and `observe` sort and join the labels at each call, which
+ * was 2 % of a turn's CPU time.
+ */
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+interface About {
+  readonly name: string;
+  readonly help: string;
+  readonly registers: Registry[];
+}
+
+type Labels<Name extends string> = Readonly<Record<Name, string | number>>;
+
+/** One sample of a counter. */
+export class Count {
+  #fresh = 0;
+
+  inc(): void {
+    this.#fresh++;
+  }
+
+  /** What was counted since the last call. */
+  take(): number {
+    const fresh = this.#fresh;
+    this.#fresh = 0;
+    return fresh;
+  }
+}
+
+/** A counter whose samples are made by their labels, and are 0 from then on. */
+export function tallyCounter<Name extends string>({ name, help, registers }: About, labelNames: readonly Name[]): (labels: Labels<Name>) => Count {
+  const counts: [labels: Labels<Name>, count: Count][] = [];
+  new Counter<Name>({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers,
+    collect() {
+      for (const [labels, count] of counts) this.inc(labels, count.take());
+    },
+  });
+  return (labels) => {
+    const count = new Count();
+    counts.push([labels, count]);
+    return count;
+  };
+}
+
+/** One sample of a histogram. */
+export class Observations {
+  readonly #bounds: readonly number[];
+  /** How many were at most each bound, and more than the one before; the last ones were more than all. */
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
+    this.#counts[bucket]!++;
+    this.#sum += value;
+  }
+
+  values<Name extends string>(name: string, labels: Labels<Name>): { metricName: string; labels: Record<string, string | number>; value: number }[] {
+    let count = 0;
+    const buckets = [...this.#bounds, '+Inf'].map((le, bucket) => ({ metricName: `${name}_bucket`, labels: { le, ...labels }, value: (count += this.#counts[bucket]!) }));
+    return [...buckets, { metricName: `${name}_sum`, labels: { ...labels }, value: this.#sum }, { metricName: `${name}_count`, labels: { ...labels }, value: count }];
+  }
+}
+
+/** A histogram whose samples are made by their labels. */
+export class TallyHistogram<Name extends string = never> extends Histogram<Name> {
+  readonly #bounds: readonly number[];
+  readonly #about: About;
+  readonly #samples: [labels: Labels<Name>, observations: Observations][] = [];
+
+  constructor(about: About, bounds: readonly number[], labelNames: readonly Name[] = []) {
+    super({ name: about.name, help: about.help, registers: about.registers, buckets: [...bounds], labelNames: [...labelNames] });
+    this.#about = about;
+    this.#bounds = bounds;
+  }
+
+  sample(labels: Labels<Name>): Observations {
+    const observations = new Observations(this.#bounds);
+    this.#samples.push([labels, observations]);
+    return observations;
+  }
+
+  override get(): ReturnType<Histogram<Name>['get']> {
+    const { name, help } = this.#about;
+    const values = this.#samples.flatMap(([labels, observations]) => observations.values(name, labels));
+    // Prom-client declares the type as an enumeration that it does not export at run time.
+    return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' } as never);
+  }
+
+  /** What prom-client asks for the metrics as text. */
+  getForPromString(): ReturnType<Histogram<Name>['get']> {
+    return this.get();
+  }
+}
