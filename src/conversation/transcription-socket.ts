@@ -59,8 +59,8 @@ export class TranscriptionSocket implements SocketListener {
   /** Made for the first audio: what was set before it counts. */
   #hearing: Hearing | null = null;
   #decoder: AudioDecoder | null = null;
-  /** Messages are taken in order, though a decoder may have to be loaded first. */
-  #inputs: Promise<void> = Promise.resolve();
+  /** Messages are taken in order, though a decoder may have to be loaded first; null while none waits. */
+  #inputs: Promise<void> | null = null;
   readonly #pace: AudioPace;
   /** Milliseconds of audio taken; what the pace refuses is not among them. */
   #takenMs = 0;
@@ -94,11 +94,26 @@ export class TranscriptionSocket implements SocketListener {
 
   message(data: string | Uint8Array): void {
     if (this.#over || this.#finishing) return;
-    const input = typeof data === 'string' ? () => this.#command(data) : () => this.#audio(data);
-    this.#inputs = this.#inputs.then(async () => {
-      if (!this.#over && !this.#finishing) await input();
+    if (this.#inputs === null) {
+      try {
+        this.#wait(this.#take(data));
+      } catch (error) {
+        this.#failed(error);
+      }
+    } else this.#wait(this.#inputs.then(() => (this.#over || this.#finishing ? undefined : this.#take(data))));
+  }
+
+  /** Later messages wait for the input, if it is not taken yet. */
+  #wait(input: void | Promise<void>): void {
+    if (input === undefined) return;
+    const taken = input.catch((error) => this.#failed(error)).then(() => {
+      if (this.#inputs === taken) this.#inputs = null;
     });
-    this.#inputs.catch((error) => this.#failed(error));
+    this.#inputs = taken;
+  }
+
+  #take(data: string | Uint8Array): void | Promise<void> {
+    return typeof data === 'string' ? this.#command(data) : this.#audio(data);
   }
 
   tooLarge(): boolean {
@@ -145,11 +160,17 @@ export class TranscriptionSocket implements SocketListener {
     this.#settings = settings;
   }
 
-  async #audio(frame: Uint8Array): Promise<void> {
+  #audio(frame: Uint8Array): void | Promise<void> {
     if (frame.length === 0) return;
-    const { listener, decoder: opening } = (this.#hearing ??= this.#hear());
-    const decoder = (this.#decoder ??= await opening);
-    if (this.#over) return;
+    const { listener, decoder } = (this.#hearing ??= this.#hear());
+    if (this.#decoder !== null) return this.#decode(frame, this.#decoder, listener);
+    return decoder.then((opened) => {
+      this.#decoder = opened;
+      if (!this.#over) this.#decode(frame, opened, listener);
+    });
+  }
+
+  #decode(frame: Uint8Array, decoder: AudioDecoder, listener: Listener): void {
     const before = decoder.sourceSamples;
     let samples: Int16Array;
     try {

@@ -3,10 +3,19 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
-import type { DetectOrder, Order, Report, SpeakOrder, TranscribeOrder } from './engine/messages.ts';
+import type { Order, Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
 
 /** The process ended before it reported. */
 export type Ended = 'ended';
+
+/** What the detector says of a part's windows, or why it failed. */
+export type Detected = Float32Array | { readonly failed: string } | Ended;
+
+interface WaitingPart {
+  readonly id: number;
+  readonly part: StreamPart;
+  settle(detected: Detected): void;
+}
 
 /** Beside this file in the sources, beside the bundle where that was built. */
 const entry = import.meta.url.endsWith('.ts') ? './engine/main.ts' : './voice.mjs';
@@ -21,6 +30,9 @@ export class VoiceProcess {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
   readonly #reports = new Map<number, (report: Report | Ended) => void>();
+  /** Parts that go to the detector together once it has answered: a message between processes costs the server more than a frame on its socket. */
+  #parts: WaitingPart[] = [];
+  #detecting = false;
   #running: number | null = null;
   /** Time at work since `#shareFrom`, and when what runs now began. */
   #workedMs = 0;
@@ -28,12 +40,12 @@ export class VoiceProcess {
   #shareFrom: number;
   #share = 0;
 
-  constructor(clock: Clock, onEnded: (why: string) => void) {
+  constructor(clock: Clock, onEnded: (why: string) => void, start: typeof fork = fork) {
     this.#clock = clock;
     this.#shareFrom = clock.monotonic();
     // Nothing of the server's environment is needed, and it has secrets in it.
     const { PATH, NODE_PATH, TMPDIR } = process.env;
-    this.#child = fork(fileURLToPath(new URL(entry, import.meta.url)), [], {
+    this.#child = start(fileURLToPath(new URL(entry, import.meta.url)), [], {
       env: { PATH, NODE_PATH, TMPDIR },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -83,9 +95,23 @@ export class VoiceProcess {
     if (this.alive && this.#running === id) this.#child.send({ do: 'drop', id } satisfies Order, () => {});
   }
 
-  detect(order: DetectOrder): Promise<Report | Ended> {
-    this.streams.add(order.stream);
-    return this.#send(order);
+  detect(id: number, part: StreamPart): Promise<Detected> {
+    this.streams.add(part.stream);
+    return new Promise((settle) => {
+      this.#parts.push({ id, part, settle });
+      if (!this.#detecting) void this.#detectParts();
+    });
+  }
+
+  async #detectParts(): Promise<void> {
+    this.#detecting = true;
+    while (this.#parts.length > 0) {
+      const waiting = this.#parts;
+      this.#parts = [];
+      const report = await this.#send({ do: 'detect', id: waiting[0]!.id, parts: waiting.map(({ part }) => part) });
+      for (const [index, { settle }] of waiting.entries()) settle(detectedIn(report, index));
+    }
+    this.#detecting = false;
   }
 
   async warm(id: number, recogniser: boolean): Promise<void> {
@@ -119,4 +145,11 @@ export class VoiceProcess {
     this.#reports.get(report.id)?.(report);
     this.#reports.delete(report.id);
   }
+}
+
+function detectedIn(report: Report | Ended, index: number): Detected {
+  if (report === 'ended') return report;
+  if (!('detected' in report)) return { failed: 'failed' in report ? report.failed : '' };
+  const detected = report.detected[index]!;
+  return typeof detected === 'string' ? { failed: detected } : detected;
 }

@@ -8,7 +8,7 @@ import { onAbort } from './abort.ts';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { Draft } from '../voice.ts';
-import type { DetectOrder, Report, SpeakOrder, TranscribeOrder, VoiceSource } from './engine/messages.ts';
+import type { Report, SpeakOrder, StreamPart, TranscribeOrder, VoiceSource } from './engine/messages.ts';
 
 /** What is done first: finals, then speech that a listener waits for, then what is only ahead of its time. */
 export type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
@@ -99,7 +99,7 @@ export class VoiceProcesses {
 
   /** A stream of audio to detect voice in; on whichever process has the fewest. */
   stream(): DetectorStream {
-    return new DetectorStream(this.#streams++, (order, current) => this.#detect(order, current));
+    return new DetectorStream(this.#streams++, (part, current) => this.#detect(part, current));
   }
 
   get load(): VoiceLoad {
@@ -186,14 +186,14 @@ export class VoiceProcesses {
     if (!this.#closed) this.#assign();
   }
 
-  async #detect(order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null): Promise<{ chances: Float32Array; member: VoiceProcess }> {
+  async #detect(part: StreamPart, current: VoiceProcess | null): Promise<{ chances: Float32Array; member: VoiceProcess }> {
     let why = 'No voice process detects.';
     for (let tries = 1; this.available && !this.#closed; tries++) {
       const member = current !== null && current.alive ? current : await this.#leastBusy();
       if (member === null) break;
-      const report = await member.detect({ do: 'detect', id: this.#ids++, ...order });
-      if (report !== ended && 'chances' in report) return { chances: report.chances, member };
-      if (report !== ended && 'failed' in report) why = report.failed;
+      const detected = await member.detect(this.#ids++, part);
+      if (detected instanceof Float32Array) return { chances: detected, member };
+      if (detected !== ended) why = detected.failed;
       if (tries >= limits.voiceTriesMax) break;
     }
     throw new VoiceProcessFailed(why);
@@ -255,7 +255,7 @@ export class VoiceProcesses {
 const ended: Ended = 'ended';
 const unwanted = (): VoiceProcessFailed => new VoiceProcessFailed('It is not wanted any more.');
 
-type Detect = (order: Omit<DetectOrder, 'id' | 'do'>, current: VoiceProcess | null) => Promise<{ chances: Float32Array; member: VoiceProcess }>;
+type Detect = (part: StreamPart, current: VoiceProcess | null) => Promise<{ chances: Float32Array; member: VoiceProcess }>;
 
 /** A stream of audio in the detector. */
 export class DetectorStream {

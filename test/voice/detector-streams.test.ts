@@ -1,7 +1,10 @@
-/** A stream that is closed while its audio is looked at leaves nothing behind in the process that looks. */
+/** Streams of audio in the detector: what they leave behind in its process, and how their parts reach it. */
+import childProcess from 'node:child_process';
 import t from 'tap';
-import type { VoiceProcess } from '../../src/voice/process.ts';
-import { DetectorStream } from '../../src/voice/processes.ts';
+import { WheelClock } from '../../src/clock.ts';
+import type { Order } from '../../src/voice/engine/messages.ts';
+import { VoiceProcess, type Detected } from '../../src/voice/process.ts';
+import { canListen, DetectorStream } from '../../src/voice/processes.ts';
 
 function scene() {
   const forgotten: number[] = [];
@@ -28,4 +31,36 @@ t.test('closed before the first answer', async (t) => {
   answer();
   await looked;
   t.same(forgotten, [7]);
+});
+
+t.test('parts that come while the detector is at work go to it together, and each has its own answer', { skip: !canListen() && 'the packages that listen are not installed' }, async (t) => {
+  const { fork } = childProcess;
+  const sent: Order[] = [];
+  const counted = ((...given: Parameters<typeof fork>) => {
+    const child = fork(...given);
+    const send = child.send.bind(child) as (order: Order, sent: (error: Error | null) => void) => boolean;
+    child.send = ((order: Order, done: (error: Error | null) => void) => {
+      sent.push(order);
+      return send(order, done);
+    }) as typeof child.send;
+    return child;
+  }) as typeof fork;
+  const member = new VoiceProcess(new WheelClock(), () => {}, counted);
+  t.teardown(() => member.end());
+  const noise = (seed: number): Int16Array => Int16Array.from({ length: 1024 }, (_, at) => Math.round(3000 * Math.sin(at / (seed + 2))));
+  const alone: Detected[] = [];
+  for (const stream of [0, 1, 2, 3]) alone.push(await member.detect(stream, { stream, samples: noise(stream) }));
+  t.equal(sent.length, 4);
+  // The same audio on streams of their own.
+  const together = await Promise.all([0, 1, 2, 3].map((stream) => member.detect(10 + stream, { stream: 10 + stream, samples: noise(stream) })));
+  t.equal(sent.length, 6, 'the first at once, the others with the next message');
+  t.strictSame(together, alone);
+  t.equal(new Set(alone.map(String)).size, 4, 'their answers differ');
+  const odd = member.detect(20, { stream: 20, samples: 'none' as unknown as Int16Array });
+  const [failed, after] = await Promise.all([member.detect(21, { stream: 21, samples: null as unknown as Int16Array }), member.detect(22, { stream: 22, samples: noise(0) }), odd]);
+  t.match(failed, { failed: String });
+  t.ok(after instanceof Float32Array, 'one that fails takes no other with it');
+  const lost = [30, 31].map((stream) => member.detect(stream, { stream, samples: noise(stream) }));
+  member.end();
+  t.strictSame(await Promise.all(lost), ['ended', 'ended']);
 });

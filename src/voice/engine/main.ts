@@ -5,7 +5,7 @@
 import { setPriority } from 'node:os';
 import { Coming } from './coming.ts';
 import { openFlite } from './flite.ts';
-import type { Order, Report } from './messages.ts';
+import type { Order, Report, StreamPart } from './messages.ts';
 import { Recogniser } from './moonshine.ts';
 import { Detector } from './silero.ts';
 
@@ -31,6 +31,16 @@ function recogniser(folder: string | null): Promise<Recogniser> {
 /** Audio of one stream is looked at in order, between the tokens of a decoding. */
 let detecting: Promise<unknown> = Promise.resolve();
 
+async function chancesOf({ stream, samples }: StreamPart): Promise<Float32Array | string> {
+  try {
+    return await (await detector.get()).chances(stream, samples);
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** Decodings that are to end. */
 const dropped = new Set<number>();
 
@@ -42,9 +52,13 @@ async function obey(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<R
     return { id, warm: true };
   }
   if (order.do === 'detect') {
-    const found = detecting.then(async () => (await detector.get()).chances(order.stream, order.samples));
-    detecting = found.catch(() => {});
-    return { id, chances: await found };
+    const found = detecting.then(async () => {
+      const detected: (Float32Array | string)[] = [];
+      for (const part of order.parts) detected.push(await chancesOf(part));
+      return detected;
+    });
+    detecting = found;
+    return { id, detected: await found };
   }
   const engine = await recogniser(order.folder);
   const before = process.cpuUsage();
@@ -59,7 +73,7 @@ process.on('message', (order: Order) => {
   if (order.do === 'forget') return void detecting.then(async () => (await detector.get()).forget(order.stream)).catch(() => {});
   obey(order).then(
     (report) => process.send!(report),
-    (error: unknown) => process.send!({ id: order.id, failed: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => process.send!({ id: order.id, failed: reasonOf(error) }),
   );
 });
 process.on('disconnect', () => process.exit(0));

@@ -26,13 +26,18 @@ export interface TranscribeOrder {
   readonly folder: string | null;
 }
 
-export interface DetectOrder {
-  readonly do: 'detect';
-  readonly id: number;
+/** What comes next of a stream of audio, for the detector. */
+export interface StreamPart {
   /** Names the audio stream, whose earlier windows count. */
   readonly stream: number;
   /** Whole windows of `windowSamples`. */
   readonly samples: Int16Array;
+}
+
+export interface DetectOrder {
+  readonly do: 'detect';
+  readonly id: number;
+  readonly parts: readonly StreamPart[];
 }
 
 export type Order =
@@ -50,7 +55,8 @@ export type Order =
 export type Report =
   | { readonly id: number; readonly samples: Int16Array; readonly sampleRate: number }
   | { readonly id: number; readonly text: string; readonly tokens: readonly number[]; readonly cpuMs: number }
-  | { readonly id: number; readonly chances: Float32Array }
+  /** For each part what the detector says of its windows, or why it failed. */
+  | { readonly id: number; readonly detected: readonly (Float32Array | string)[] }
   | { readonly id: number; readonly warm: true }
   | { readonly id: number; readonly failed: string };
 
