@@ -5,6 +5,7 @@ import { firstToken } from './questions/first-token.ts';
 import { limiter } from './questions/limiter.ts';
 import { processes } from './questions/processes.ts';
 import { relay } from './questions/relay.ts';
+import { rooms } from './questions/rooms.ts';
 import { sessions } from './questions/sessions.ts';
 import { start } from './questions/start.ts';
 import { store } from './questions/store.ts';
@@ -13,4 +14,4 @@ import { transcripts } from './questions/transcripts.ts';
 import { turn } from './questions/turn.ts';
 import { voice } from './questions/voice.ts';
 
-export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice];
+export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice, rooms];

@@ -14,7 +14,7 @@ import { startRedis, whyNoRedis } from './redis.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const buildProgram = join(root, 'src', 'build.mjs');
 const bundle = join(root, 'dist', 'parley.mjs');
-const operatorToken = 'operator-token-of-the-benchmarks';
+export const operatorToken = 'operator-token-of-the-benchmarks';
 const secret = 'secret-of-the-benchmarks-32-characters';
 
 /** What `npm start` tells Node. */
