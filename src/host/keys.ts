@@ -1,10 +1,11 @@
 /** Key actors: whether a request may pass, and what it costs. */
 import { keyKind, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome, type Levels } from '../../machines/key.ts';
+import { full, remaining, resetAt } from '../../machines/budget.ts';
 import { secondsOf, type Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { isWhole, matches, publicIdOf } from '../keys.ts';
 import { promptly } from '../promptly.ts';
-import type { BudgetName, Cause, Key, Store, Taken } from '../store.ts';
+import type { BudgetName, Cause, Key, StandingBudget, Store, Taken } from '../store.ts';
 import { openActor, refusalOf } from './actor.ts';
 import { nobody } from './cause.ts';
 import type { Inspector } from './inspector.ts';
@@ -16,6 +17,8 @@ export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
 export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   readonly #store: Store;
   readonly #owed = new WeakMap<object, Debt>();
+  /** A key's budgets as they were answered last in this process. */
+  readonly #answered = new WeakMap<KeyActor, Partial<Record<BudgetName, StandingBudget>>>();
   readonly #unknown: UnknownKeys;
   /** Reads under way, by id: concurrent requests for the same key share one. */
   readonly #lookUps = new Map<string, Promise<KeyActor | null>>();
@@ -82,7 +85,24 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) => this.#taken(actor, taken, at, requestId));
   }
 
+  /**
+   * How a budget stands by what this process was answered last, refilled since then; full if it was answered nothing. For an answer that
+   * must tell it while the store does not: other processes may have charged it meanwhile.
+   */
+  standing(actor: KeyActor, budget: BudgetName): StandingBudget {
+    const ceiling = actor.record.limits[budget];
+    const at = this.options.clock.now();
+    const whole = full(ceiling, at);
+    const answered = this.#answered.get(actor)?.[budget];
+    if (answered === undefined) return { remaining: ceiling, resetAt: resetAt(whole, ceiling) };
+    // A budget refills evenly, so that the time when it is full tells how much it lacks; rounded up to a second it tells too much.
+    const lackMs = Math.max(0, answered.resetAt * 1000 - at);
+    const bucket = { level: whole.level - lackMs * ceiling, at };
+    return { remaining: Math.min(ceiling, Math.max(answered.remaining, remaining(bucket))), resetAt: resetAt(bucket, ceiling) };
+  }
+
   #taken(actor: KeyActor, taken: Taken[], at: number, requestId: string | null): Taken[] {
+    this.#note(actor, taken);
     const last = taken.at(-1);
     const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
     const { state } = actor.machine;
@@ -98,6 +118,12 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       actor.send({ type: 'request', at, debt, budgets: levelsOf(actor.record, taken) }, at, causeOf(actor, requestId));
     }
     return taken;
+  }
+
+  #note(actor: KeyActor, taken: readonly Taken[]): void {
+    let answered = this.#answered.get(actor);
+    if (answered === undefined) this.#answered.set(actor, (answered = {}));
+    for (const each of taken) answered[each.budget] = each;
   }
 
   /** A key that stays limited only gets more debt: its machine gets the debt when it may change state by it, or when there is a watcher. */

@@ -25,7 +25,7 @@ Retry 429 after \`Retry-After\`, 500 \`api_error\` with backoff and three attemp
 ## Limits
 
 Each key has token buckets: ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${limits.transcriptionTokensPerMinute} transcription tokens a minute unless it is given others. \
-Every answer to a key carries \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`. A refused request costs one as well, so a client that retries at once waits longer, and one that waits \
+Every answer to a key carries \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`; a 503 has none if the key could not be looked up. A refused request costs one as well, so a client that retries at once waits longer, and one that waits \
 \`Retry-After\` passes. A body may have ${limits.bodyBytesMax / 1024} KiB.
 
 ## Repeats

@@ -1,8 +1,10 @@
 /** The budgets of a key over HTTP (specification 8, contract 5). Ceilings are so low that no request of a test is refilled meanwhile. */
 import t, { type Test } from 'tap';
 import { WheelClock } from '../../src/clock.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, type Answer, type Ask } from './house.ts';
-import { isRated, isRefused, limitedFor, rateHeaders, refusals } from './refusal.ts';
+import { isRated, isRefused, limitedFor, rateHeaders, refusals, unrated } from './refusal.ts';
+import { until } from './talk.ts';
 
 const clock = new WheelClock();
 
@@ -22,6 +24,30 @@ t.test('limits', async (t) => {
   await t.test('whatever comes after authentication is charged and says so', (t) => charged(t, world));
   await t.test('what comes before, and what needs no key, is not', (t) => free(t, world));
   await t.test('the full workspace does not put the key into debt', (t) => fullWorkspace(t, world));
+});
+
+t.test('a 503 tells a key what this process knows of its budget', { skip: whyNoRedis() ?? false }, async (t) => {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  const house = await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' } });
+  const { key } = await house.newKey({ limits: { requests: 1000, speech: 5 } });
+  const { retryAfter: _, ...unavailable } = refusals.draining;
+  /** The answers to a request while Redis hangs, and to one after it. On a slow machine the key may have to be looked up for the first as well. */
+  const whileAway = async (path: string, options: Ask, tries = 3): Promise<Answer[]> => {
+    await until(async () => (await house.ask('/sessions', { key })).status === 200);
+    redis.signal('SIGSTOP');
+    const answers = [await house.ask(path, { key, ...options }), await house.ask(path, { key, ...options })];
+    redis.signal('SIGCONT');
+    return tries > 1 && !answers[0]!.headers.has(rateHeaders[0]) ? whileAway(path, options, tries - 1) : answers;
+  };
+  for (const [path, options, ceiling, least] of [['/sessions', {}, 1000, 900], ['/speech', { body: {} }, 5, 5]] as const) {
+    const [known, later] = await whileAway(path, options);
+    isRefused(t, known!, unavailable, `${path}: the budgets are not answered`);
+    const [limit, remaining] = told(known!) as [number, number];
+    t.equal(limit, ceiling, `${path}: of its own budget`);
+    t.ok(remaining >= least && remaining <= ceiling, `${path}: ${remaining} left`);
+    isRefused(t, later!, unrated(unavailable), `${path}: the key is not looked up`);
+  }
 });
 
 t.teardown(() => clock.stop());

@@ -4,7 +4,7 @@ import t from 'tap';
 import { activeSnapshot, Keys } from '../../src/host/keys.ts';
 import { Inspector } from '../../src/host/inspector.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import type { BudgetName, Key } from '../../src/store.ts';
+import type { BudgetName, Key, Taken } from '../../src/store.ts';
 import { ManualClock } from '../model/provider.ts';
 import { key } from '../store/fixtures.ts';
 
@@ -57,4 +57,30 @@ t.test('states are those of a machine that is told of everything', async (t) => 
     }),
     { numRuns: 200, seed },
   );
+});
+
+t.test('a budget stands as it was answered last, and refills', async (t) => {
+  const clock = new ManualClock();
+  const store = memoryStore();
+  await store.open(clock.now());
+  const record: Key = key('wks_1', { limits: { requests: 60, speech: 2, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+  await store.catalog.create('key', record);
+  const keys = new Keys(store, clock, new Inspector());
+  const actor = (await keys.of('wks_1', record.id))!;
+  const resetIn = (seconds: number): number => Math.ceil(clock.now() / 1000 + seconds);
+  t.same(keys.standing(actor, 'speech'), { remaining: 2, resetAt: resetIn(0) }, 'nothing was charged');
+  for (const remaining of [1, 0]) {
+    const [, taken] = await keys.take(actor, ['requests', 'speech']);
+    t.same(keys.standing(actor, 'speech'), { remaining, resetAt: taken!.resetAt });
+  }
+  const [{ remaining, resetAt }] = (await keys.take(actor, ['requests'])) as [Taken];
+  t.same(keys.standing(actor, 'requests'), { remaining, resetAt });
+  t.equal(keys.standing(actor, 'speech').remaining, 0, 'a charge to another budget changes nothing');
+  await keys.configure('wks_1', record.id, (before) => ({ ...before, limits: { ...before.limits, requests: 5 } }));
+  t.equal(keys.standing(actor, 'requests').remaining, 5, 'no more than a lowered ceiling');
+  for (const left of [0, 1, 2]) {
+    t.equal(keys.standing(actor, 'speech').remaining, left);
+    clock.advance(31_000);
+  }
+  t.same(keys.standing(actor, 'requests'), { remaining: 5, resetAt: resetIn(0) });
 });

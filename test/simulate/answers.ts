@@ -102,18 +102,22 @@ export class Answers {
     this.#seen.set(stream.turnId, seen);
   }
 
-  /** Headers that every answer has, and every authenticated one; each of these tells of a request that was counted. */
+  /** Headers that every answer has, and every authenticated one; each of these tells of a request that was counted, but for those of a 503. */
   #standing(asked: Asked): void {
     const { headers, status, keyId } = asked;
     if (!headers['x-request-id']?.startsWith('req_')) this.#fault(asked, 'shape', 'has no request id');
     if (keyId === null || status === 401) return;
-    // A store that was away before the budgets were asked has nothing to tell.
-    if (headers['x-ratelimit-remaining'] === undefined) {
+    const [limit, left, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
+    // A store that was away before the key was looked up has nothing to tell.
+    if (left === undefined) {
       // Nor has one whose key is not valid: too many such requests from an address are 429 (contract 4).
       if (status === 429 && this.#states.some(({ keys }) => keys.get(keyId)?.machine.state === 'revoked')) return;
       if (status !== 503) this.#fault(asked, 'limits', `${status} without rate headers`);
-    } else if (this.#count(`${keyId} ${headers['x-ratelimit-remaining']} ${headers['x-ratelimit-reset']}`, -1) < 0) {
-      this.#fault(asked, 'limits', `was told of ${headers['x-ratelimit-remaining']} left, which no step of the store said`);
+    } else if (status === 503) {
+      // Of one that was away after that the process tells what it knew of the budget.
+      if (!(Number(left) >= 0 && Number(left) <= Number(limit))) this.#fault(asked, 'limits', `503 was told of ${left} left of ${limit}`);
+    } else if (this.#count(`${keyId} ${left} ${reset}`, -1) < 0) {
+      this.#fault(asked, 'limits', `was told of ${left} left, which no step of the store said`);
     }
     const revokedMs = this.#revokedMs.get(keyId);
     if (!this.#forgets && status !== 503 && revokedMs !== undefined && asked.sentMs > revokedMs + revocationMs) this.#fault(asked, 'states', `${status} with a revoked key`);

@@ -4,6 +4,7 @@ import type { RequestHead } from '../../edge.ts';
 import type { KeyActor } from '../../host/keys.ts';
 import { promptly } from '../../promptly.ts';
 import type { KeyCaller } from '../../request.ts';
+import type { Taken } from '../../store.ts';
 import type { CallerKind } from './kind.ts';
 import { bearer } from './bearer.ts';
 
@@ -11,12 +12,25 @@ export const byKey: CallerKind<KeyCaller> = {
   recognise: (head, _params, { host }, { requestId }) => promptly(host.keys.authenticate(presentedKey(head), requestId), callerOf),
 
   /** The last budget charged is the one that refused, or else the endpoint's own, which the rate headers describe. */
-  charge: ({ actor }, route, course, { host }): Refusal | null | Promise<Refusal | null> =>
-    promptly(host.keys.take(actor, route.budgets, course.requestId), (budgets) => {
+  charge({ actor }, route, course, { host }): Refusal | null | Promise<Refusal | null> {
+    const charged = (budgets: readonly Taken[]): Refusal | null => {
       const taken = budgets.at(-1)!;
       course.rate = { ceiling: actor.record.limits[taken.budget], taken };
       return taken.passed ? null : refused('rate_limited', { seconds: Math.max(taken.retryAfterSeconds, taken.restSeconds) });
-    }),
+    };
+    // The key is authenticated, so the failure has rate headers as well (specification 8).
+    const failed = (reason: unknown): never => {
+      const budget = route.budgets.at(-1)!;
+      const taken = { budget, passed: true, retryAfterSeconds: 0, restSeconds: 0, ...host.keys.standing(actor, budget) };
+      course.rate = { ceiling: actor.record.limits[budget], taken };
+      throw reason;
+    };
+    try {
+      return promptly(host.keys.take(actor, route.budgets, course.requestId), charged, failed);
+    } catch (reason) {
+      return failed(reason);
+    }
+  },
 };
 
 function callerOf(actor: KeyActor): KeyCaller {
