@@ -143,7 +143,7 @@ export const limits = {
   secretCharactersMax: 4096,
   secretCharactersMin: 32, // contract 12
   operatorTokenCharactersMin: 24,
-  inspectBytesMax: 1024 * 1024,
+  inspectBytesMax: 128 * 1024, // that wait for a slow watcher: less than `slowReaderBytesMax`, at which the engine cuts the socket
   signInIdleSeconds: 12 * 3600, // contract 9
   signInSecondsMax: 7 * 24 * 3600, // contract 9
   signInSeenSeconds: 60, // how old the stored time of the last use may be

@@ -21,14 +21,14 @@ export function watchActors({ caller, query, requestId, services }: Request<Oper
   const watched = new Watched(narrowed);
   const format = name === 'stately' ? new StatelyFormat() : plainFormat;
   let unwatch = () => {};
-  let tell: Teller = () => {};
-  const picture = (actors: readonly Awake[]): void => tell(format.actors(actors.filter(({ actor }) => watched.shows(actor)), clock.now()));
+  let teller: Teller | null = null;
+  const picture = (actors: readonly Awake[]): void => teller?.tell(format.actors(actors.filter(({ actor }) => watched.shows(actor)), clock.now()));
   upgrade.accept(
     whileSignedIn(caller, services, {
       opened(socket) {
-        tell = teller(socket, format);
+        const telling = (teller = new Teller(socket, format));
         const inspected = (each: Inspected): void => {
-          if (watched.shows(each.actor)) tell(format.inspected(each));
+          if (watched.shows(each.actor)) telling.tell(format.inspected(each));
         };
         unwatch = followed(host.feed, { actors: picture, inspected });
       },
@@ -39,26 +39,52 @@ export function watchActors({ caller, query, requestId, services }: Request<Oper
         const { type, ...wanted } = message;
         watched.change(type === 'watch', wanted);
       },
+      drained: () => teller?.drained(),
       closed: () => unwatch(),
     }),
     { 'x-request-id': requestId },
   );
 }
 
-type Teller = (messages: readonly object[]) => void;
+/**
+ * Sends what the watcher can take. Once a message has no room, it and those after it are not buffered but counted, until the socket has
+ * sent all that waits; then the count is sent, though nothing else may happen.
+ */
+class Teller {
+  readonly #socket: Socket;
+  readonly #format: FeedFormat;
+  #held = false;
+  #dropped = 0;
 
-/** Sends what the watcher can take. Messages that it is too slow for are not buffered: they are counted, and the count is sent. */
-function teller(socket: Socket, format: FeedFormat): Teller {
-  let dropped = 0;
-  return (messages) => {
-    if (socket.bufferedBytes > limits.inspectBytesMax) {
-      dropped += messages.length;
-      return;
+  constructor(socket: Socket, format: FeedFormat) {
+    this.#socket = socket;
+    this.#format = format;
+  }
+
+  tell(messages: readonly object[]): void {
+    for (const message of messages) {
+      const text = JSON.stringify(message);
+      if (this.#dropped === 0 && this.#fits(text)) this.#send(text);
+      else this.#dropped++;
     }
-    if (dropped > 0) for (const message of format.dropped(dropped)) socket.send(JSON.stringify(message));
-    dropped = 0;
-    for (const message of messages) socket.send(JSON.stringify(message));
-  };
+  }
+
+  /** The socket has sent everything. */
+  drained(): void {
+    this.#held = false;
+    if (this.#dropped === 0) return;
+    for (const message of this.#format.dropped(this.#dropped)) this.#send(JSON.stringify(message));
+    this.#dropped = 0;
+  }
+
+  /** Only a socket that holds back tells when it has drained, so a message for any other one has room, whatever its size. */
+  #fits(text: string): boolean {
+    return !this.#held || this.#socket.bufferedBytes + Buffer.byteLength(text) <= limits.inspectBytesMax;
+  }
+
+  #send(text: string): void {
+    this.#held = !this.#socket.send(text);
+  }
 }
 
 const identityView = ({ kind, id, workspaceId }: ActorIdentity) => ({ kind, id, workspace_id: workspaceId });

@@ -35,8 +35,9 @@ export class StatelyFormat implements FeedFormat {
     ];
   }
 
-  /** The protocol has no word for it. */
+  /** The protocol has no word for it. What was left out may have been introductions. */
   dropped(): object[] {
+    this.#known.clear();
     return [];
   }
 

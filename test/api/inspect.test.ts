@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
+import { StatelyFormat } from '../../src/console/stately.ts';
+import type { Inspected } from '../../src/host/inspector.ts';
 import { edges, openHouse, type House } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
 import { begin, end, say, synthetic } from './talk.ts';
@@ -18,9 +20,21 @@ for (const edge of edges) {
     await t.test('steps are numbered, and say who caused them', (t) => caused(t, house));
     await t.test('visitors, sockets and slots have the causes of their requests', (t) => causedElsewhere(t, house));
     await t.test("in Stately's messages", (t) => stately(t, house));
+    await t.test('a watcher that stops reading is told how much it missed', (t) => slow(t, house));
     await t.test('upgrades are logged and counted by their route', (t) => recorded(t, house));
   });
 }
+
+t.test("after what was dropped, Stately's viewers get each actor's definition again", (t) => {
+  const format = new StatelyFormat();
+  const event = { type: 'event', at: 1, actor: { kind: 'session', id: 'ses_1', workspaceId: 'wks_1' }, event: { type: 'end' }, from: 'open', to: 'ended', context: {}, outcomes: [], refused: false } as unknown as Inspected;
+  const types = (): unknown[] => format.inspected(event).map((message) => (message as { type: string }).type);
+  t.same(types(), ['@xstate.actor', '@xstate.event', '@xstate.snapshot']);
+  t.same(types(), ['@xstate.event', '@xstate.snapshot']);
+  t.same(format.dropped(), []);
+  t.same(types(), ['@xstate.actor', '@xstate.event', '@xstate.snapshot']);
+  t.end();
+});
 
 const open = (house: House, path: string, token: string | null): WebSocket =>
   new WebSocket(house.url.replace('http', 'ws') + path, { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
@@ -108,6 +122,39 @@ async function watching(t: Test, house: House): Promise<void> {
 
   const later = await watch(t, house, `?kind=session&id=${id}`);
   t.match(await later.next(), { type: 'actors', actors: [{ kind: 'session', id, workspace_id: house.workspaceId, state: 'ended' }] });
+}
+
+/** Pictures for a watcher that reads nothing: more of them than the buffers of the two ends hold. */
+async function slow(t: Test, house: House): Promise<void> {
+  const socket = open(house, '/console/api/inspect', house.operatorToken);
+  t.teardown(() => socket.terminate());
+  const over = once(socket, 'close').then(([code]) => Promise.reject(new Error(`closed with ${code}`)));
+  let [pictures, missed, size] = [0, 0, 0];
+  let look = (): void => {};
+  socket.on('message', (data) => {
+    const message = JSON.parse(String(data));
+    if (message.type === 'actors') pictures++;
+    if (message.type === 'dropped') missed += message.count;
+    size = Math.max(size, String(data).length);
+    look();
+  });
+  const told = async (count: number): Promise<void> => {
+    while (pictures + missed < count) await Promise.race([new Promise<void>((resolve) => (look = resolve)), over]);
+  };
+  await told(1);
+  socket.pause();
+  const asked = Math.ceil((32 * 1024 * 1024) / size);
+  for (let count = 0; count < asked; count++) socket.send('{"type":"sync"}');
+  await new Promise((resolve) => socket.send('{"type":"sync"}', resolve));
+  // What was sent on another connection before has reached the server by the second answer.
+  for (let round = 0; round < 2; round++) await house.ask('/healthz');
+  socket.resume();
+  await told(asked + 2);
+  t.ok(missed > 0 && pictures > 1, `${pictures} came, ${missed} were dropped`);
+  t.equal(pictures + missed, asked + 2, 'each is counted once');
+  socket.send('{"type":"sync"}');
+  await told(asked + 3);
+  t.equal(pictures + missed, asked + 3, 'and what comes later is sent');
 }
 
 async function filtered(t: Test, house: House): Promise<void> {
