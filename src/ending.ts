@@ -50,6 +50,7 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   log.info({ turns: services.host.turns.inFlight }, 'draining');
   // Sockets are not waited for: a client opens another one elsewhere (contract 8).
   services.host.sockets.drain();
+  services.host.feed.drain();
   await services.host.turns.drain(limits.drainMs, sealGraceMs);
   await edge.close(closeGraceMs);
   services.host.close();

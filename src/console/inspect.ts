@@ -15,6 +15,9 @@ import { whileSignedIn } from './sign-in.ts';
 import { StatelyFormat } from './stately.ts';
 import { Watched, watchMessage, type WatchQuery } from './watching.ts';
 
+/** The close code of a server that drains (contract 8). */
+const restarting = 1012;
+
 export function watchActors({ caller, query, requestId, services }: Request<OperatorCaller, WatchQuery & { readonly format?: string }>, upgrade: Upgrade): void {
   const { host, clock } = services;
   const { format: name, ...narrowed } = query;
@@ -26,11 +29,15 @@ export function watchActors({ caller, query, requestId, services }: Request<Oper
   upgrade.accept(
     whileSignedIn(caller, services, {
       opened(socket) {
+        // A watcher is not waited for: it opens another socket elsewhere (contract 8).
+        const draining = (): void => socket.close(restarting);
+        // The process may have begun to end since the upgrade was checked.
+        if (services.draining) return draining();
         const telling = (teller = new Teller(socket, format));
         const inspected = (each: Inspected): void => {
           if (watched.shows(each.actor)) telling.tell(format.inspected(each));
         };
-        unwatch = followed(host.feed, { actors: picture, inspected });
+        unwatch = followed(host.feed, { actors: picture, inspected, draining });
       },
       message(data) {
         const message = watchMessage(data);

@@ -44,6 +44,7 @@ export interface FeedOptions {
 export class Feed {
   readonly #options: FeedOptions;
   readonly #watchers = new Set<Watcher>();
+  readonly #onDrain = new Set<() => void>();
   /** The answers of other processes so far, by question. */
   readonly #answers = new Map<string, Awake[]>();
   #questions = 0;
@@ -74,6 +75,17 @@ export class Feed {
     for (const timer of [this.#asking, this.#again, this.#expiry]) timer?.cancel();
     this.#unsend?.();
     for (const listening of [this.#listening, this.#hearing]) listening?.then((end) => end()).catch(() => {});
+  }
+
+  /** Tells every follower that the process begins to end. */
+  drain(): void {
+    for (const draining of [...this.#onDrain]) draining();
+  }
+
+  /** Calls back when the process begins to end; returns a function that stops it. */
+  whenDraining(draining: () => void): () => void {
+    this.#onDrain.add(draining);
+    return () => void this.#onDrain.delete(draining);
   }
 
   /** Calls back for every event of every process from now on; returns a function that stops it. */
@@ -170,8 +182,8 @@ function merged(own: readonly Awake[], others: readonly Awake[]): Awake[] {
   return [...newest.values()];
 }
 
-/** What is shown to one watcher: the picture first, then the events that it does not have yet. */
-export function followed(feed: Feed, shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void }): () => void {
+/** What is shown to one watcher: the picture first, then the events that it does not have yet, until the process begins to end. */
+export function followed(feed: Feed, shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void; draining(): void }): () => void {
   /** Events of other processes before the picture: their answers may have been written before. */
   let early: Inspected[] | null = [];
   const unwatch = feed.watch((inspected, far) => {
@@ -183,5 +195,9 @@ export function followed(feed: Feed, shown: { actors(actors: Awake[]): void; ins
     for (const inspected of early!) shown.inspected(inspected);
     early = null;
   });
-  return unwatch;
+  const stop = feed.whenDraining(() => shown.draining());
+  return () => {
+    stop();
+    unwatch();
+  };
 }

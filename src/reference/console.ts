@@ -177,7 +177,9 @@ A key's \`request\` has the levels of its \`budgets\`.
 \`at\` is in milliseconds. With \`format=stately\` the same comes in the three messages of Stately's inspection protocol, for an actor, an event and a snapshot; a refusal's event has its code as \`refused\`.
 
 The client may send \`{"type":"sync"}\`, and change what it sees: \`{"type":"watch","kind","id","workspace"}\` adds actors, \`unwatch\` takes some away, and of the messages that an actor fits the newest counts. \
-Where the query named none, the first \`watch\` takes the place of all. What has no meaning is ignored.`,
+Where the query named none, the first \`watch\` takes the place of all. What has no meaning is ignored.
+
+The server closes it with 1012 when it drains, and with 1008 when the sign-in that opened it ends.`,
       repeat: 'Any number of sockets may watch at once.',
       surprises: 'An unknown `kind` or `format` is 422 `invalid_request`. A request for this path without an upgrade is 404 `route_not_found`. While the server drains, an upgrade is 503 `api_error`.',
       query: { kind: 'session' },

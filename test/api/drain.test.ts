@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { data, delta, done } from '../model/provider.ts';
 import { edges, openHouse, textOf } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
@@ -19,7 +20,12 @@ for (const edge of edges) {
     const idle = await house.session(assistant.id);
     t.equal((await house.ask('/readyz')).status, 200);
 
+    const watcher = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization: `Bearer ${house.operatorToken}` } });
+    await once(watcher, 'message');
+    const watched = once(watcher, 'close');
+
     const ended = house.stop();
+    t.equal((await watched)[0], 1012, 'the feed is closed at once');
     const ready = await until(async () => {
       const answer = await house.ask('/readyz');
       return answer.status === 503 && answer;

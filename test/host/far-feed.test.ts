@@ -47,7 +47,8 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
 
   const pictures: Awake[][] = [];
   const seen: Inspected[] = [];
-  const unwatch = followed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected) });
+  let drains = 0;
+  const unwatch = followed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected), draining: () => void drains++ });
   await turnOfTheLoop();
   const early = await two.streaming(id);
   await pass(one, timeFor);
@@ -75,7 +76,11 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   await two.session().then(({ id: other }) => two.actor(other));
   t.same(ether.sent, ['feed'], 'it lasts as long as somebody watches');
 
+  one.host.feed.drain();
+  t.equal(drains, 1, 'a watcher is told that the process begins to end');
   unwatch();
+  one.host.feed.drain();
+  t.equal(drains, 1, 'and no more once it has left');
   await turnOfTheLoop();
   t.equal(ether.listeners('feed'), 0);
   await pass(one, limits.feedWantedMs + 100);
