@@ -158,7 +158,7 @@ class Chat {
 
 /** The text as the field's type; null if it is not one. */
 function fieldValue(field: VisitorField, text: string): string | number | boolean | null {
-  if (field.type === 'number') return Number.isFinite(Number(text)) ? Number(text) : null;
+  if (field.type === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
   if (field.type === 'email') return /^\S+@\S+$/.test(text) ? text : null;
   if (field.type !== 'boolean') return text;
   if (['yes', 'y', 'true'].includes(text.toLowerCase())) return true;

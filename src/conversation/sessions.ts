@@ -68,16 +68,18 @@ export async function endSession(party: Party, id: string, requestId: string, se
 
 /** The visitor's fields, each of the type that the assistant defines; required fields must be present and not empty (contract 12). */
 function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
-  const isMissing = ({ name }: VisitorField) => !Object.hasOwn(visitor, name) || visitor[name] === '';
-  const wrong = fields.find((field) => !isMissing(field) && !fits(visitor[field.name]!, field.type));
+  const has = ({ name }: VisitorField) => Object.hasOwn(visitor, name);
+  const isMissing = (field: VisitorField) => field.required && (!has(field) || visitor[field.name] === '');
+  const wrong = fields.find((field) => has(field) && !isMissing(field) && !fits(visitor[field.name]!, field.type));
   if (wrong !== undefined) throw new Failure('invalid_field', { field: `visitor.${wrong.name}` });
-  const missing = fields.filter((field) => field.required && isMissing(field));
+  const missing = fields.filter(isMissing);
   if (missing.length > 0) throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
   return visitor;
 }
 
+/** An empty string is a text that was left out, also of an address; it is no number and no boolean. */
 function fits(value: string | number | boolean, type: VisitorField['type']): boolean {
   if (type === 'number' || type === 'boolean') return typeof value === type;
   if (typeof value !== 'string') return false;
-  return type === 'text' || /^[^\s@]+@[^\s@]+$/.test(value);
+  return type === 'text' || value === '' || /^[^\s@]+@[^\s@]+$/.test(value);
 }

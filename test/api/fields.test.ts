@@ -190,6 +190,8 @@ async function ofVisitor(t: Test, { house }: World): Promise<void> {
   for (const assistant of [required, optional]) {
     for (const type of types) for (const value of wrong[type]!) isRefused(t, await open(assistant, { ...good, [type]: value }), wrongField(`visitor.${type}`), `${type} ${value}`);
   }
+  for (const type of ['text', 'email'] as const) t.equal((await open(optional, { ...good, [type]: '' })).status, 201, `an optional ${type} may be empty`);
+  for (const type of ['number', 'boolean'] as const) isRefused(t, await open(optional, { ...good, [type]: '' }), wrongField(`visitor.${type}`), `an empty string is no ${type}`);
   const inherited = await house.assistant({ visitor_fields: [{ name: 'constructor', required: true }] });
   isRefused(t, await open(inherited, {}), missing('constructor'), 'what every object has is not an answer');
 }

@@ -105,6 +105,7 @@ t.test('required visitor fields: named if they are missing, sent in their type',
   const server = await api(t, { 'GET /assistants': () => list(asking), [`POST ${chatPath}`]: answering(...reply('Hello')) });
   const chat = (...visitor: string[]) => run(t, ['chat', '--once', 'Hi', ...visitor.flatMap((pair) => ['--visitor', pair])], { env: withKey(server) });
   t.strictSame(await chat('email=ada@example.com'), { code: 2, stdout: '', stderr: 'parley: The assistant asks for visitor fields: --visitor age=…\n' });
+  t.match(await chat('email=ada@example.com', 'age= '), { code: 2, stderr: 'parley: --visitor age=… must be of type number.\n' }, 'nothing is no number');
   t.match(await chat('email=ada', 'age=36'), { code: 2, stderr: 'parley: --visitor email=… must be of type email.\n' });
   t.match(await chat('email=ada@example.com', 'age=36', 'news=no', 'other=x'), { code: 0, stdout: 'Hello\n' });
   const created = server.received.find((one) => one.method === 'POST' && one.path === '/sessions')!;
