@@ -32,7 +32,7 @@ export function shape<S extends TSchema>(schema: S, tooLong: TooLong = {}): Shap
       compiled ??= Compile(schema);
       const value = pruned(given, schema as Parts);
       if (compiled.Check(value)) return value as Static<S>;
-      throw fieldFailure(compiled.Errors(value)[0] as SchemaError, tooLong);
+      throw fieldFailure(compiled.Errors(value)[0] as SchemaError, schema as Parts, tooLong);
     },
   };
 }
@@ -46,18 +46,30 @@ interface SchemaError {
 /** What a name that the client chose may hold and a log line or a terminal should not; a back-tick would end the quotation. */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029`]/g;
 
-/** A field's path, as in `visitor.email`; it ends before a name that the client chose too long to repeat. */
-function pathOf(instancePath: string): string {
+/** A field's path, as in `visitor.email`; it ends before a name that the client chose too long to repeat, and at a list that is wrong as a whole. */
+function pathOf(instancePath: string, schema: Parts): string {
   const parts = instancePath
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~').replace(unprintable, '\ufffd'));
-  const tooLong = parts.findIndex((part) => part.length > limits.fieldCharactersShown);
-  return (tooLong < 0 ? parts : parts.slice(0, tooLong)).join('.');
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const named: string[] = [];
+  let within: Parts | undefined = schema;
+  for (const part of parts) {
+    if (within?.['~whole'] || part.length > limits.fieldCharactersShown) break;
+    named.push(part.replace(unprintable, '\ufffd'));
+    within = within && partOf(within, part);
+  }
+  return named.join('.');
 }
 
-function fieldFailure(error: SchemaError, tooLong: TooLong): Failure {
-  const path = pathOf(error.instancePath);
+/** What the schema says of a field or an item of its value. */
+function partOf(schema: Parts, name: string): Parts | undefined {
+  const { items, properties = {}, additionalProperties } = (schema.anyOf ?? [schema]).find(({ type }) => type === 'object' || type === 'array') ?? {};
+  return Object.hasOwn(properties, name) ? properties[name] : (items ?? additionalProperties);
+}
+
+function fieldFailure(error: SchemaError, schema: Parts, tooLong: TooLong): Failure {
+  const path = pathOf(error.instancePath, schema);
   if (error.keyword === 'required') {
     const field = [path, error.params.requiredProperties?.[0] ?? ''].filter(Boolean).join('.');
     return new Failure('missing_field', { field });
@@ -74,6 +86,8 @@ interface Parts {
   readonly properties?: Readonly<Record<string, Parts>>;
   readonly additionalProperties?: Parts;
   readonly items?: Parts;
+  /** See `whole`. */
+  readonly '~whole'?: boolean;
 }
 
 /**

@@ -20,6 +20,9 @@ export const UnixSeconds = () => Type.Integer({ description: 'Unix time in secon
 
 export const Strings = <const T extends string>(values: readonly T[], description?: string) => Type.Enum([...values], description === undefined ? {} : { description });
 
+/** A list that is wrong as a whole if an item is: its refusal names no item. */
+export const whole = <S extends TSchema>(list: S): S => Object.assign(list, { '~whole': true });
+
 export const listOf = <S extends TSchema>(name: string, item: S) =>
   named(
     name,

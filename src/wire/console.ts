@@ -2,7 +2,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { limits, linkLimits, type LinkLimitName } from '../limits.ts';
 import { isOrigin } from '../origin.ts';
-import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
 
 const ModelSettings = Type.Object({
@@ -39,9 +39,11 @@ const LinkSettings = Type.Object({
   limits: Type.Optional(LinkLimits),
   // An origin that is none is a fault of the list: the contract names no item of it.
   origins: Type.Optional(
-    Type.Refine(
-      Type.Array(Type.String({ description: '`https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`.' }), { maxItems: limits.linkOriginsMax }),
-      (origins) => origins.every(isOrigin),
+    whole(
+      Type.Refine(
+        Type.Array(Type.String({ description: '`https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`.' }), { maxItems: limits.linkOriginsMax }),
+        (origins) => origins.every(isOrigin),
+      ),
     ),
   ),
 });

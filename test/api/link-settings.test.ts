@@ -40,6 +40,7 @@ async function links(t: Test, house: House): Promise<void> {
     ...['null', 'https://a.example https://b.example', 'https://999.1.1.1', `https://${'a.'.repeat(150)}example`],
   ];
   for (const origin of bad) isRefused(t, await patch(house, path, { link: { origins: ['*', origin] } }), wrong('link.origins'), `origin ${origin}`);
+  for (const item of [5, null, ['*'], {}]) isRefused(t, await patch(house, path, { link: { origins: [item] } }), wrong('link.origins'), `origin ${JSON.stringify(item)}`);
   isRefused(t, await patch(house, path, { link: { origins: Array(101).fill('*') } }), wrong('link.origins'));
   for (const limit of [-1, 1.5, '5', 1_000_001, true]) {
     isRefused(t, await create({ limits: { concurrent_visitors: limit } }), wrong('link.limits.concurrent_visitors'), `limit ${limit}`);
