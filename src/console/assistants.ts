@@ -119,13 +119,18 @@ const mergedModel = (before: ModelSettings, body: PatchAssistantBody['model'] & 
   outputTokensMax: kept(body.output_tokens_max, before.outputTokensMax),
 });
 
-const mergedVoice = (before: VoiceSettings | null, body: PatchAssistantBody['voice'] & {}): VoiceSettings => ({
-  provider: body.provider,
-  name: kept(body.name, before?.name ?? null),
-  transcriptionName: kept(body.transcription_name, before?.transcriptionName ?? null),
-  voice: kept(body.voice, before?.voice ?? null),
-  credentialId: kept(body.credential_id, before?.credentialId ?? null),
-});
+/** Only where there was a voice before may the provider be left out. */
+function mergedVoice(before: VoiceSettings | null, body: PatchAssistantBody['voice'] & {}): VoiceSettings {
+  const provider = body.provider ?? before?.provider;
+  if (provider === undefined) throw new Failure('missing_field', { field: 'voice.provider' });
+  return {
+    provider,
+    name: kept(body.name, before?.name ?? null),
+    transcriptionName: kept(body.transcription_name, before?.transcriptionName ?? null),
+    voice: kept(body.voice, before?.voice ?? null),
+    credentialId: kept(body.credential_id, before?.credentialId ?? null),
+  };
+}
 
 const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'] & {}): LinkSettings => ({
   slug: kept(body.slug, before?.slug ?? null),

@@ -50,7 +50,7 @@ ${voice}`,
     },
     [`GET ${one}`]: { does: 'Returns one assistant with its settings.', surprises: unknown, answer: example.configured },
     [`PATCH ${one}`]: {
-      does: `Changes an assistant in any status; turns that begin from then on use the new settings. Fields that are left out stay as they are, those of \`model\`, \`voice\`, \`channels\` and \`link\` one by one (with \`voice\` its \`provider\` is always sent); \
+      does: `Changes an assistant in any status; turns that begin from then on use the new settings. Fields that are left out stay as they are, those of \`model\`, \`voice\`, \`channels\` and \`link\` one by one (the \`provider\` of \`voice\` is required where there were no voice settings); \
 \`visitor_fields\` is replaced as a whole. Null clears a field that may be empty. Sessions that are open keep their \`max_call_seconds\`.`,
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises: `${settings} ${unknown}`,

@@ -95,7 +95,8 @@ const credentialFields = {
 };
 
 const PatchWorkspace = Type.Partial(Type.Object(workspaceFields));
-const PatchAssistant = Type.Partial(Type.Object({ ...assistantFields, model: Type.Partial(ModelSettings) }));
+const PatchVoice = Type.Partial(VoiceSettings, { description: 'What is absent stays; `provider` is required where the assistant has no voice settings yet.' });
+const PatchAssistant = Type.Partial(Type.Object({ ...assistantFields, model: Type.Partial(ModelSettings), voice: Nullable(PatchVoice) }));
 const NewAssistant = Type.Partial(Type.Object(assistantFields));
 const PatchKey = Type.Partial(Type.Object(keyFields));
 

@@ -15,6 +15,7 @@ t.test('the console', async (t) => {
   await t.test('assistants', (t) => assistants(t, house));
   await t.test('the moves of an assistant', (t) => moves(t, house));
   await t.test('what an assistant may not be', (t) => wrongAssistants(t, house));
+  await t.test("an assistant's voice is changed field by field", (t) => voices(t, house));
   await t.test('keys', (t) => keys(t, house));
   await t.test('credentials', (t) => credentials(t, house));
   await t.test('where a base URL may not lead', (t) => baseUrls(t, house));
@@ -227,6 +228,33 @@ async function wrongAssistants(t: Test, house: House): Promise<void> {
   isRefused(t, await house.console(list, { body: { name: 'a', visitor_fields: [{}] } }), missing('visitor_fields.0.name'));
   isRefused(t, await house.console(list, { body: { name: 'a', voice: {} } }), missing('voice.provider'));
   t.same((await house.console(`${list}/${id}`)).json.name, 'a', 'nothing of it has come through');
+}
+
+async function voices(t: Test, house: House): Promise<void> {
+  const inside = `/workspaces/${house.workspaceId}`;
+  const credential = async (kind: string, provider: string) => (await house.console(`${inside}/credentials`, { body: { kind, provider, api_key: 'k' } })).json.id;
+  const own = await credential('voice', 'openai');
+  const path = `${inside}/assistants/${(await house.console(`${inside}/assistants`, { body: { name: 'a' } })).json.id}`;
+  for (const voice of [{}, { provider: null }, { voice: 'warm' }]) isRefused(t, await patch(house, path, { voice }), missing('voice.provider'), `no voice before: ${JSON.stringify(voice)}`);
+  let expected: object = { provider: 'openai', name: 'tts-1', transcription_name: null, voice: 'warm', credential_id: own };
+  t.same((await patch(house, path, { voice: expected })).json.voice, expected);
+  for (const change of [{}, { voice: null }, { name: 'tts-1-hd' }, { transcription_name: 'whisper-1' }, { credential_id: null }, { credential_id: own }]) {
+    expected = { ...expected, ...change };
+    t.same(answers(t, await patch(house, path, { voice: change }), 200, JSON.stringify(change)).voice, expected);
+  }
+  for (const [change, field] of [
+    [{ provider: 'synthetic', name: null, transcription_name: null }, 'voice.credential_id'],
+    [{ credential_id: await credential('model', 'openai') }, 'voice.credential_id'],
+    [{ credential_id: await credential('voice', 'some') }, 'voice.credential_id'],
+    [{ voice: 'x'.repeat(65) }, 'voice.voice'],
+    [{ provider: 'some' }, 'voice.provider'],
+    [{ provider: 5 }, 'voice.provider'],
+  ] as const) isRefused(t, await patch(house, path, { voice: change }), wrong(field), JSON.stringify(change));
+  t.same((await house.console(path)).json.voice, expected, 'a refusal changes nothing');
+  const embedded = { provider: 'embedded', name: null, transcription_name: null, voice: null, credential_id: null };
+  t.same((await patch(house, path, { voice: { provider: 'embedded', name: null, transcription_name: null, credential_id: null } })).json.voice, embedded, 'another provider');
+  t.equal((await patch(house, path, { voice: null })).json.voice, null);
+  isRefused(t, await patch(house, path, { voice: { name: 'tts-1' } }), missing('voice.provider'), 'no voice any more');
 }
 
 async function keys(t: Test, house: House): Promise<void> {
