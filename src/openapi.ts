@@ -134,7 +134,7 @@ const cookieHeaders = ['Cache-Control', 'Set-Cookie'] as const;
 
 function success(route: Route, entry: Entry | undefined, components: Components): Json {
   const { status, description, content, headers: own = [], exports = [] } = route.success;
-  const names = new Set(['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...(route.caller === 'operator' ? cookieHeaders : []), ...own]);
+  const names = new Set(['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...(route.caller === 'operator' ? cookieHeaders : []), ...own, ...(route.repeatable ? ['Idempotent-Replayed'] : [])]);
   // What a record is exported as is text; speech is audio in every type.
   const exportSchema = content?.type.startsWith('audio/') ? content.schema : Type.String();
   const exported = Object.fromEntries(exports.map((type) => [type, media(exportSchema, entry?.exports?.[type], components)]));

@@ -20,7 +20,7 @@ export const events: Success = {
   status: 200,
   description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
   content: { type: 'text/event-stream', schema: wire.TurnStream },
-  headers: ['Cache-Control', 'X-Turn-Id', 'Idempotent-Replayed'],
+  headers: ['Cache-Control', 'X-Turn-Id'],
 };
 
 const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
@@ -41,7 +41,7 @@ export const apiRoutes: readonly Route[] = [
   api('POST', '/sessions', createSession, {
     summary: 'Opens a session. Without an Idempotency-Key a retry opens a second one.',
     body: wire.CreateSessionBody,
-    success: json(wire.SessionView, 'The session.', 201, ['Location', 'Idempotent-Replayed']),
+    success: json(wire.SessionView, 'The session.', 201, ['Location']),
     errors: ['assistant_not_found', 'assistant_not_permitted', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled', 'idempotency_mismatch'],
     newWork: true,
     repeatable: true,

@@ -29,7 +29,7 @@ export const linkRoutes: readonly Route[] = [
   visitor('POST', '/p/{slug}/sessions', link.createLinkSession, {
     summary: 'Opens a session of the visitor.',
     body: wire.CreateLinkSessionBody,
-    success: json(wire.SessionView, 'The session.', 201, ['Location', 'Idempotent-Replayed']),
+    success: json(wire.SessionView, 'The session.', 201, ['Location']),
     errors: ['missing_visitor_fields', ...ofState, 'idempotency_mismatch'],
     newWork: true,
     repeatable: true,

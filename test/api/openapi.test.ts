@@ -124,6 +124,15 @@ t.test('the document', async (t) => {
     t.ok('X-Audio-Sample-Rate' in headers);
   });
 
+  await t.test('answers say that they are replayed where an Idempotency-Key may be sent, and nowhere else', async (t) => {
+    const operations = Object.values<any>(json.paths).flatMap((path) => Object.values<any>(path));
+    const takes = operations.filter(({ parameters }) => parameters.some(({ name }: any) => name === 'Idempotency-Key'));
+    const replays = operations.filter(({ responses }) => Object.values<any>(responses).some(({ headers }) => headers !== undefined && 'Idempotent-Replayed' in headers));
+    const named = (some: readonly any[]): string[] => some.map(({ operationId }) => operationId);
+    t.ok(takes.length > 0);
+    t.same(named(replays), named(takes));
+  });
+
   await t.test('tells of no setting of an assistant to those with a key', async (t) => {
     t.notOk(['model', 'voice', 'link', 'system_prompt', 'provider', 'credential_id'].some((name) => name in json.components.schemas.Assistant.properties));
   });
