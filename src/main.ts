@@ -1,5 +1,4 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { gzipSync } from 'node:zlib';
 import { WheelClock, type Clock } from './clock.ts';
 import { Coalesced } from './coalesced.ts';
@@ -13,6 +12,7 @@ import { randomIds, type Ids } from './ids.ts';
 import { limits } from './limits.ts';
 import { openLog } from './log.ts';
 import { openMetrics, type Metrics } from './metrics.ts';
+import { LoopLag } from './metrics/lag.ts';
 import { LoadMeter, type LoadBoard } from './metrics/load.ts';
 import { anthropicModel } from './model/anthropic.ts';
 import { baseUrlProblem } from './provider/address.ts';
@@ -62,9 +62,8 @@ export async function serve(config: Config): Promise<void> {
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
   const { secret, operatorToken } = readSecrets(config, ids);
 
-  const lag = monitorEventLoopDelay({ resolution: 20 });
-  lag.enable();
-  const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lagSeconds(lag), () => host.outage);
+  const lag = new LoopLag();
+  const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lag.meanMs(true) / 1000, () => host.outage);
   const opened = await openStore(config, clock, ids, shared);
   const store = measured(opened, metrics, clock);
   await store.open(time.now()).catch((error) => {
@@ -162,26 +161,11 @@ function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnde
   return new VoiceDesk(providers, staff, clock);
 }
 
-/** Milliseconds between two looks at the event loop, which are in the times that its monitor tells. */
-const lagResolutionMs = 20;
-
-/** The lag has a monitor of its own, because `/metrics` begins a measurement anew whenever it is read. */
+/** The lag is measured apart from that of the metrics, because `/metrics` begins a measurement anew whenever it is read. */
 function openLoad(time: Clock, ids: Ids, metrics: Metrics, turnsInFlight: () => number, board: LoadBoard | null): LoadMeter {
-  const lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
-  lag.enable();
-  const lagMs = (restart: boolean): number => {
-    const mean = lagSeconds(lag, restart) * 1000;
-    return Math.max(0, mean - lagResolutionMs);
-  };
+  const lag = new LoopLag();
   const reading = async () => ({ ...(await metrics.counted()), turnsInFlight: turnsInFlight(), memoryBytes: process.memoryUsage.rss() });
-  return new LoadMeter(time, ids.secret(), { reading, lagMs }, board);
+  return new LoadMeter(time, ids.secret(), { reading, lagMs: (restart) => lag.meanMs(restart) }, board);
 }
 
 const scrapeBounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };
-
-/** Nanoseconds to seconds; reading starts the next measurement, unless `restart` is false. */
-function lagSeconds(lag: ReturnType<typeof monitorEventLoopDelay>, restart = true): number {
-  const mean = Number.isFinite(lag.mean) ? lag.mean / 1e9 : 0;
-  if (restart) lag.reset();
-  return mean;
-}

@@ -1,6 +1,7 @@
 /** The last hour in steps: what a process gains in each, and all processes together. */
 import t from 'tap';
 import { atTurnEnd } from '../src/clock.ts';
+import { LoopLag } from '../src/metrics/lag.ts';
 import { LoadMeter, type LoadBoard, type LoadRow, type LoadStep } from '../src/metrics/load.ts';
 import { ManualClock } from './model/provider.ts';
 
@@ -89,4 +90,13 @@ t.test('the processes of a board are told together', async (t) => {
   await third.meter.start();
   await pass(clock, 10);
   t.equal(told(await third.meter.steps()).length, 3, 'a board that is away stops nobody');
+});
+
+t.test('the lag is what the event loop is late by, and never below 0', (t) => {
+  const monitor = { mean: 35_000_000, resets: 0, reset: () => void monitor.resets++ };
+  const lag = new LoopLag(monitor);
+  t.same([lag.meanMs(false), monitor.resets], [15, 0]);
+  t.same([lag.meanMs(true), monitor.resets], [15, 1]);
+  for (const mean of [20_000_000, 19_900_000, NaN]) t.equal(new LoopLag({ ...monitor, mean }).meanMs(true), 0, `a mean of ${mean}`);
+  t.end();
 });
