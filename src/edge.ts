@@ -112,7 +112,7 @@ export interface Edge {
    * of one supervisor may listen on a `shared` port, which must not be 0; each connection is accepted by one of them.
    */
   listen(host: string, port: number, shared?: boolean): Promise<number>;
-  /** Accepts no new connections. Open connections are served on, and each closes with its next answer. */
+  /** Accepts no new connections. Open connections are served on, and each closes with its next answer; the head of an answer in pieces does not announce it. */
   stopListening(): void;
   /** Stops listening and ends idle connections; resolves when every exchange is answered, or was cut after `graceMs`. */
   close(graceMs: number): Promise<void>;

@@ -38,8 +38,9 @@ export class NodeExchange extends NodeRequest implements Exchange {
       this.response.end();
       return silentOutlet(true);
     }
-    // The response keeps the head until the first piece and sends both together.
-    this.writeHead(status, headers);
+    // The response keeps the head until the first piece and sends both together. It announces no close: after that a client takes any
+    // end of the connection for the answer's, also that of an answer that was cut.
+    this.writeHead(status, headers, false);
     return new NodeOutlet(this, this.shared, this.response);
   }
 }

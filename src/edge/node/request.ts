@@ -98,7 +98,8 @@ export class NodeRequest implements RequestHead, Cuttable {
   }
 
   cut(): void {
-    this.socket.destroy();
+    // With a reset: where the client has asked to close the connection, or speaks HTTP/1.0, its plain end is taken for the answer's.
+    this.socket.resetAndDestroy();
     this.lose();
   }
 
@@ -125,8 +126,8 @@ export class NodeRequest implements RequestHead, Cuttable {
     return true;
   }
 
-  protected writeHead(status: number, headers: ResponseHeaders): void {
-    this.response.writeHead(status, this.closes ? { ...headers, connection: 'close' } : headers);
+  protected writeHead(status: number, headers: ResponseHeaders, announceClose = this.closes): void {
+    this.response.writeHead(status, announceClose ? { ...headers, connection: 'close' } : headers);
   }
 
   /** Called when the request is over. */
@@ -142,8 +143,8 @@ export class NodeRequest implements RequestHead, Cuttable {
     const others = this.shared.connections.get(this.socket)?.size ?? 0;
     // After the connection's last open request the engine has just set its own timeout for the next one, which must stay.
     if (others > 0) this.forgetReader();
-    // If the stream's head was sent before the edge began to close, it promised the client that the connection stays open.
-    else if (this.shared.running.draining) this.socket.end();
+    // The head of a stream does not announce it.
+    else if (this.closes) this.socket.end();
   }
 }
 

@@ -1,3 +1,4 @@
+import { atTurnEnd } from '../../clock.ts';
 import type { Body, Exchange, Outlet, ResponseHeaders } from '../../edge.ts';
 import { BodyReader } from '../body.ts';
 import { guarded } from '../guard.ts';
@@ -44,9 +45,17 @@ export class UwsExchange extends UwsRequest implements Exchange {
     return this.shared.bounds.slowReaderBytesMax;
   }
 
-  /** For the outlet: sends the head of a streaming answer, corked together with its first piece. */
+  /** For the outlet: whether the connection closes after the answer. */
+  get closesAfterwards(): boolean {
+    return this.closes;
+  }
+
+  /**
+   * For the outlet: sends the head of a streaming answer, corked together with its first piece. It announces no close: after that a
+   * client takes any end of the connection for the answer's, also that of an answer that was cut.
+   */
   startStream(status: number, headers: ResponseHeaders): void {
-    this.writeHead(status, headers);
+    this.writeHead(status, headers, false);
   }
 
   /** For the outlet: the last byte was passed to the engine. */
@@ -72,6 +81,9 @@ export class UwsExchange extends UwsRequest implements Exchange {
 /** Pieces are passed to the engine in slices of this size: a write over its 16 KiB cork buffer shows at once whether it was sent. */
 const sliceBytes = 16 * 1024;
 
+/** The last chunk and a trailer, as a header: the engine writes a header's name and value as they are, wherever the answer stands. */
+const [lastChunk, trailerEnd] = ['\r\n0\r\nX-End', '1\r\n'];
+
 /**
  * A streaming answer in this engine. The engine's `write` takes everything and returns false if the socket did not, without saying
  * how much it then holds. So after a false no further slice is written before the socket is writable again: the engine holds two
@@ -83,6 +95,10 @@ class UwsOutlet implements Outlet {
   #response: HttpResponse;
   #head: { status: number; headers: ResponseHeaders } | null;
   #blocked = false;
+  /** Whether the socket ever did not take something: the engine may hold some of it at the end as well. */
+  #slow = false;
+  /** Whether the end is put off to the end of the turn. */
+  #closing = false;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #backpressured = false;
@@ -158,16 +174,38 @@ class UwsOutlet implements Outlet {
   }
 
   #finish(piece: string): void {
+    const closes = this.#exchange.closesAfterwards;
+    if (closes && this.#head === null && !this.#slow) {
+      this.#closing = true;
+      // Within the engine's own call what was just written would be lost.
+      return atTurnEnd(() => this.#finishAndClose(piece));
+    }
+    const whole = this.#head !== null;
     this.#response.cork(() => {
       this.#writeHead();
-      // Asking the engine to close here would write a header into the middle of the stream.
-      this.#response.end(piece);
+      // Within a stream the engine must not be asked to close; see below.
+      this.#response.end(piece, closes && whole);
     });
     this.#exchange.endStream();
   }
 
+  /** Asked to close, the engine would write a header into the middle of the stream. So the end is written by hand, and the connection closed on it. */
+  #finishAndClose(piece: string): void {
+    if (this.#exchange.gone) return;
+    let sent = false;
+    this.#response.cork(() => {
+      sent = (piece === '' || this.#response.write(piece)) && !this.#slow;
+      // What the engine holds would be lost. Such a connection stays open until its next answer, or until the edge has closed.
+      if (sent) this.#response.writeHeader(lastChunk, trailerEnd);
+      else this.#response.end();
+    });
+    this.#exchange.endStream();
+    if (sent) this.#response.close();
+  }
+
   #writable(): boolean {
     this.#blocked = false;
+    this.#slow = true;
     // The engine relies on this callback to send what it holds; closing an empty cork sends it.
     if (this.#waiting.length === 0) this.#response.cork(() => {});
     const waiting = this.#waiting;
@@ -177,7 +215,7 @@ class UwsOutlet implements Outlet {
       if (this.#blocked) this.#wait(bytes);
       else this.#pushSlices(bytes);
     }
-    if (this.#blocked || this.#exchange.gone) return true;
+    if (this.#blocked || this.#closing || this.#exchange.gone) return true;
     if (this.#ended) this.#finish('');
     else if (this.#backpressured && this.#drain !== null) {
       this.#backpressured = false;
