@@ -17,30 +17,23 @@ export interface ErrorFields {
 /** Everything that the API answers with a failure, and everything that keeps an answer from coming. */
 export class ParleyError extends Error {
   /** The specific cause, from the API's closed table; null if no answer came. */
-  readonly code: ErrorCode | null;
+  declare readonly code: ErrorCode | null;
   /** The broad category; null if no answer came. */
-  readonly type: ErrorType | null;
+  declare readonly type: ErrorType | null;
   /** The HTTP status; null if no answer came, or if the failure came within a stream. */
-  readonly status: number | null;
+  declare readonly status: number | null;
   /** The id of the failed request, as the service logs it. */
-  readonly requestId: string | null;
+  declare readonly requestId: string | null;
   /** The path of the field, or the name of the header, that the message names. */
-  readonly field: string | null;
+  declare readonly field: string | null;
   /** Whether the same request can succeed later. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** From `Retry-After`; null without one. */
-  readonly retryAfterSeconds: number | null;
+  declare readonly retryAfterSeconds: number | null;
 
-  constructor(message: string, fields: ErrorFields) {
-    super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
-    this.name = this[brand];
-    this.code = fields.code;
-    this.type = fields.type;
-    this.status = fields.status;
-    this.requestId = fields.requestId;
-    this.field = fields.field ?? null;
-    this.retryable = fields.retryable ?? false;
-    this.retryAfterSeconds = fields.retryAfterSeconds ?? null;
+  constructor(message: string, { cause, ...fields }: ErrorFields) {
+    super(message, cause === undefined ? undefined : { cause });
+    Object.assign(this, { name: this[brand], field: null, retryable: false, retryAfterSeconds: null, ...fields });
   }
 
   get [brand](): string {
@@ -85,11 +78,10 @@ export class ConnectionError extends ParleyError {
 /** A turn that ended in an `error` event. */
 export class TurnFailedError extends ParleyError {
   /** What the assistant had said before; it is in the transcript as well. */
-  readonly partial: string;
+  declare readonly partial: string;
 
   constructor(message: string, fields: ErrorFields & { readonly partial: string }) {
     super(message, fields);
-    this.partial = fields.partial;
   }
 
   override get [brand](): string {

@@ -7,7 +7,7 @@ import { Requester, type CallOptions, type OnceOptions, type Retry } from './req
 import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
 import { Transcription } from './transcription.ts';
-import { chat, Turn, type TurnOptions } from './turn.ts';
+import { chat, sessionPath, Turn, type TurnOptions } from './turn.ts';
 import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, SessionsQuery, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
 import type { LinkOptions } from './visit.ts';
 import { inBrowser } from './wake.ts';
@@ -141,17 +141,17 @@ class Sessions {
   }
 
   get(id: string, options: CallOptions = {}): Promise<Session> {
-    return this.#requester.json('session', { path: pathOf(id), ...options });
+    return this.#requester.json('session', { path: sessionPath(id), ...options });
   }
 
   /** Ends the session, and aborts the turn in flight. A session that has ended or expired stays as it is. */
   end(id: string, options: CallOptions = {}): Promise<Session> {
-    return this.#requester.json('session', { method: 'POST', path: `${pathOf(id)}/end`, ...options });
+    return this.#requester.json('session', { method: 'POST', path: `${sessionPath(id)}/end`, ...options });
   }
 
   /** Oldest first. */
   transcript(id: string, query: PageQuery & CallOptions = {}, options: CallOptions = {}): Pages<Message> {
-    return new Pages(this.#requester, `${pathOf(id)}/transcript`, { ...query, ...options });
+    return new Pages(this.#requester, `${sessionPath(id)}/transcript`, { ...query, ...options });
   }
 
   /** Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws what came before the stream. */
@@ -172,5 +172,3 @@ class Turns {
     return new Turn(this.#requester, sessionId, turnId, options);
   }
 }
-
-const pathOf = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;

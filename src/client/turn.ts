@@ -1,6 +1,6 @@
 /** A turn's reply as it streams, over cuts of the connection: each character once, then one end. */
 import { ConnectionError, TurnFailedError, typeOf } from './failure.ts';
-import { mustBe, strange } from './http.ts';
+import { mustBe, parsed, strange } from './http.ts';
 import type { Patience } from './patience.ts';
 import type { CallOptions, OnceOptions, Requester } from './requester.ts';
 import { EventReader, type ServerEvent } from './stream.ts';
@@ -131,22 +131,20 @@ const events = new Set<string | undefined>(['turn.started', 'message.delta', 'tu
 
 /** Null for what is no JSON object, which no turn's event is. */
 function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
-  try {
-    const fields = JSON.parse(data) as unknown;
-    return typeof fields === 'object' ? (fields as Record<string, unknown> | null) : null;
-  } catch {
-    return null;
-  }
+  const fields = parsed(data);
+  return typeof fields === 'object' ? (fields as Record<string, unknown> | null) : null;
 }
 
-const pathOf = (sessionId: string, turnId: string): string => `/sessions/${encodeURIComponent(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+export const sessionPath = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;
+
+const pathOf = (sessionId: string, turnId: string): string => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 
 /** Without a key a second message would begin a second turn, so the first is given the minute that the service allows a model, and some more. */
 const unkeyedTimeoutMs = 75_000;
 
 /** Sends a message. Resolves once the assistant has begun to answer; throws what came before. */
 export function chat(requester: Requester, sessionId: string, message: string, { idempotencyKey, ...options }: OnceOptions): Promise<Turn> {
-  const path = `/sessions/${encodeURIComponent(sessionId)}/chat`;
+  const path = `${sessionPath(sessionId)}/chat`;
   const call = { method: 'POST', path, headers: eventStream, body: { message }, budgets: ['turns', 'requests'], unkeyedTimeoutMs, ...options } as const;
   return requester.runOnce(call, idempotencyKey, async (answer) => {
     const id = answer.response.headers.get('x-turn-id');
