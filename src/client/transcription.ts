@@ -81,7 +81,14 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     }
   }
 
-  async #send(data: string | Uint8Array): Promise<void> {
+  /** A sender that does not wait learns of a failure from the iteration; its promise must not end the process for it. */
+  #send(data: string | Uint8Array): Promise<void> {
+    const sent = this.#sendWhenOpen(data);
+    sent.catch(() => {});
+    return sent;
+  }
+
+  async #sendWhenOpen(data: string | Uint8Array): Promise<void> {
     const socket = this.#over ? null : await this.#opening.catch(() => null);
     if (this.#failure !== null) throw this.#failure;
     if (this.#over) return;

@@ -233,6 +233,21 @@ for (const [name, Class] of classes) {
     treat = (_socket, connection) => connection.destroy();
     await t.rejects(rest(parley.transcribe({ assistant_id })), cutOff, 'cut');
 
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): number => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    t.teardown(() => process.off('unhandledRejection', note));
+    const careless = parley.transcribe({ assistant_id });
+    void careless.send(new Uint8Array(2));
+    void careless.flush();
+    void careless.finish();
+    await t.rejects(rest(careless), cutOff, 'the iteration alone tells a sender that does not wait');
+    void careless.send(new Uint8Array(2));
+    await t.rejects(careless.send(new Uint8Array(2)), cutOff);
+    // Node tells of a rejection once the promises of a turn have run.
+    await new Promise(setImmediate);
+    t.same(unhandled, []);
+
     const held = new Promise<Connection>((resolve) => {
       treat = (_socket, connection) => {
         connection.pause();
