@@ -94,8 +94,19 @@ function begin(http: ProviderHttp, { text, name, voice, speed, access, signal }:
   });
 }
 
-/** How JSON, pages and other formats begin. */
-const isNoAudio = /^(?:\{[\s"]|\[[\s{"]|<[!?a-zA-Z]|ID3|OggS|fLaC)/;
+/** How other formats begin. */
+const isContainer = /^(?:ID3|OggS|fLaC)/;
+/** How JSON and pages begin, behind a mark and white space. */
+const beginsAsText = /^(?:\xef\xbb\xbf)?[\t\n\f\r ]*(?:\{[\t\n\r ]*["}]|\[[\t\n\r ]*[\]{}["\dtfn-]|<[!?a-zA-Z])/;
+/** Bytes of a text in UTF-8. Samples near silence, as speech begins, have other bytes too. */
+const isText = /^[\t\n\f\r\x20-\x7e\x80-\xbf\xc2-\xf4]*$/;
+/** So much of a body tells a text from samples. */
+const lookedAtBytes = 64;
+
+function isNoAudio(body: Buffer): boolean {
+  const text = body.toString('latin1', 0, lookedAtBytes);
+  return isContainer.test(text) || (beginsAsText.test(text) && isText.test(text));
+}
 
 /** Reads audio as it comes in; null is what is none. */
 interface Reader {
@@ -112,26 +123,30 @@ class PcmReader implements Reader {
   take(chunk: Buffer): Int16Array | null {
     if (this.#wav !== null) return this.#wav.take(chunk);
     const bytes = Buffer.concat([this.#rest, chunk]);
-    if (!this.#begun && bytes.length >= 4) {
+    if (this.#begun || bytes.length >= lookedAtBytes) return this.#taken(bytes);
+    this.#rest = bytes;
+    return new Int16Array(0);
+  }
+
+  end() {
+    // A shorter body has not been looked at yet.
+    const samples = this.#begun ? samplesOf(this.#rest) : this.#taken(this.#rest);
+    if (samples === null) return null;
+    return this.#wav === null ? { samples, sampleRate } : this.#wav.end();
+  }
+
+  #taken(bytes: Buffer): Int16Array | null {
+    if (!this.#begun) {
       this.#begun = true;
-      if (isNoAudio.test(bytes.toString('latin1', 0, 4))) return null;
+      if (isNoAudio(bytes)) return null;
       if (bytes.toString('latin1', 0, 4) === 'RIFF') {
         this.#wav = new WavReader();
         return this.#wav.take(bytes);
       }
     }
-    if (!this.#begun) {
-      this.#rest = bytes;
-      return new Int16Array(0);
-    }
     const whole = bytes.length & ~1;
     this.#rest = Buffer.from(bytes.subarray(whole));
     return samplesOf(bytes);
-  }
-
-  end() {
-    if (this.#wav !== null) return this.#wav.end();
-    return { samples: samplesOf(this.#rest), sampleRate };
   }
 }
 

@@ -20,6 +20,7 @@ for (const edge of edges) {
     await t.test('the assistant counts for each utterance, whatever is owed', (t) => disabled(t, world));
     await t.test('a cut utterance has its final before the next one begins', (t) => cut(t, world));
     await t.test('what is no audio, whatever its type says', (t) => disguised(t, world));
+    await t.test('audio that begins as a text does', (t) => mistakable(t, world));
     await t.test('a drain beside a final that is owed', (t) => drained(t, world));
   });
 }
@@ -136,11 +137,32 @@ async function cut(t: Test, { house, sentence }: World): Promise<void> {
 
 async function disguised(t: Test, { house, upstream }: World): Promise<void> {
   const { id } = await onUpstream(house, upstream);
-  for (const text of ['{"error":{"message":"no"}}', '[{"a":1}]', '<!doctype html>', '<html>', 'ID3\u0004rest', 'OggSrest', 'fLaCrest']) {
+  const json = ['{"error":{"message":"no"}}', '{}', '{\n}', '[]', '[{"a":1}]', '[null]', '\n{"error":"x"}', ' \r\n\t[1]', '\ufeff{"error":"x"}', `{"error":"Größe ${'é'.repeat(40)}"}`];
+  for (const text of [...json, '<!doctype html>', '<html>', `\n\n<html>${'<p>'.repeat(40)}`, 'ID3\u0004rest', 'OggSrest', 'fLaCrest']) {
     for (const type of ['audio/pcm', 'application/octet-stream']) {
       upstream.answer = (response) => response.writeHead(200, { 'content-type': type }).end(text);
       t.equal((await house.ask('/speech', { body: { assistant_id: id, text: 'Hi' } })).json?.error?.code, 'voice_unavailable', `${type}: ${text}`);
     }
+  }
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'audio/pcm' });
+    const rest = [...'\n{"error":"x"}'];
+    const next = (): void => void (rest.length > 0 ? response.write(rest.shift(), next) : response.end());
+    next();
+  };
+  t.equal((await house.ask('/speech', { body: { assistant_id: id, text: 'Hi' } })).json?.error?.code, 'voice_unavailable', 'byte by byte');
+}
+
+/** Samples may begin with any bytes, those of a text too. */
+async function mistakable(t: Test, { house, upstream }: World): Promise<void> {
+  const { id } = await onUpstream(house, upstream);
+  const begins = ['{}', '{"', '[1', '[]', '<a', '\n{"', '  {}'];
+  const bodies = begins.map((begin) => Buffer.concat([Buffer.from(begin), Buffer.from(Int16Array.from({ length: 200 }, (_, index) => 300 * Math.sin(index)).buffer)]));
+  bodies.push(Buffer.from([0, 0]), Buffer.from('RIFF and so on'.slice(0, 3)));
+  for (const body of bodies) {
+    upstream.answer = (response) => response.writeHead(200, { 'content-type': 'audio/pcm' }).end(body);
+    const { status, text } = await house.ask('/speech', { body: { assistant_id: id, text: 'Hi', format: 'pcm', stream: false } });
+    t.match({ status, text }, { status: 200 }, body.toString('hex', 0, 4));
   }
 }
 
