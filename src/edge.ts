@@ -63,6 +63,8 @@ export interface SocketListener {
   opened(socket: Socket): void;
   /** Called with a whole message; a message over `socketMessageBytesMax` closes the socket with 1009 instead. */
   message(data: string | Uint8Array): void;
+  /** Called for a text message that is not UTF-8. Without it such a message closes the socket with 1007; an engine may also cut the socket on one by itself. */
+  unreadable?(): void;
   /** Called before a message that is too large closes the socket: what is sent now still goes out. If it returns true, the message is ignored instead. A message over four times the bound may close the socket without it. */
   tooLarge?(): boolean;
   /** Called when the socket can take more again after `send` returned false. */

@@ -116,6 +116,11 @@ export class TranscriptionSocket implements SocketListener {
     return typeof data === 'string' ? this.#command(data) : this.#audio(data);
   }
 
+  /** Wrong like any other text that is no message. */
+  unreadable(): void {
+    this.message('');
+  }
+
   tooLarge(): boolean {
     if (this.#finishing) return true;
     this.#fault('invalid_request', tooLarge);

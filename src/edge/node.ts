@@ -155,6 +155,8 @@ function socketServer(bounds: EdgeBounds, handshakes: Handshakes): WebSocketServ
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    // Our socket looks by itself, so that what is no text can be answered before the socket closes.
+    skipUTF8Validation: true,
     maxPayload: engineMessageFactor * bounds.socketMessageBytesMax,
     handleProtocols: (_, request) => handshakes.get(request)?.protocol ?? false,
   });

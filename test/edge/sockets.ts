@@ -4,42 +4,9 @@ import { WebSocket } from 'ws';
 import type { Socket, SocketListener, Upgrade } from '../../src/edge.ts';
 import { ask, bounds, deaf, gate, RawClient, serve } from './harness.ts';
 import type { OpenEdge } from './harness.ts';
+import { messages } from './messages.ts';
+import { Client, silent } from './socket-client.ts';
 import { StillClock } from './still-clock.ts';
-
-/** A client's socket with everything that came, for waiting on. */
-class Client {
-  readonly socket: WebSocket;
-  readonly opened: Promise<void>;
-  readonly closed: Promise<number>;
-  readonly messages: (string | Buffer)[] = [];
-  refusedWith: number | null = null;
-  responseHeaders: Record<string, unknown> = {};
-  #wake: (() => void) | null = null;
-
-  constructor(port: number, path = '/', protocols: string[] = [], headers: Record<string, string> = {}) {
-    this.socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, { headers, perMessageDeflate: false });
-    this.socket.on('upgrade', (response) => (this.responseHeaders = response.headers));
-    this.socket.on('message', (data: Buffer, isBinary) => {
-      this.messages.push(isBinary ? data : data.toString());
-      this.#wake?.();
-    });
-    this.socket.on('unexpected-response', (_, response) => {
-      this.refusedWith = response.statusCode ?? null;
-      response.resume();
-      this.socket.terminate();
-    });
-    this.socket.on('error', () => {});
-    this.opened = new Promise((resolve) => this.socket.on('open', resolve));
-    this.closed = new Promise((resolve) => this.socket.on('close', (code) => resolve(code)));
-  }
-
-  async received(count: number): Promise<(string | Buffer)[]> {
-    while (this.messages.length < count) await new Promise<void>((resolve) => (this.#wake = resolve));
-    return this.messages;
-  }
-}
-
-const silent: SocketListener = { opened: () => {}, message: () => {}, closed: () => {} };
 
 /** What every engine must do with WebSockets. */
 export async function socketContract(t: Test, open: OpenEdge): Promise<void> {
@@ -233,55 +200,6 @@ async function otherWishes(t: Test, open: OpenEdge): Promise<void> {
       const answer = await ask(port, { method, headers, body, path: '/wish?a' });
       t.equal(answer.text, `${method} /wish a ${body}`);
     }
-  });
-}
-
-async function messages(t: Test, open: OpenEdge): Promise<void> {
-  await t.test('text and bytes, both ways, whole', async (t) => {
-    const { port } = await serve(t, open, {
-      upgrade: (upgrade) => {
-        let socket!: Socket;
-        upgrade.accept({ ...silent, opened: (opened) => (socket = opened), message: (data) => void socket.send(data) });
-      },
-    });
-    const client = new Client(port);
-    await client.opened;
-    const bytes = Buffer.alloc(bounds.socketMessageBytesMax, 'x');
-    client.socket.send('čaj 🍵');
-    client.socket.send('');
-    client.socket.send(Buffer.from([0, 255]));
-    client.socket.send(bytes);
-    client.socket.send('in ', { fin: false });
-    client.socket.send('parts', { fin: true });
-    t.same(await client.received(5), ['čaj 🍵', '', Buffer.from([0, 255]), bytes, 'in parts']);
-    client.socket.close();
-    await client.closed;
-  });
-
-  await t.test('a message over the bound closes with 1009', async (t) => {
-    const code = gate<number>();
-    const { port } = await serve(t, open, {
-      upgrade: (upgrade) =>
-        upgrade.accept({ opened: () => {}, message: () => t.fail('it was handed on'), closed: code.open }),
-    });
-    const client = new Client(port);
-    await client.opened;
-    client.socket.send(Buffer.alloc(bounds.socketMessageBytesMax + 1));
-    t.equal(await client.closed, 1009);
-    t.equal(await code.promise, 1009);
-  });
-
-  await t.test('one far over the bound is not even taken in', async (t) => {
-    const code = gate<number>();
-    const { port } = await serve(t, open, {
-      upgrade: (upgrade) =>
-        upgrade.accept({ opened: () => {}, message: () => t.fail('it was handed on'), closed: code.open }),
-    });
-    const client = new Client(port);
-    await client.opened;
-    client.socket.send(Buffer.alloc(20 * bounds.socketMessageBytesMax));
-    t.equal(await code.promise, 1009);
-    await client.closed;
   });
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket as NetSocket } from 'node:net';
@@ -98,6 +99,12 @@ export class NodeSocket implements Socket, Cuttable {
     engine.on('error', (error: Error & { code?: string }) => (this.#code ??= closeCodes[error.code ?? ''] ?? 1002));
     engine.on('close', (code) => this.#closed(this.#code ?? code));
     this.#connection.on('drain', () => this.#drained());
+    const close = engine.close.bind(engine);
+    // The engine closes by itself on a message beyond its own bound: what the listener sends must go out before.
+    engine.close = (code, reason) => {
+      if (code === 1009 && this.#code === null) this.#call(() => this.#listener.tooLarge?.());
+      close(code, reason);
+    };
     const { clock, bounds } = this.#shared;
     this.#heartbeat = new Heartbeat(clock, bounds.socketSilentMs, () => engine.ping(), () => engine.terminate());
     this.#call(() => this.#listener.opened(this));
@@ -109,6 +116,10 @@ export class NodeSocket implements Socket, Cuttable {
       let ignored = false;
       this.#call(() => void (ignored = this.#listener.tooLarge?.() === true));
       return ignored ? undefined : this.close(1009);
+    }
+    if (!isBinary && !isUtf8(data)) {
+      if (this.#listener.unreadable === undefined) return this.close(1007);
+      return this.#call(() => this.#listener.unreadable!());
     }
     this.#call(() => this.#listener.message(isBinary ? new Uint8Array(data) : data.toString()));
   }
@@ -134,7 +145,6 @@ export class NodeSocket implements Socket, Cuttable {
 /** The code that `ws` closes with when a client breaks the protocol; all other violations are 1002. */
 const closeCodes: Record<string, number> = {
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 1009,
-  WS_ERR_INVALID_UTF8: 1007,
   ECONNRESET: 1006,
   EPIPE: 1006,
 };
