@@ -37,7 +37,7 @@ import { StoreClock } from './store/clock.ts';
 import { measured } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import type { RedisStore } from './store/redis.ts';
-import { StoreRefused, type Store } from './store.ts';
+import { StoreRefused, StoreUnavailable, type Store } from './store.ts';
 import { AddressThrottle, SignInThrottle } from './throttle.ts';
 import { openUpgrader } from './upgrade.ts';
 import { transcriptionTokens } from './transcription-tokens.ts';
@@ -66,9 +66,7 @@ export async function serve(config: Config): Promise<void> {
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lag.meanMs(true) / 1000, () => host.outage);
   const opened = await openStore(config, clock, ids, shared);
   const store = measured(opened, metrics, clock);
-  await store.open(time.now()).catch((error) => {
-    throw error instanceof StoreRefused ? new SettingError(`PARLEY_STORE: ${error.message}`) : error;
-  });
+  await store.open(time.now()).catch(failOpening);
 
   const host = new Host(store, time, ids, log, config.turnMsMax);
   const vault = openVault(secret, ids, config.secretPrevious);
@@ -119,6 +117,12 @@ export async function serve(config: Config): Promise<void> {
   if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
   if (isFirst && isToReseal(services)) void resealCredentials(services);
+}
+
+/** Names the setting. It is wrong where the store refuses it; one that does not answer may come yet. */
+function failOpening(error: unknown): never {
+  if (error instanceof StoreRefused) throw new SettingError(`PARLEY_STORE: ${error.message}`);
+  throw error instanceof StoreUnavailable ? new StoreUnavailable(`PARLEY_STORE: ${error.message}`, { cause: error }) : error;
 }
 
 /** The documents of the API, made when they are first requested. */

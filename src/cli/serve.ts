@@ -55,13 +55,13 @@ async function run(options: Flags): Promise<void> {
   }
 }
 
-/** What the system says about an address, in words; whatever else failed speaks for itself. */
+/** What the system says about an address, in words: a wrong setting. Whatever else failed speaks for itself. */
 export function startFailure(error: unknown, { host, port }: { readonly host: string; readonly port: number }): Error {
   if (error instanceof SettingError) return error;
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   const listening = syscall === 'listen' || syscall === 'bind';
-  if (code === 'EADDRINUSE') return new CommandFailure(`Port ${port} on ${host} is in use. Choose another with --port or PORT.`);
-  if (code === 'EACCES' && listening) return new CommandFailure(`Port ${port} on ${host} may not be listened on. Choose another with --port or PORT.`);
+  if (code === 'EADDRINUSE') return new SettingError(`PORT is ${port}, which is in use on ${host}. Choose another with --port or PORT.`);
+  if (code === 'EACCES' && listening) return new SettingError(`PORT is ${port}, which may not be listened on. Choose another with --port or PORT.`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new SettingError(`HOST must be an address of this machine, not "${host}".`);
   return new CommandFailure(message || String(error));
 }

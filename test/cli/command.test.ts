@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import t from 'tap';
+import { exitCode } from '../../src/cli/exit.ts';
 import { startFailure, withFlags } from '../../src/cli/serve.ts';
 import { readConfig, settings } from '../../src/config.ts';
 import { chart, machineNames } from '../../src/charts.ts';
 import about from '../../package.json' with { type: 'json' };
-import { run } from './support.ts';
+import { operatorToken, run } from './support.ts';
 
 t.test('the help of serve lists every setting: flag, variable, default and description', async (t) => {
   const { code, stdout, stderr } = await run(t, ['serve', '--help']);
@@ -31,10 +34,22 @@ t.test('a setting that cannot be used is one line and exit code 2', async (t) =>
 
 t.test('why a start failed is one sentence that says what to change', async (t) => {
   const said = (error: object) => startFailure(Object.assign(new Error('listen EADDRINUSE: address already in use'), error), { host: '127.0.0.1', port: 8080 }).message;
-  t.equal(said({ code: 'EADDRINUSE', syscall: 'listen' }), 'Port 8080 on 127.0.0.1 is in use. Choose another with --port or PORT.');
-  t.equal(said({ code: 'EACCES', syscall: 'listen' }), 'Port 8080 on 127.0.0.1 may not be listened on. Choose another with --port or PORT.');
+  t.equal(said({ code: 'EADDRINUSE', syscall: 'listen' }), 'PORT is 8080, which is in use on 127.0.0.1. Choose another with --port or PORT.');
+  t.equal(said({ code: 'EACCES', syscall: 'listen' }), 'PORT is 8080, which may not be listened on. Choose another with --port or PORT.');
   t.equal(said({ code: 'EADDRNOTAVAIL' }), 'HOST must be an address of this machine, not "127.0.0.1".');
   t.equal(said({ code: 'EACCES', syscall: 'mkdir', message: 'The folder ./data may not be written.' }), 'The folder ./data may not be written.');
+});
+
+t.test('a port that is taken or forbidden is a wrong setting', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  for (const edge of ['uws', 'node']) {
+    const env = { PORT: String(port), PARLEY_EDGE: edge, PARLEY_STORE: 'memory:', PARLEY_LOG: 'error', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_OPERATOR_TOKEN: operatorToken };
+    t.strictSame(await run(t, ['serve'], { env }), { code: 2, stdout: '', stderr: `parley: PORT is ${port}, which is in use on 127.0.0.1. Choose another with --port or PORT.\n` }, edge);
+  }
+  for (const code of ['EADDRINUSE', 'EACCES']) t.equal(exitCode(startFailure(Object.assign(new Error('no'), { code, syscall: 'listen' }), { host: '::1', port: 80 })), 2, code);
 });
 
 t.test('help and version', async (t) => {
