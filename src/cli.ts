@@ -43,8 +43,7 @@ function command(): Command {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help of a command')
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'parley: ')) })
-    .showHelpAfterError('Add --help to see how it is used.')
+    .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
     .addHelpText('after', help)
     .hook('preAction', (_program, action) => {
       json = action.opts().json === true;
@@ -52,6 +51,12 @@ function command(): Command {
   const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerInspect, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program);
   return program;
+}
+
+/** What is wrong with the arguments, as one line: a suggestion comes on a line of its own. */
+function usageLine(text: string): string {
+  const said = text.replace(/^error: /, '').trim().replaceAll('\n', ' ');
+  return `parley: ${said}${said.endsWith('.') ? '' : '.'} Add --help to see how it is used.\n`;
 }
 
 /** Ends the process once the line is out: a server that failed to start may have left something running. */

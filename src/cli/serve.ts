@@ -11,6 +11,8 @@ export function registerServe(program: Command): void {
   const serve = program.command('serve').description('run the server');
   for (const setting of settings) serve.addOption(flag(setting));
   serve.addHelpText('after', examples);
+  const { outputError } = serve.configureOutput();
+  serve.configureOutput({ outputError: (text, write) => outputError!(withVariable(text), write) });
   serve.action((options: Flags) => run(options));
 }
 
@@ -23,6 +25,13 @@ Examples:
   PORT=3000 PARLEY_LOG=warn parley serve
   parley serve --store memory: --synthetic
   parley serve --store redis://127.0.0.1:6379 --processes 4`;
+
+/** A setting that is wrong is named by its variable as well. */
+const withVariable = (text: string): string =>
+  text.replace(/option '(--[\w-]+)[^']*'/, (option, flag: string) => {
+    const setting = settings.find((one) => one.flag === flag);
+    return setting === undefined ? option : `${option} (${setting.variable})`;
+  });
 
 /** A setting of 0 or 1 may be given without its value. */
 export function flag(setting: Setting): Option {
