@@ -10,21 +10,20 @@ export type Budget = 'requests' | 'speech' | 'tokens' | 'turns';
 /** The budgets of a call. Its own budget comes before the requests, so that a call that waits for its own budget does not keep other calls waiting. */
 export type Budgets = readonly ['requests'] | readonly ['speech' | 'tokens' | 'turns', 'requests'];
 
-/** For a budget whose ceiling no answer has given yet: the default of 60 requests a minute. */
-const paceMs = 1000;
-
 class Gate {
+  /** The ceiling a minute as an answer last gave it; before, the service's default. */
+  limit: number;
   readonly #clock: Clock;
   readonly #line: (() => void)[] = [];
   /** No request is sent before this time. */
   #until = -Infinity;
   /** Of the calls that wait in line, no other is sent before this time. */
   #next = -Infinity;
-  #paceMs = paceMs;
   #cancel: (() => void) | null = null;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limit = 60) {
     this.#clock = clock;
+    this.limit = limit;
   }
 
   /** Milliseconds until it opens; 0 or less when it is open. */
@@ -57,7 +56,7 @@ class Gate {
 
   /** An answer that was no refusal: if requests are left, the next call in line need not wait. */
   passed(limit: number, remaining: number): void {
-    if (limit > 0) this.#paceMs = 60_000 / limit;
+    if (limit > 0) this.limit = limit;
     if (remaining === 0) return;
     this.#next = -Infinity;
     this.#arm();
@@ -68,7 +67,7 @@ class Gate {
     this.#cancel = null;
     if (this.#line.length === 0) return;
     this.#cancel = this.#clock.after(Math.max(0, Math.max(this.#until, this.#next) - this.#clock.now()), () => {
-      this.#next = this.#clock.now() + this.#paceMs;
+      this.#next = this.#clock.now() + 60_000 / this.limit;
       this.#line.shift()?.();
       this.#arm();
     });
@@ -82,7 +81,7 @@ export class Gates {
   /** `described`: answers have headers that describe a budget. A visitor's have none, and what the limits of a link refuse is the call's own budget alone. */
   constructor(clock: Clock, described: boolean) {
     this.#described = described;
-    this.#gates = { requests: new Gate(clock), speech: new Gate(clock), tokens: new Gate(clock), turns: new Gate(clock) };
+    this.#gates = { requests: new Gate(clock), speech: new Gate(clock, 30), tokens: new Gate(clock, 10), turns: new Gate(clock) };
   }
 
   /** The longest of the waits that these budgets ask for, in milliseconds. */
@@ -95,13 +94,20 @@ export class Gates {
     for (const budget of budgets) await this.#gates[budget].enter(signal);
   }
 
-  /** Takes over an answer's headers for the call's first budget. `waitMs`: the wait of a 429, or null. */
+  /**
+   * Takes over an answer's headers for the call's first budget. `waitMs`: the wait of a 429, or null. A 429 has the headers of the budget
+   * that refused: to speech, or for a token, that may be the request budget, which is charged first, and only the ceiling tells which one
+   * it is. Where it does not, a wait too many is better than a request that is refused and makes the wait of all longer.
+   */
   answered(budgets: Budgets, headers: Headers, waitMs: number | null): void {
     const [limit, remaining] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN)) as [number, number];
     const [own] = budgets;
     // A chat's headers are those of the requests: if some are left, it is the workspace's turns that refused.
     const described = own === 'turns' && this.#described ? 'requests' : own;
-    if (waitMs !== null) this.#gates[own === 'turns' && remaining > 0 ? own : described].refuse(waitMs);
-    else for (const budget of budgets) this.#gates[budget].passed(budget === described ? limit : NaN, budget === described ? remaining : NaN);
+    if (waitMs !== null) {
+      const { requests, [own === 'turns' && remaining > 0 ? own : described]: refusing } = this.#gates;
+      refusing.refuse(waitMs);
+      if (remaining === 0 && (limit === requests.limit || limit !== refusing.limit)) requests.refuse(waitMs);
+    } else for (const budget of budgets) this.#gates[budget].passed(budget === described ? limit : NaN, budget === described ? remaining : NaN);
   }
 }

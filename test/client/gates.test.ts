@@ -86,6 +86,50 @@ t.test("the workspace's turns in flight keep chats waiting, and nothing else", a
   t.equal(world.sent.filter(({ path }) => path.endsWith('/chat')).length, 4);
 });
 
+/** A 429 to speech with this ceiling, after the client has seen those of its two budgets where they are given; resolves with whether another call stood in the same wait. */
+async function shared(refusing: number, { requests, speech }: { requests?: number; speech?: number }): Promise<boolean> {
+  const world = service(1000);
+  const audio = { 'content-type': 'audio/wav', 'x-audio-sample-rate': '16000', 'x-ratelimit-remaining': '9' };
+  const session = { 'x-ratelimit-limit': String(requests), 'x-ratelimit-remaining': '9' };
+  let refusals = 0;
+  let refuse = (): void => {};
+  const refused = new Promise<void>((resolve) => (refuse = resolve));
+  world.instead = (path) => {
+    if (path !== '/speech') return requests === undefined ? null : new Response('{"object":"session","id":"ses_1"}', { headers: session });
+    if (refusals-- > 0) {
+      refuse();
+      return limited(5, { 'x-ratelimit-limit': String(refusing), 'x-ratelimit-remaining': '0' });
+    }
+    return new Response('RIFF', { headers: { ...audio, ...(speech !== undefined && { 'x-ratelimit-limit': String(speech) }) } });
+  };
+  const say = async (): Promise<void> => void (await (await world.parley.speech({ assistant_id: 'asst_1', text: 'Hello' })).bytes());
+  if (requests !== undefined) await world.parley.sessions.get('ses_1');
+  if (speech !== undefined) await say();
+  const before = world.sent.length;
+  refusals = 1;
+  const spoken = say();
+  await refused;
+  await world.pass(1000);
+  const other = world.parley.sessions.get('ses_2');
+  await world.pass(1000);
+  const paths = world.sent.slice(before).map(({ path }) => path);
+  await world.pass(10_000);
+  await Promise.all([spoken, other]);
+  return !paths.includes('/sessions/ses_2');
+}
+
+t.test('speech that the request budget refuses keeps every call waiting, and its own budget no other', async (t) => {
+  t.equal(await shared(60, { requests: 60, speech: 30 }), true, 'the ceiling of the requests');
+  t.equal(await shared(30, { requests: 60, speech: 30 }), false, 'its own');
+  t.equal(await shared(60, { requests: 60 }), true, 'its own is not known yet');
+  t.equal(await shared(30, {}), false, 'nothing is known: the defaults');
+  t.equal(await shared(60, {}), true);
+  t.equal(await shared(500, { requests: 500, speech: 500 }), true, 'it cannot be told');
+  t.equal(await shared(40, { requests: 60, speech: 30 }), true, 'one of them was changed');
+  t.equal(await shared(20, { requests: 30, speech: 20 }), false, 'as the key has them, not the defaults');
+  t.equal(await shared(30, { requests: 30, speech: 20 }), true);
+});
+
 t.test('a wait that is too long is thrown at once, to those that come later as well, until it is over', async (t) => {
   const world = service(60);
   let refusals = 1;
