@@ -28,7 +28,7 @@ export class Draft {
     if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
   }
 
-  /** As `keep`, for a short row that many decisions of a batch replace: it is packed once for the batch. */
+  /** As `keep`, for a short row that many decisions of a batch replace: it is packed once for the batch. A draft changes the row in no other way too. */
   count(key: string, record: readonly number[]): void {
     this.counts.push([key, record]);
   }
@@ -272,6 +272,7 @@ export class Ledger {
     for (const [key, record] of draft.kept) {
       this.#keptInitials |= initialOf(key);
       this.#kept.set(key, record);
+      if (batch.counts.size > 0) batch.counts.delete(key);
     }
     for (const [key] of draft.rows) if ((this.#keptInitials & initialOf(key)) !== 0 && !draft.keeps(key)) this.#forget(batch, key);
     for (const [key, record] of draft.counts) {

@@ -75,10 +75,11 @@ export const rowShapes = {
     ...[['turn', turn], ['begun', answer], ['said', message], 'move'] as const,
   ),
   exchange: new Shape(['said', message], ['reply', message]),
+  moves: new Shape('begun', 'ended'),
 } as const;
 
 export type ShapeName = keyof typeof rowShapes;
 
 /** Shapes by the number that a row has for its own: a shape keeps its number for ever. */
-export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3, exchange: 4 };
+export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3, exchange: 4, moves: 5 };
 export const numberedShapes: ReadonlyMap<number, Shape> = new Map(Object.entries(shapeNumbers).map(([name, number]) => [number, rowShapes[name as ShapeName]]));

@@ -76,7 +76,10 @@ for (const whole of [false, true]) t.test(`a turn in flight of ${whole ? 'a late
   const fence = await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs);
   t.strictSame(await store.turns.finish(turn.finishStep({ fence: { epoch: fence!.epoch, owner: fence!.owner }, tail: { position: 2, text: '!' }, move: move(3) })), { outcome: 'finished', version: 3 });
   t.equal(await store.turns.output(place), 'Hé!');
-  t.equal((await store.sessions.messages(place.workspaceId, place.sessionId, page())).items.length, 2);
+  for (const order of ['asc', 'desc'] as const) {
+    const said = (await store.sessions.messages(place.workspaceId, place.sessionId, page({ order }))).items.map(({ role, content }) => `${role}: ${content}`);
+    t.strictSame(order === 'asc' ? said : said.reverse(), ['user: What is it?', 'assistant: Hé!']);
+  }
   t.strictSame((await store.history.read('session', place.workspaceId, place.sessionId)).map(({ seq }) => seq), [2, 3]);
 });
 

@@ -4,6 +4,7 @@ import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import type { Row } from '../../src/store/engine.ts';
 import type { SettledLimit, Store } from '../../src/store.ts';
+import { move } from './contract/history.ts';
 import { page, remembered, Scene, usageQuery, type Begun } from './fixtures.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -33,8 +34,8 @@ class Damaged extends MemoryEngine {
 }
 
 const steps = {
-  finish: ({ turns }: Store, turn: Begun) => turns.finish(turn.finishStep({ settled, tail: { position: 2, text: '!' } })),
-  withdraw: ({ turns }: Store, turn: Begun) => turns.withdraw(turn.withdrawStep({ settled, nowMs })),
+  finish: ({ turns }: Store, turn: Begun) => turns.finish(turn.finishStep({ settled, move: move(3), tail: { position: 2, text: '!' } })),
+  withdraw: ({ turns }: Store, turn: Begun) => turns.withdraw(turn.withdrawStep({ settled, nowMs, move: move(3) })),
 };
 
 /** What is left once the step was done: while the rows of a kind could not be read, if one is given, and then again. */
@@ -43,7 +44,7 @@ async function after(name: keyof typeof steps, unreadable: string | null) {
   const before = new EmbeddedStore(engine);
   await before.open(nowMs);
   const scene = new Scene(before, nowMs);
-  const turn = await scene.streaming({ remember: remembered('turn', nowMs + 60_000) });
+  const turn = await scene.streaming({ remember: remembered('turn', nowMs + 60_000), move: move(2) });
   await turn.append(0, 'Hé');
   await before.close();
   // A new one has nothing in memory but the turns in flight.
@@ -58,6 +59,7 @@ async function after(name: keyof typeof steps, unreadable: string | null) {
   const left = {
     outcome,
     messages: items.map(({ role, status, content }) => [role, status, content]),
+    history: (await store.history.read('session', workspaceId, sessionId)).map(({ seq }) => seq),
     turn: (await store.turns.read(workspaceId, sessionId, turnId))?.status ?? null,
     orphans: await store.turns.orphans(nowMs + 1_000_000, 10),
     remembered: (await store.requests.find(workspaceId, 'key_1 /sessions', 'again', nowMs))?.resultId ?? null,
@@ -71,6 +73,7 @@ for (const [name, kinds] of Object.entries({ finish: ['session/', 'output/', 'us
   t.test(`${name} is done whole when it is sent again`, async (t) => {
     const undisturbed = await after(name, null);
     t.equal(undisturbed.left.outcome, 'finished');
+    t.strictSame(undisturbed.left.history, [2, 3]);
     t.equal(undisturbed.left.messages.length, name === 'finish' ? 2 : 0);
     for (const kind of kinds) {
       const { failed, left } = await after(name, kind);

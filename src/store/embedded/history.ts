@@ -8,23 +8,30 @@ import { moveOfRow, moveRow, movesKept, type MoveRow } from '../moves.ts';
 import type { EarlierFlightRow, FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 
-export type MovesRow = MoveRow | readonly MoveRow[];
+/** The steps that began and ended a turn, under the number of the second. */
+interface TurnMoves {
+  readonly begun: MoveRow;
+  readonly ended: MoveRow;
+}
 
-const isMove = (row: MovesRow): row is MoveRow => typeof row[0] === 'number';
+export type MovesRow = MoveRow | TurnMoves;
 
-/** The moves of an actor, oldest first, of all its rows and of its flights. */
+/** The newest moves of an actor, oldest first, from all its rows and its flights. */
 export const movesOf = (rows: Iterable<MovesRow>, flights: Iterable<FlightRow | EarlierFlightRow> = []): Move[] =>
-  [...rows, ...Array.from(flights, ({ move }) => (move ? [move] : []))]
-    .flatMap((row) => (isMove(row) ? [moveOfRow(row)] : row.map(moveOfRow)))
+  [...Array.from(rows, (row) => ('begun' in row ? [row.begun, row.ended] : [row])).flat(), ...Array.from(flights, ({ move }) => (move ? [move] : [])).flat()]
+    .map(moveOfRow)
     .sort((one, other) => one.seq - other.seq)
     .slice(-movesKept);
 
 /** Adds a step to an actor's history, after the step that began the turn which it ends; drops the steps that are too old to be kept. */
 export function putMove(draft: Draft, kind: HistoryKind, workspaceId: string, id: string, move: Move | null | undefined, begun?: MoveRow | null): void {
-  const rows = [...(begun ? [begun] : []), ...(move ? [moveRow(move)] : [])];
-  if (rows.length === 0) return;
-  draft.put(keys.move(kind, workspaceId, id, rows.at(-1)![0]), rows.length === 1 ? rows[0]! : rows);
-  for (const [seq] of rows) if (seq > movesKept) draft.remove(keys.move(kind, workspaceId, id, seq - movesKept));
+  const ended = move ? moveRow(move) : null;
+  const last = ended ?? begun;
+  if (!last) return;
+  const key = keys.move(kind, workspaceId, id, last[0]);
+  if (begun && ended) draft.put(key, { begun, ended } satisfies TurnMoves, 'moves');
+  else draft.put(key, last);
+  for (const row of [begun, ended]) if (row && row[0] > movesKept) draft.remove(keys.move(kind, workspaceId, id, row[0] - movesKept));
 }
 
 export class History implements HistoryStore {
