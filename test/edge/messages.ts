@@ -105,4 +105,18 @@ async function tooLarge(t: Test, open: OpenEdge): Promise<void> {
       t.same([closed, told, client.messages], [1009, 1, ['too large']]);
     }
   });
+
+  await t.test('a client that closes with 1009 has sent nothing that is too large', async (t) => {
+    const code = gate<number>();
+    const tooLarge = (): boolean => {
+      t.fail('it was told of one');
+      return false;
+    };
+    const { port } = await serve(t, open, { upgrade: (upgrade) => upgrade.accept({ ...silent, tooLarge, closed: code.open }) });
+    const client = new Client(port);
+    await client.opened;
+    client.socket.close(1009);
+    t.equal(await code.promise, 1009);
+    t.equal(await client.closed, 1009);
+  });
 }

@@ -102,7 +102,8 @@ export class NodeSocket implements Socket, Cuttable {
     const close = engine.close.bind(engine);
     // The engine closes by itself on a message beyond its own bound: what the listener sends must go out before.
     engine.close = (code, reason) => {
-      if (code === 1009 && this.#code === null) this.#call(() => this.#listener.tooLarge?.());
+      // With a reason, even an empty one, it answers the client's own close.
+      if (code === 1009 && reason === undefined && this.#code === null) this.#call(() => this.#listener.tooLarge?.());
       close(code, reason);
     };
     const { clock, bounds } = this.#shared;
