@@ -170,8 +170,9 @@ export class TranscriptionSocket implements SocketListener {
     const { listener, decoder } = (this.#hearing ??= this.#hear());
     if (this.#decoder !== null) return this.#decode(frame, this.#decoder, listener);
     return decoder.then((opened) => {
+      if (this.#over) return opened.close();
       this.#decoder = opened;
-      if (!this.#over) this.#decode(frame, opened, listener);
+      this.#decode(frame, opened, listener);
     });
   }
 

@@ -12,7 +12,6 @@ export type Ended = 'ended';
 export type Detected = Float32Array | { readonly failed: string } | Ended;
 
 interface WaitingPart {
-  readonly id: number;
   readonly part: StreamPart;
   settle(detected: Detected): void;
 }
@@ -95,20 +94,21 @@ export class VoiceProcess {
     if (this.alive && this.#running === id) this.#child.send({ do: 'drop', id } satisfies Order, () => {});
   }
 
-  detect(id: number, part: StreamPart): Promise<Detected> {
+  /** `makeId`: makes the id of an order. */
+  detect(makeId: () => number, part: StreamPart): Promise<Detected> {
     this.streams.add(part.stream);
     return new Promise((settle) => {
-      this.#parts.push({ id, part, settle });
-      if (!this.#detecting) void this.#detectParts();
+      this.#parts.push({ part, settle });
+      if (!this.#detecting) void this.#detectParts(makeId);
     });
   }
 
-  async #detectParts(): Promise<void> {
+  async #detectParts(makeId: () => number): Promise<void> {
     this.#detecting = true;
     while (this.#parts.length > 0) {
       const waiting = this.#parts;
       this.#parts = [];
-      const report = await this.#send({ do: 'detect', id: waiting[0]!.id, parts: waiting.map(({ part }) => part) });
+      const report = await this.#send({ do: 'detect', id: makeId(), parts: waiting.map(({ part }) => part) });
       for (const [index, { settle }] of waiting.entries()) settle(detectedIn(report, index));
     }
     this.#detecting = false;

@@ -191,7 +191,7 @@ export class VoiceProcesses {
     for (let tries = 1; this.available && !this.#closed; tries++) {
       const member = current !== null && current.alive ? current : await this.#leastBusy();
       if (member === null) break;
-      const detected = await member.detect(this.#ids++, part);
+      const detected = await member.detect(() => this.#ids++, part);
       if (detected instanceof Float32Array) return { chances: detected, member };
       if (detected !== ended) why = detected.failed;
       if (tries >= limits.voiceTriesMax) break;

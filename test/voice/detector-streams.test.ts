@@ -47,20 +47,24 @@ t.test('parts that come while the detector is at work go to it together, and eac
   }) as typeof fork;
   const member = new VoiceProcess(new WheelClock(), () => {}, counted);
   t.teardown(() => member.end());
+  let ids = 0;
+  const id = (): number => ids++;
   const noise = (seed: number): Int16Array => Int16Array.from({ length: 1024 }, (_, at) => Math.round(3000 * Math.sin(at / (seed + 2))));
   const alone: Detected[] = [];
-  for (const stream of [0, 1, 2, 3]) alone.push(await member.detect(stream, { stream, samples: noise(stream) }));
+  for (const stream of [0, 1, 2, 3]) alone.push(await member.detect(id, { stream, samples: noise(stream) }));
   t.equal(sent.length, 4);
   // The same audio on streams of their own.
-  const together = await Promise.all([0, 1, 2, 3].map((stream) => member.detect(10 + stream, { stream: 10 + stream, samples: noise(stream) })));
+  const together = await Promise.all([0, 1, 2, 3].map((stream) => member.detect(id, { stream: 10 + stream, samples: noise(stream) })));
   t.equal(sent.length, 6, 'the first at once, the others with the next message');
   t.strictSame(together, alone);
   t.equal(new Set(alone.map(String)).size, 4, 'their answers differ');
-  const odd = member.detect(20, { stream: 20, samples: 'none' as unknown as Int16Array });
-  const [failed, after] = await Promise.all([member.detect(21, { stream: 21, samples: null as unknown as Int16Array }), member.detect(22, { stream: 22, samples: noise(0) }), odd]);
+  const odd = member.detect(id, { stream: 20, samples: 'none' as unknown as Int16Array });
+  const [failed, after] = await Promise.all([member.detect(id, { stream: 21, samples: null as unknown as Int16Array }), member.detect(id, { stream: 22, samples: noise(0) }), odd]);
   t.match(failed, { failed: String });
   t.ok(after instanceof Float32Array, 'one that fails takes no other with it');
-  const lost = [30, 31].map((stream) => member.detect(stream, { stream, samples: noise(stream) }));
+  // What it has and what waits for it are both lost.
+  process.kill(member.pid, 'SIGSTOP');
+  const lost = [30, 31].map((stream) => member.detect(id, { stream, samples: noise(stream) }));
   member.end();
   t.strictSame(await Promise.all(lost), ['ended', 'ended']);
 });
