@@ -107,7 +107,7 @@ export class Gates {
     if (waitMs !== null) {
       const { requests, [own === 'turns' && remaining > 0 ? own : described]: refusing } = this.#gates;
       refusing.refuse(waitMs);
-      if (remaining === 0 && (limit === requests.limit || limit !== refusing.limit)) requests.refuse(waitMs);
+      if (refusing !== requests && remaining === 0 && (limit === requests.limit || limit !== refusing.limit)) requests.refuse(waitMs);
     } else for (const budget of budgets) this.#gates[budget].passed(budget === described ? limit : NaN, budget === described ? remaining : NaN);
   }
 }

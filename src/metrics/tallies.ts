@@ -77,7 +77,8 @@ export class Observations {
 export class TallyHistogram<Name extends string = never> extends Histogram<Name> {
   readonly #bounds: readonly number[];
   readonly #about: About;
-  readonly #samples: [labels: Labels<Name>, observations: Observations][] = [];
+  /** By their labels. */
+  readonly #samples = new Map<string, { readonly labels: Labels<Name>; readonly observations: Observations }>();
 
   constructor(about: About, bounds: readonly number[], labelNames: readonly Name[] = []) {
     super({ name: about.name, help: about.help, registers: about.registers, buckets: [...bounds], labelNames: [...labelNames] });
@@ -85,15 +86,17 @@ export class TallyHistogram<Name extends string = never> extends Histogram<Name>
     this.#bounds = bounds;
   }
 
+  /** What prom-client would observe itself has no effect. */
   sample(labels: Labels<Name>): Observations {
-    const observations = new Observations(this.#bounds);
-    this.#samples.push([labels, observations]);
-    return observations;
+    const key = JSON.stringify(labels);
+    let known = this.#samples.get(key);
+    if (known === undefined) this.#samples.set(key, (known = { labels, observations: new Observations(this.#bounds) }));
+    return known.observations;
   }
 
   override get(): ReturnType<Histogram<Name>['get']> {
     const { name, help } = this.#about;
-    const values = this.#samples.flatMap(([labels, observations]) => observations.values(name, labels));
+    const values = [...this.#samples.values()].flatMap(({ labels, observations }) => observations.values(name, labels));
     // Prom-client declares the type as an enumeration that it does not export at run time.
     return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' } as never);
   }

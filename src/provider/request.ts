@@ -6,6 +6,7 @@ export interface ProviderGet {
   readonly baseUrl: string;
   /** The path after the base URL's; begins with a slash. */
   readonly path: string;
+  /** Not changed any more once it was sent. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -61,11 +62,7 @@ function headText(target: Target, method: string, { path, headers }: ProviderGet
 }
 
 function isSame(one: ProviderGet['headers'], other: ProviderGet['headers']): boolean {
-  let more = 0;
-  for (const name in one) {
-    if (one[name] !== other[name]) return false;
-    more++;
-  }
-  for (const _ in other) more--;
-  return more === 0;
+  for (const name in one) if (one[name] !== other[name]) return false;
+  for (const name in other) if (!(name in one)) return false;
+  return true;
 }
