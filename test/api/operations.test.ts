@@ -243,14 +243,14 @@ t.test('a voice folder that is set is a folder that can be read', async (t) => {
   t.match(said[1], `${join(folder, 'nope')} cannot be read (ENOENT).`);
 });
 
-t.test('a port or a folder that is taken is one line, and exit 1', async (t) => {
+t.test('a port that is taken is one line and exit 2, a folder that is taken one line and exit 1', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1');
   t.teardown(() => void holder.close());
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;
   for (const edge of edges) {
     const text = await failure(t, { PORT: String(port), PARLEY_STORE: 'memory:', PARLEY_EDGE: edge });
-    t.match(text, new RegExp(`with 1 before it listened\\.\\n[^\\n]*${port}[^\\n]*\\n$`), edge);
+    t.match(text, new RegExp(`with 2 before it listened\\.\\n[^\\n]*PORT[^\\n]*${port}[^\\n]*\\n$`), edge);
   }
   const folder = await temporaryFolder(t);
   const first = await startServer(t, { folder });
