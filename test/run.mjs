@@ -86,6 +86,7 @@ async function runTests(jobs, measure) {
     const cpu = cpuSeconds === null ? [] : [`CPU ${cpuSeconds.toFixed(1)} s`];
     print(`${of.failed > 0 ? 'not ok' : 'ok'} ${job.name} (${[...told, `${seconds.toFixed(1)} s`, ...cpu].join(', ')})`);
     if (of.failed === 0) taken[job.name] = [seconds, cpuSeconds ?? seconds];
+    return cpuSeconds;
   });
   if (measure) keepTimes(taken);
 }

@@ -10,24 +10,32 @@ const abreastMax = 4 * availableParallelism();
 /** The load of a file is a mean: where the sums just fit two cores, a quarter of them stood idle. */
 const overcommitted = 1.25;
 
-/** Of a job `seconds` and `cpuSeconds` are what it took before. Resolves when all have ended; `run` may not reject. */
-export function runAll(jobs, run, cores = availableParallelism() * overcommitted) {
+/** CPU seconds that were expected of files and that they took: a machine is taken for one and a half times as slow as the one that was measured until files have shown how slow it is. */
+const supposed = { expected: 40, took: 60 };
+
+/**
+ * Of a job `seconds` and `cpuSeconds` are what it took before. `run` may not reject, and resolves with the CPU seconds that it took now, if they are known: on a slower machine fewer run abreast, or files
+ * that wait for real time would be late. Resolves when all have ended.
+ */
+export function runAll(jobs, run, cores = availableParallelism() * overcommitted, { expected, took } = supposed) {
   const waiting = jobs.toSorted((a, b) => b.seconds - a.seconds);
-  const loadOf = ({ seconds, cpuSeconds }) => Math.min(cores, cpuSeconds / seconds);
-  let abreast = 0;
-  let load = 0;
+  const running = new Set();
+  const loadOf = ({ seconds, cpuSeconds }) => Math.min(cores, (Math.max(1, took / expected || 1) * cpuSeconds) / seconds);
+  const load = () => [...running].reduce((sum, job) => sum + loadOf(job), 0);
   return new Promise((resolve) => {
     const next = () => {
-      if (waiting.length === 0 && abreast === 0) resolve();
+      if (waiting.length === 0 && running.size === 0) resolve();
       for (;;) {
-        const index = abreast < abreastMax ? waiting.findIndex((job) => abreast === 0 || load + loadOf(job) <= cores) : -1;
+        const index = running.size < abreastMax ? waiting.findIndex((job) => running.size === 0 || load() + loadOf(job) <= cores) : -1;
         if (index < 0) return;
         const [job] = waiting.splice(index, 1);
-        abreast++;
-        load += loadOf(job);
-        void run(job).then(() => {
-          abreast--;
-          load -= loadOf(job);
+        running.add(job);
+        void run(job).then((cpuSeconds) => {
+          running.delete(job);
+          if (cpuSeconds) {
+            expected += job.cpuSeconds;
+            took += cpuSeconds;
+          }
           next();
         });
       }

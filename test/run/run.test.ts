@@ -81,6 +81,7 @@ t.test('the longest files begin, beside what leaves the cores room, and each run
       return new Promise<void>((resolve) => running.set(name, resolve));
     },
     2,
+    { expected: 0, took: 0 },
   );
   const end = async (name: string): Promise<string[]> => {
     running.get(name)!();
@@ -97,4 +98,32 @@ t.test('the longest files begin, beside what leaves the cores room, and each run
   await end('wide');
   await over;
   t.same(begun.toSorted(), jobs.map(({ name }) => name).toSorted());
+});
+
+t.test('where files take more than they did, fewer run abreast', async (t) => {
+  const begun: string[] = [];
+  const ends = new Map<string, (cpuSeconds: number) => void>();
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const jobs = names.map((name, index) => ({ name, seconds: 10 - index / 10, cpuSeconds: 6 }));
+  const over = runAll(
+    jobs,
+    ({ name }: { name: string }) => {
+      begun.push(name);
+      return new Promise<number>((resolve) => ends.set(name, resolve));
+    },
+    2,
+    { expected: 0, took: 0 },
+  );
+  const end = async (name: string, cpuSeconds: number): Promise<string> => {
+    ends.get(name)!(cpuSeconds);
+    await new Promise(setImmediate);
+    return begun.join('');
+  };
+  t.equal(begun.join(''), 'abc');
+  t.equal(await end('a', 12), 'abc', 'twice as slow: the two that run are enough');
+  t.equal(await end('b', 12), 'abc', 'and one is, beside which another would be too much');
+  t.equal(await end('c', 12), 'abcd');
+  t.equal(await end('d', 1), 'abcdef', 'one that was quick makes room');
+  for (const name of ['e', 'f', 'g']) await end(name, 6);
+  await over;
 });
