@@ -152,11 +152,11 @@ export class Turns implements TurnStore {
 
       const content = this.#takeOutput(draft, flight) + unstored(flight, step.tail);
       const version = step.version + 1;
-      const { begun, said, move } = flight.row;
+      const { begun, move } = flight.row;
       putSession(draft, before, { session, version, withdrawn: before.withdrawn });
       putMove(draft, 'session', session.workspaceId, session.id, step.move, move);
       draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version } } satisfies TurnRow, 'turn');
-      this.#putMessages(draft, flight.row, said, { ...step.message, content });
+      this.#putMessages(draft, flight.row, { ...step.message, content });
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
@@ -167,7 +167,7 @@ export class Turns implements TurnStore {
     return this.#announced(place, answer);
   }
 
-  #putMessages(draft: Draft, { place: { workspaceId, sessionId }, turn: { messageIndex } }: FlightRow, said: Message | undefined, reply: Message): void {
+  #putMessages(draft: Draft, { place: { workspaceId, sessionId }, turn: { messageIndex }, said }: FlightRow, reply: Message): void {
     if (said === undefined) draft.put(keys.message(workspaceId, sessionId, messageIndex), reply, 'message');
     else draft.put(keys.message(workspaceId, sessionId, messageIndex - 1), { said, reply } satisfies ExchangeRow, 'exchange');
   }
