@@ -85,6 +85,7 @@ export const limits = {
   voiceProcessesMax: 64,
   voiceTriesMax: 3, // of an order whose process has ended each time
   voiceOrderMs: 20_000, // before a voice process counts as hung
+  voiceLoadMs: 120_000, // the same, for an order that first loads a model: it takes two seconds, and thirty on a machine that is overloaded
   voiceRestartMs: 250, // before the third voice process in a row is started that ended as it began; doubled each time
   voiceRestartMsMax: 5_000,
   voiceShareMs: 1_000, // over which the load is measured

@@ -29,6 +29,8 @@ export class VoiceProcess {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
   readonly #reports = new Map<number, (report: Report | Ended) => void>();
+  /** The models that have served an order, so that they are loaded. */
+  readonly #loaded = new Set<string>();
   /** Parts that go to the detector together once it has answered: a message between processes costs the server more than a frame on its socket. */
   #parts: WaitingPart[] = [];
   #detecting = false;
@@ -129,11 +131,13 @@ export class VoiceProcess {
 
   #send(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<Report | Ended> {
     if (!this.alive) return Promise.resolve('ended');
+    const model = modelOf(order);
     return new Promise((resolve) => {
-      // A process that hangs is ended, and what it had goes to the next one.
-      const timer: Timer = this.#clock.after(limits.voiceOrderMs, () => this.end());
+      // A process that hangs is ended, and what it had goes to the next one. One that loads on a slow machine must not be: the next one would be no faster.
+      const timer: Timer = this.#clock.after(this.#loaded.has(model) ? limits.voiceOrderMs : limits.voiceLoadMs, () => this.end());
       this.#reports.set(order.id, (report) => {
         timer.cancel();
+        if (report !== 'ended' && !('failed' in report)) this.#loaded.add(model);
         resolve(report);
       });
       this.#child.send(order, (error) => error !== null && this.end());
@@ -146,6 +150,9 @@ export class VoiceProcess {
     this.#reports.delete(report.id);
   }
 }
+
+/** What an order must have loaded; a warming loads in any case. */
+const modelOf = (order: Exclude<Order, { do: 'forget' | 'drop' }>): string => (order.do === 'transcribe' ? `transcribe ${order.folder ?? ''}` : order.do === 'warm' ? `warm ${order.id}` : order.do);
 
 function detectedIn(report: Report | Ended, index: number): Detected {
   if (report === 'ended') return report;

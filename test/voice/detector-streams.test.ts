@@ -1,10 +1,13 @@
 /** Streams of audio in the detector: what they leave behind in its process, and how their parts reach it. */
 import childProcess from 'node:child_process';
 import t from 'tap';
+import { EventEmitter } from 'node:events';
 import { WheelClock } from '../../src/clock.ts';
+import { limits } from '../../src/limits.ts';
 import type { Order } from '../../src/voice/engine/messages.ts';
 import { VoiceProcess, type Detected } from '../../src/voice/process.ts';
 import { canListen, DetectorStream } from '../../src/voice/processes.ts';
+import { ManualClock } from '../model/provider.ts';
 
 function scene() {
   const forgotten: number[] = [];
@@ -45,8 +48,12 @@ t.test('parts that come while the detector is at work go to it together, and eac
     }) as typeof child.send;
     return child;
   }) as typeof fork;
-  const member = new VoiceProcess(new WheelClock(), () => {}, counted);
-  t.teardown(() => member.end());
+  const clock = new WheelClock();
+  const member = new VoiceProcess(clock, () => {}, counted);
+  t.teardown(() => {
+    member.end();
+    clock.stop();
+  });
   let ids = 0;
   const id = (): number => ids++;
   const noise = (seed: number): Int16Array => Int16Array.from({ length: 1024 }, (_, at) => Math.round(3000 * Math.sin(at / (seed + 2))));
@@ -67,4 +74,26 @@ t.test('parts that come while the detector is at work go to it together, and eac
   const lost = [30, 31].map((stream) => member.detect(id, { stream, samples: noise(stream) }));
   member.end();
   t.strictSame(await Promise.all(lost), ['ended', 'ended']);
+});
+
+t.test('an order that loads a model has longer than one whose model is loaded', async (t) => {
+  const clock = new ManualClock();
+  const child = Object.assign(new EventEmitter(), { pid: 1, send: () => true, kill: () => void child.emit('exit', null, 'SIGKILL') });
+  const member = new VoiceProcess(clock, () => {}, (() => child) as unknown as typeof childProcess.fork);
+  let ids = 0;
+  const detect = (): Promise<Detected> => member.detect(() => ids++, { stream: 0, samples: new Int16Array(512) });
+  const answer = (): void => void child.emit('message', { id: ids - 1, detected: [new Float32Array(1)] });
+  const first = detect();
+  clock.advance(limits.voiceLoadMs - 1);
+  answer();
+  t.ok((await first) instanceof Float32Array, 'it is not ended while it loads');
+  const transcribed = member.run({ do: 'transcribe', id: 100, samples: new Int16Array(512), guess: [], folder: null });
+  clock.advance(limits.voiceOrderMs);
+  t.ok(member.alive, 'the recogniser is another model');
+  const second = detect();
+  clock.advance(limits.voiceOrderMs - 1);
+  t.ok(member.alive);
+  clock.advance(1);
+  t.notOk(member.alive, 'one that hangs is ended');
+  t.strictSame(await Promise.all([second, transcribed]), ['ended', 'ended']);
 });
