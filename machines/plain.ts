@@ -46,13 +46,14 @@ export function plainTransition(machine: AnyStateMachine): PlainTransition | nul
 }
 
 function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }): Step {
-  const outcomes: { type: string }[] = [];
+  let outcomes: { type: string }[] = [];
   const given = { context, event };
   for (const { guard, guardParams, target, actions } of candidates) {
     if (guard !== null && !guard(given, guardParams)) continue;
     // An action sees what those before it have assigned.
     for (const { params, assigned, emitted } of actions) {
-      if (emitted !== null) outcomes.push(emitted(given, params));
+      // Mostly one, which is kept as long as the turn: an array that grows by `push` reserves room for seventeen.
+      if (emitted !== null) outcomes = outcomes.concat(emitted(given, params));
       else given.context = { ...(given.context as object), ...assigned!(given, params) };
     }
     return { state: target ?? state, context: given.context, outcomes };

@@ -34,7 +34,7 @@ export class TurnLog {
   #appended = 0;
   #taken = 0;
   /** Called back when there is more to read; mostly one. */
-  readonly #followers: (() => void)[] = [];
+  #followers: (() => void)[] = [];
 
   /** A log of a stored turn: of all its output if it is over (`terminal`), else of the output stored so far. */
   static replay(text: string, terminal: Terminal | null): TurnLog {
@@ -117,7 +117,8 @@ export class TurnLog {
 
   /** Calls back whenever there is more to read; returns a function that stops it. */
   follow(callback: () => void): () => void {
-    this.#followers.push(callback);
+    // Mostly the only one: an array that grows by `push` reserves room for seventeen.
+    this.#followers = this.#followers.concat(callback);
     return () => {
       const at = this.#followers.indexOf(callback);
       if (at >= 0) this.#followers.splice(at, 1);

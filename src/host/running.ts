@@ -63,14 +63,13 @@ export class RunningTurn implements TurnEffects {
   readonly runner: TurnRunner;
   /** The messages that the model gets: the newest ones, the user's last. */
   readonly conversation: readonly Message[];
-  readonly left: TurnEffects['left'];
-  readonly over: TurnEffects['over'];
   /** What ended it; of a turn that another process has ended, this one does not know. */
   endedBy: Cause = nobody;
   readonly #wanted: WantedTurn;
   readonly #parts: TurnsParts;
   readonly #place: TurnPlace;
   readonly #lease: Lease | null;
+  readonly #left: (running: RunningTurn) => void;
 
   /** `left` is called once, when this process no longer runs the turn. */
   constructor(begun: BegunTurn, wanted: WantedTurn, parts: TurnsParts, left: (running: RunningTurn) => void) {
@@ -79,16 +78,22 @@ export class RunningTurn implements TurnEffects {
     this.begun = begun;
     this.#wanted = wanted;
     this.#parts = parts;
-    this.conversation = [...begun.history, begun.said];
+    // Of exact size, which spreading is not.
+    this.conversation = begun.history.concat([begun.said]);
     this.#place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
-    this.left = () => {
-      this.#lease?.end();
-      left(this);
-    };
-    this.over = wanted.over;
+    this.#left = left;
     this.runner = new TurnRunner({ turnId: turn.id, messageId: turn.messageId }, this, clock, parts.pace, turnMsMax);
     const { leaseMs } = store;
     this.#lease = leaseMs === null ? null : new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, this.#leaseEvents);
+  }
+
+  left(): void {
+    this.#lease?.end();
+    this.#left(this);
+  }
+
+  over(status: TurnOutcome['status'] | 'withdrawn'): void {
+    this.#wanted.over(status);
   }
 
   get #leaseEvents(): LeaseEvents {

@@ -26,7 +26,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
   /** Null once one was taken: they hold the conversation and the key, which are of no use from then on. */
   #attempts: Attempts | null;
   readonly #sink: ModelSink;
-  /** Null until there is a character of more than one byte. */
+  /** Null until a chunk ends in a character of more than one byte, which may come in parts. */
   #decoder: StringDecoder | null = null;
   #call: ProviderCall | null = null;
   #attempt = -1;
@@ -93,8 +93,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
   }
 
   data(chunk: Buffer): void {
-    // A character may be split between two chunks: the decoder holds its first bytes back.
-    const text = this.#decoder === null && isAscii(chunk) ? chunk.toString('latin1') : (this.#decoder ??= new StringDecoder('utf8')).write(chunk);
+    const text = this.#textOf(chunk);
     if (this.#stream !== null) return this.#stream.feed(text);
     this.#whole += text;
     if (this.#whole.length > limits.providerEventCharactersMax) this.fail('malformed');
@@ -112,6 +111,12 @@ class Answer implements ProviderListener, ModelCall, Teller {
     else if (!((status === 400 || status === 422) && this.#next())) this.#settle(failure);
   }
 
+  /** A character may be split between two chunks: the decoder holds its first bytes back. */
+  #textOf(chunk: Buffer): string {
+    if (this.#decoder !== null || chunk[chunk.length - 1]! > lastAscii) return (this.#decoder ??= new StringDecoder('utf8')).write(chunk);
+    return chunk.toString(isAscii(chunk) ? 'latin1' : 'utf8');
+  }
+
   #settle(failure: ModelFailure): void {
     if (this.#settled) return;
     this.#settled = true;
@@ -124,6 +129,8 @@ class Answer implements ProviderListener, ModelCall, Teller {
     return post !== null;
   }
 }
+
+const lastAscii = 0x7f;
 
 /** Some endpoints stream events under a plainer name, or under none. */
 const streamTypes = /^(?:text\/event-stream|text\/plain|application\/octet-stream|$)/;

@@ -113,31 +113,55 @@ function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller
 
 /** Sends a stream, and records the request when the stream has ended or the client has left. */
 function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, course: Course, services: Recording): void {
-  let recorded = false;
-  const done = () => {
-    if (recorded) return;
-    recorded = true;
-    record(exchange, reply.status, course, services);
-  };
-  const outlet = exchange.stream(reply.status, headersOf(reply, course));
-  const watched: Outlet = {
-    write: (piece) => outlet.write(piece),
-    onDrain: (callback) => outlet.onDrain(callback),
-    end: (piece) => {
-      outlet.end(piece);
-      done();
-    },
-    cut: () => {
-      outlet.cut();
-      done();
-    },
-  };
-  const flowing = reply.stream(watched, (callback) => exchange.onGone(callback));
-  exchange.onGone(done);
+  const outlet = new RecordedOutlet(exchange, exchange.stream(reply.status, headersOf(reply, course)), reply.status, course, services);
+  const flowing = reply.stream(outlet, (callback) => exchange.onGone(callback));
+  exchange.onGone(() => outlet.record());
   flowing?.catch((error: unknown) => {
     services.log.error({ request_id: course.requestId, err: error }, 'answer cut');
-    watched.cut();
+    outlet.cut();
   });
+}
+
+/** The outlet of a stream whose request is recorded once. */
+class RecordedOutlet implements Outlet {
+  readonly #exchange: Exchange;
+  readonly #outlet: Outlet;
+  readonly #status: number;
+  readonly #course: Course;
+  readonly #services: Recording;
+  #recorded = false;
+
+  constructor(exchange: Exchange, outlet: Outlet, status: number, course: Course, services: Recording) {
+    this.#exchange = exchange;
+    this.#outlet = outlet;
+    this.#status = status;
+    this.#course = course;
+    this.#services = services;
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    return this.#outlet.write(piece);
+  }
+
+  onDrain(callback: () => void): void {
+    this.#outlet.onDrain(callback);
+  }
+
+  end(piece?: string): void {
+    this.#outlet.end(piece);
+    this.record();
+  }
+
+  cut(): void {
+    this.#outlet.cut();
+    this.record();
+  }
+
+  record(): void {
+    if (this.#recorded) return;
+    this.#recorded = true;
+    record(this.#exchange, this.#status, this.#course, this.#services);
+  }
 }
 
 /** Writes the request's log line and counts it in the metrics. */

@@ -17,7 +17,7 @@ import type { Pace } from './pace.ts';
 /** How long readers wait for an end that is not known here, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
-export class TurnRunner implements Member {
+export class TurnRunner implements Member, ModelSink {
   readonly turnId: string;
   readonly messageId: string;
   /** In the list of the turns in flight; see `Member`. */
@@ -76,17 +76,12 @@ export class TurnRunner implements Member {
   /** Calls the model. */
   start(call: (sink: ModelSink) => ModelCall): void {
     if (this.#phase !== 'waiting') return;
-    this.#call = call({
-      text: (piece) => this.#text(piece),
-      usage: (usage) => (this.#usage = usage),
-      end: () => this.#end(),
-      failed: (reason) => this.#failed(reason),
-    });
+    this.#call = call(this);
   }
 
   /** Fails the turn before its model is called, because its credential or provider cannot be used. */
   refuse(reason: ModelFailure): void {
-    this.#failed(reason);
+    this.failed(reason);
   }
 
   /** Stops the turn and its provider at once; resolves as `settled` does. Has no effect on a turn that is over. */
@@ -126,7 +121,8 @@ export class TurnRunner implements Member {
     else this.#seal(outcomes.ours);
   }
 
-  #text(piece: string): void {
+  /** What the model says: these four methods are called by it alone. */
+  text(piece: string): void {
     if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
     const whole = this.#wholePoints(piece);
     if (whole === '') return;
@@ -220,13 +216,17 @@ export class TurnRunner implements Member {
     return new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  #end(): void {
+  usage(usage: ModelUsage): void {
+    this.#usage = usage;
+  }
+
+  end(): void {
     if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
     if (this.#half !== '') this.log.append('\ufffd');
     this.#seal(outcomes.completed);
   }
 
-  #failed(reason: ModelFailure): void {
+  failed(reason: ModelFailure): void {
     if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
     this.#effects.providerFailed(reason);
     if (this.#phase === 'waiting') this.#withdraw();

@@ -47,13 +47,13 @@ export class UwsRequest implements RequestHead, Cuttable {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly remoteAddress: string;
   gone = false;
   protected readonly shared: UwsShared;
   /** Null once aborted or answered. */
   protected response: HttpResponse | null;
   protected bodyReader: BodyReader | null = null;
-  #lines: HeaderLines;
-  #address: Uint8Array;
+  readonly #lines: HeaderLines;
   #goneCallbacks: (() => void)[] = [];
   #answered = false;
 
@@ -64,13 +64,9 @@ export class UwsRequest implements RequestHead, Cuttable {
     this.path = bytewise(request.getUrl());
     this.query = bytewise(request.getQuery() ?? '');
     this.#lines = lines;
-    this.#address = new Uint8Array(response.getRemoteAddress());
+    this.remoteAddress = addressOf(new Uint8Array(response.getRemoteAddress()));
     response.onAborted(() => this.#abort());
     shared.running.add(this);
-  }
-
-  get remoteAddress(): string {
-    return addressOf(this.#address);
   }
 
   headers(name: string): readonly string[] {
@@ -79,8 +75,8 @@ export class UwsRequest implements RequestHead, Cuttable {
 
   onGone(callback: () => void): void {
     if (this.gone) guarded(callback, () => {});
-    // At most two: a growing array would reserve room for seventeen.
-    else this.#goneCallbacks = [...this.#goneCallbacks, callback];
+    // At most two: an array that grows by `push` or by spreading reserves room for seventeen.
+    else this.#goneCallbacks = this.#goneCallbacks.concat(callback);
   }
 
   respond(status: number, headers: ResponseHeaders, body: string | Uint8Array = ''): void {

@@ -3,40 +3,38 @@ import type { Row, Write } from '../engine.ts';
 import { LateSortedMap, overlaid } from '../sorted.ts';
 import type { Entry } from './segment.ts';
 
-/** A short piece costs about a hundred bytes more as long as it is not joined. */
-const piecesMax = 8;
-
-/** The bytes of a growing row, joined when they are read or when there are many pieces. */
+/** The bytes of a growing row, in one buffer with room for more: kept apart, each short piece would cost a hundred bytes more than it has. */
 class Growing {
-  #pieces: Uint8Array[];
+  #room: Uint8Array;
   length: number;
 
   constructor(bytes: Uint8Array) {
-    this.#pieces = [bytes];
+    this.#room = bytes;
     this.length = bytes.length;
   }
 
   get bytes(): Uint8Array {
-    this.#join();
-    return this.#pieces[0]!;
+    return this.#room.subarray(0, this.length);
   }
 
+  /** Never writes over bytes that it has given out: what replaces earlier bytes gets a new buffer. */
   set(offset: number, pieces: readonly Uint8Array[]): void {
-    if (offset < this.length) {
-      this.#pieces = [this.bytes.subarray(0, offset)];
-      this.length = offset;
+    const length = pieces.reduce((sum, piece) => sum + piece.length, offset);
+    if (offset < this.length || length > this.#room.length) {
+      const room = Buffer.allocUnsafeSlow(Math.max(roomMin, 2 * length));
+      room.set(this.#room.subarray(0, offset));
+      this.#room = room;
     }
+    this.length = offset;
     for (const piece of pieces) {
-      this.#pieces.push(piece);
+      this.#room.set(piece, this.length);
       this.length += piece.length;
     }
-    if (this.#pieces.length > piecesMax) this.#join();
-  }
-
-  #join(): void {
-    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
   }
 }
+
+/** Bytes: most replies are short. */
+const roomMin = 128;
 
 type Value = Uint8Array | Growing | null;
 
