@@ -19,6 +19,9 @@ export const bundleUrl = pathToFileURL(bundle).href;
 /** Packages of the embedded voice. A bundle must build where they are not installed. */
 const optional = ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', '@evan/opus', 'wasm-media-encoders'];
 
+/** Beside the script that requires it. */
+const redisFile = './redis.cjs';
+
 /** Packages left outside the bundle: they load native parts from beside themselves. The rest starts faster inside. */
 const unbundled = ['lmdb', 'msgpackr', ...optional];
 
@@ -74,7 +77,7 @@ export async function build() {
       ? Promise.all([import('./prepare-pages.mjs').then(({ buildPages }) => buildPages(root)), import('./prepare-widget.mjs').then(({ buildWidget }) => buildWidget(root))])
       : null;
     pages?.catch(() => {});
-    outputs = [modules, script].flatMap((how) => buildSync(how).outputFiles);
+    outputs = [modules, script, redisScript].flatMap((how) => buildSync(how).outputFiles);
     await pages;
   } catch {
     throw new PrepareError('the build failed.');
@@ -136,7 +139,13 @@ const script = {
   define: { 'import.meta.url': 'urlOfBundle' },
   banner: { js: "(function (require, __filename) { 'use strict'; const urlOfBundle = require('node:url').pathToFileURL(__filename).href, module = { exports: {} };" },
   footer: { js: '})' },
+  // A third of the script would be the client of Redis, in memory also where there is none.
+  alias: { redis: redisFile },
+  external: [...unbundled, redisFile],
 };
+
+/** The client of Redis for `script`, which requires it when the store is one. */
+const redisScript = { ...common, entryPoints: { redis: 'redis' }, outExtension: { '.js': '.cjs' }, format: 'cjs' };
 
 /** The newest modification time in a folder, folders included, because a file taken away changes only its folder. */
 export function newest(folder, least) {
