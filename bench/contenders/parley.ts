@@ -17,8 +17,10 @@ const bundle = join(root, 'dist', 'parley.mjs');
 export const operatorToken = 'operator-token-of-the-benchmarks';
 const secret = 'secret-of-the-benchmarks-32-characters';
 
-/** What `npm start` tells Node. */
-const nodeFlags = manifest.scripts.start.split(' ').filter((word) => word.startsWith('--'));
+/** What `npm start` tells Node, and the C library by the environment. */
+const startWords = manifest.scripts.start.split(' ');
+const nodeFlags = startWords.filter((word) => word.startsWith('--'));
+const startEnvironment = Object.fromEntries(startWords.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')));
 
 /** The sessions that are opened at once while a measurement is prepared. */
 const openedAbreast = 16;
@@ -57,6 +59,7 @@ export interface Server {
 export async function startServer(store: string, { profile }: Pick<Surroundings, 'profile'>): Promise<Server> {
   const port = await freePort();
   const env = {
+    ...startEnvironment,
     PORT: String(port),
     PARLEY_STORE: store,
     PARLEY_SECRET: secret,
