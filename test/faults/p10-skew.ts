@@ -80,7 +80,8 @@ async function watch(trial: Trial, house: House, id: string, key: string, ends: 
 async function cutInTime(trial: Trial, talking: Listener, ends: number): Promise<void> {
   await talking.over;
   const lateMs = (now() - ends) * 1000;
-  trial.must(talking.status === 200 && talking.code === 'session_expired', `the turn ended as ${talking.status} ${talking.code}`);
+  // On a busy machine the session's time may be over before the first output, which is answered 409.
+  trial.must([200, 409].includes(talking.status) && talking.code === 'session_expired', `the turn ended as ${talking.status} ${talking.code}`);
   trial.must(lateMs >= -toleranceSeconds * 1000, `the turn was cut ${-lateMs} ms before its session's time`);
   trial.took('until cut', Math.max(0, lateMs), cutMs);
 }
