@@ -17,7 +17,10 @@ t.test('turns of several pieces, and answers in JSON', { skip }, async (t) => {
   const flags = `--log-maps --no-log-maps-details --no-logfile-per-isolate --logfile='${log}'`;
   await writeFile(node, `#!/bin/sh\nexec '${process.execPath}' ${flags} "$@"\n`);
   await chmod(node, 0o700);
+  const before = performance.now();
   const house = await openHouse(t, { node, env: { PARLEY_EDGE: 'uws' } });
+  // The log's times run from the start of the process, which is later than `before`.
+  const readyMicroseconds = (performance.now() - before) * 1000;
   const assistant = await synthetic(house, 'tokens=6,delay_ms=6');
   const { id } = await house.session(assistant.id);
   for (let turn = 0; turn < turns; turn++) {
@@ -28,14 +31,18 @@ t.test('turns of several pieces, and answers in JSON', { skip }, async (t) => {
   await house.stop();
   // map,Transition,time,from,to,pc,line,column,reason,name: "prototype" is the reason where the way to the new class is kept nowhere.
   const made = new Map<string, number>();
+  let read = 0;
   for (const line of (await readFile(log, 'latin1')).split('\n')) {
-    const [, change, , , , , at, , reason, name] = line.split(',');
-    if (change !== 'Transition' || reason !== 'prototype') continue;
+    const [, change, time, , , , at, , reason, name] = line.split(',');
+    if (change !== 'Transition') continue;
+    read++;
+    // What is made once, at the start, is no matter.
+    if (reason !== 'prototype' || Number(time) < readyMicroseconds) continue;
     const where = `${name} in ${fileOf(Number(at))}`;
     made.set(where, (made.get(where) ?? 0) + 1);
   }
-  t.ok(made.size > 0, 'the log can be read');
-  t.same([...made].filter(([where, count]) => count >= turns && !where.includes(scraped)), []);
+  t.ok(read > 0, 'the log can be read');
+  t.same([...made].filter(([where, count]) => count >= turns / 2 && !where.includes(scraped)), []);
 });
 
 /** Makes an object for each bucket of a histogram, when the metrics are read. */
