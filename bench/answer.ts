@@ -12,11 +12,11 @@ export interface Wanted {
   readonly rounds: number;
   readonly peers: boolean;
   readonly profile: string | null;
-  /** Null: the sharper that there can be. */
+  /** Null for the more precise one available. */
   readonly ruler: RulerName | null;
 }
 
-/** Who is told how far it has come. */
+/** Is told of a run's progress. */
 export interface Watcher {
   tell(done: number, all: number, doing: string): void;
   /** A question is over. */
@@ -27,12 +27,18 @@ export interface Watcher {
 export async function answer({ asked, size, rounds, peers, profile, ruler: wanted }: Wanted, watcher: Watcher): Promise<Result> {
   const ruler = await startRuler(wanted);
   const surroundings = { upstream: ruler.port, size, profile, load: ruler.load, loadMicroseconds: ruler.microseconds };
-  const shared = size === 'smoke' ? new Map<Contender, Instance>() : null;
+  const shared = size === 'smoke' ? new Map<Contender['start'], Instance>() : null;
   const startedAt = new Date().toISOString();
   const answers: Answer[] = [];
   try {
-    for (const question of asked) {
+    for (const [place, question] of asked.entries()) {
       answers.push(await ask(question, { size, rounds, peers, surroundings, shared, progress: (...told) => watcher.tell(...told) }));
+      const later = new Set(asked.slice(place + 1).flatMap(({ contenders }) => contenders.map(({ start }) => start)));
+      for (const [start, instance] of shared ?? []) {
+        if (later.has(start)) continue;
+        shared!.delete(start);
+        await instance.stop();
+      }
       watcher.next();
     }
   } finally {

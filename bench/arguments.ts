@@ -1,4 +1,4 @@
-/** What a run of the benchmarks is to ask. */
+/** The arguments of a benchmark run: the questions and their options. */
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Wanted } from './answer.ts';
@@ -25,7 +25,7 @@ function question(name: string, before: readonly Question[] = []): readonly Ques
   return [...before, found];
 }
 
-/** What the words after `npm run bench --` ask for; ends the process where they ask for help, or for what there is not. */
+/** Parses the words after `npm run bench --`; ends the process if they ask for help or name something unknown. */
 export function readArguments(words: readonly string[]): Wanted & { readonly write: boolean } {
   const command = developmentCommand(
     'npm run bench --',

@@ -1,5 +1,5 @@
 /** A bare WebSocket on uWebSockets.js: each message is sent back as it came. No token, no limits, no log. */
-import { listenExclusivePort, loadEngine } from '../src/edge/uws/engine.ts';
+import { listenExclusivePort, loadEngine } from '../src/http/edge/uws/engine.ts';
 
 const uws = await loadEngine();
 const app = uws.App();

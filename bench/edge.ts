@@ -1,7 +1,7 @@
 /** The edge alone: every request is answered with the same text and headers, as many as a refusal has. */
-import { WheelClock } from '../src/clock.ts';
-import { openUwsEdge } from '../src/edge/uws.ts';
-import { limits } from '../src/limits.ts';
+import { WheelClock } from '../src/base/clock.ts';
+import { openUwsEdge } from '../src/http/edge/uws.ts';
+import { limits } from '../src/base/limits.ts';
 
 const headers = {
   'content-type': 'application/json',

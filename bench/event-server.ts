@@ -1,4 +1,4 @@
-/** What clients read from in the benchmarks: an answer of so many events, one write each, as parley frames them or as OpenAI-compatible endpoints do. */
+/** The server that clients read from in the benchmarks: an answer of so many events, one write each, as parley frames them or as OpenAI-compatible endpoints do. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

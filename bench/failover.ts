@@ -1,5 +1,5 @@
 /**
- * What a client loses when a primary of a Redis Cluster is killed: three primaries with a replica each, speakers who begin and
+ * Measures the loss of a client when a primary of a Redis Cluster is killed: three primaries with a replica each, speakers who begin and
  * end turns all the time, clerks who revoke, publish, remove, end, abort and withdraw, and `kill -9` of the primary that has a
  * speaker's workspace, so many times. The dead server starts again, as a supervisor would have it, when a replica has taken its place.
  * `node --import=tsx bench/failover.ts --help`
@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Option } from 'commander';
 import { openStore } from '../test/store/redis-stores.ts';
-import { StoreUnavailable } from '../src/store.ts';
+import { StoreUnavailable } from '../src/store/store.ts';
 import { Clerk } from '../test/store/clerks.ts';
 import { RedisCluster } from '../test/store/redis-server.ts';
 import { Speaker } from '../test/store/speakers.ts';
@@ -17,9 +17,9 @@ export const durabilities = ['committed', 'replicated', 'replicated-output'] as 
 export type Durability = (typeof durabilities)[number];
 
 /**
- * Turns, by what their speakers were told and what was found; `forgotten` are those, finished or not, with less text than was
- * stored, and the clerks' pieces of text that are gone. What clerks were told is done, and what of it does not stand. `firstMs` until a speaker on the dead primary's shard is
- * answered again.
+ * Counts of turns, by the answers to their speakers and the text found afterwards; `forgotten` are turns, finished or not, with less
+ * text than was stored, and the clerks' pieces of text that are gone. `done` counts the clerks' acknowledged steps, `undone` lists
+ * those that were lost. `firstMs` until a speaker on the dead primary's shard is answered again.
  */
 export interface Failover {
   readonly acknowledged: number;
@@ -33,8 +33,8 @@ export interface Failover {
   readonly firstMs: number;
 }
 
-const speakersCount = 24;
-const clerksCount = 12;
+/** So many speak, and take other steps, at one time. */
+const crowd = { speakers: 24, clerks: 12 };
 const pollMs = 20;
 
 /** Kills a primary `times` times, its replica stopped and cut off so long before, and reports each. */
@@ -50,11 +50,11 @@ export async function failovers(times: number, durability: Durability, stoppedMs
   }
 }
 
-/** One of them; the replica is stopped and cut off so long before, and misses what is written meanwhile. */
-export async function failover(cluster: RedisCluster, durability: Durability, stoppedMs = 0): Promise<Failover> {
+/** Kills the primary once; the replica is stopped and cut off so long before, and misses the writes in between. */
+export async function failover(cluster: RedisCluster, durability: Durability, stoppedMs = 0, counts = crowd): Promise<Failover> {
   const { store, dispose } = await openStore(cluster.url, { durability });
-  const speakers = Array.from({ length: speakersCount }, () => new Speaker(store));
-  const clerks = Array.from({ length: clerksCount }, () => new Clerk(store));
+  const speakers = Array.from({ length: counts.speakers }, () => new Speaker(store));
+  const clerks = Array.from({ length: counts.clerks }, () => new Clerk(store));
   let ended = false;
   const all = Promise.all([...speakers.map((speaker) => speaker.speak(() => ended)), ...clerks.map((clerk) => clerk.work(() => ended))]);
   const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
@@ -65,7 +65,7 @@ export async function failover(cluster: RedisCluster, durability: Durability, st
     const primary = await cluster.primaryOf(speakers[0]!.scene.workspaceId);
     const replicas = stoppedMs > 0 ? await cluster.replicasOf(primary) : [];
     for (const replica of replicas) replica.signal('SIGSTOP');
-    // What is written from now on would wait for the replica in its socket.
+    // Writes from now on would be buffered in the replica's socket.
     if (replicas.length > 0) await primary.command('CLIENT', 'KILL', 'TYPE', 'replica');
     await pause(stoppedMs);
     await primary.kill();
@@ -73,7 +73,7 @@ export async function failover(cluster: RedisCluster, durability: Durability, st
     const killedAt = performance.now();
     await until(async () => (await cluster.primaries()).length === 3);
     await primary.run();
-    // The first speaker's workspace lies on that primary; whoever else does is heard by then or soon after.
+    // The first speaker's workspace lies on that primary; other speakers there are answered by then or soon after.
     let firstMs = 0;
     await until(() => (firstMs = speakers[0]!.spokeAt - killedAt) > 0);
     await until(() => speakers.every(({ spokeAt }) => spokeAt > killedAt + firstMs));
@@ -98,7 +98,7 @@ export async function failover(cluster: RedisCluster, durability: Durability, st
   }
 }
 
-/** What is read back while the cluster still settles is asked for again. */
+/** Retries a read while the cluster still settles. */
 async function answered<T>(read: () => Promise<T>): Promise<T> {
   for (let left = readsMax; ; left--) {
     try {

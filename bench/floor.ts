@@ -1,16 +1,16 @@
 /**
  * The floor, F: the least that relaying a streamed answer costs here. uWebSockets.js takes the request, one `node:net` connection
- * of a pool carries it to the provider, each event's text is cut out and framed again as ours, with its position, and what came in one read leaves
+ * of a pool carries it to the provider, each event's text is cut out and framed again as ours, with its position, and the events of one read leave
  * in one write. No authentication, no limits, no session, no store, no log, no metrics, no time-outs. `POST /chat {model, message}`; `GET /answer` is one
  * fixed answer.
  */
 import { connect, type Socket } from 'node:net';
-import { listenExclusivePort, loadEngine } from '../src/edge/uws/engine.ts';
-import type { HttpResponse } from '../src/edge/uws/engine.ts';
+import { listenExclusivePort, loadEngine } from '../src/http/edge/uws/engine.ts';
+import type { HttpResponse } from '../src/http/edge/uws/engine.ts';
 
 const upstreamPort = Number(process.argv[2]);
 const [quote, backslash, letterU] = [34, 92, 117];
-/** What begins the second half of a character that JSON escapes in two. */
+/** The beginning of a low surrogate's hex digits: the second half of a character that JSON escapes in two. */
 const secondHalf = /[dD][c-fC-F]/y;
 
 /** A relayed answer under way. */
@@ -42,7 +42,7 @@ class Relay {
   }
 }
 
-/** What arrives is looked at before the next read, so one buffer does for all connections. */
+/** Bytes are consumed before the next read, so one buffer does for all connections. */
 const shared = Buffer.allocUnsafe(64 * 1024);
 const content = '"content":"';
 
@@ -52,7 +52,7 @@ const idle: Upstream[] = [];
 class Upstream {
   readonly #socket: Socket;
   #relay: Relay | null = null;
-  /** What has come and is not whole: of the head, or of a chunk. */
+  /** The bytes of an incomplete head or chunk. */
   #rest = '';
   #inBody = false;
   /** The answer's last event has come. */
@@ -73,7 +73,7 @@ class Upstream {
     this.#socket.on('close', () => {
       const at = idle.indexOf(this);
       if (at >= 0) idle.splice(at, 1);
-      // One that ended just as it was used has answered nothing yet: the request goes to a new one.
+      // A connection that ended just as it was used has answered nothing yet: the request goes to a new one.
       if (this.#relay === null) return;
       if (this.#answered) this.#relay.cut();
       else new Upstream().send(this.#request, this.#relay);

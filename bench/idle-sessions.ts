@@ -1,17 +1,17 @@
 /**
- * What idle sessions cost: opens N sessions on the embedded store, as the API does, and leaves them.
+ * The cost of idle sessions: opens N sessions on the embedded store, as the API does, and leaves them.
  * Prints the heap after every tenth of them, and once more when those that were used have gone back to sleep.
  * `node --import=tsx --expose-gc bench/idle-sessions.ts 1000000`
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { WheelClock } from '../src/clock.ts';
+import { WheelClock } from '../src/base/clock.ts';
 import { wholeNumber } from '../src/cli/arguments.ts';
-import { Host } from '../src/host.ts';
-import { randomIds } from '../src/ids.ts';
-import { limits } from '../src/limits.ts';
-import { openLog } from '../src/log.ts';
+import { Host } from '../src/host/host.ts';
+import { randomIds } from '../src/base/ids.ts';
+import { limits } from '../src/base/limits.ts';
+import { openLog } from '../src/base/log.ts';
 import { lmdbStore } from '../src/store/lmdb.ts';
 import { developmentCommand } from './harness/development-command.ts';
 

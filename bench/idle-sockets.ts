@@ -1,7 +1,7 @@
 /**
- * What transcription sockets leave behind: opens N of them on a built server, one after another on so many lanes, and closes each in
- * one of the ways in which clients go. Prints the server's memory after every tenth, and once more when the tokens are forgotten
- * that it remembers for as long as one of them could be brought again.
+ * Memory that closed transcription sockets leave behind: opens N of them on a built server, one after another on so many lanes, and
+ * closes each in one of the ways in which clients go. Prints the server's memory after every tenth, and once more when the server has
+ * forgotten their tokens, which it remembers for as long as they could be replayed.
  * `node --import=tsx bench/idle-sockets.ts 100000`
  */
 import { tmpdir } from 'node:os';
@@ -23,11 +23,11 @@ export interface MemoryAt {
   /** Sockets that the server still holds, by its own count. */
   readonly held: number;
   readonly heapBytes: number;
-  /** Of the server and its voice processes. */
+  /** The sum over the server and its voice processes. */
   readonly residentBytes: number;
 }
 
-/** Silent, spoken to, finished or left in the middle: what a socket has held by then differs. */
+/** Silent, spoken to, finished or left in the middle: the socket's buffers differ by then. */
 const ways: readonly ((socket: Talking, clip: Buffer) => void)[] = [
   (talking) => talking.socket.close(1000),
   (talking) => talking.close(),
@@ -72,7 +72,7 @@ export async function idleSockets(count: number, waitMs: number, report: (at: Me
     }
     if (waitMs === 0) return;
     await new Promise((resolve) => setTimeout(resolve, waitMs));
-    // The next one to come clears away what is past its time.
+    // The next socket clears tokens that are past their time.
     await lane(voice, () => (begun++ < count + abreast ? begun : null));
     report(await memoryAt(voice, begun));
   } finally {

@@ -1,4 +1,4 @@
-/** What asks the servers, checks every answer and tells how long it took: in C where a compiler is there (`native/load.c`), else in Node. */
+/** The load: asks the servers, checks every answer and measures how long it took; in C where a compiler is there (`native/load.c`), else in Node. */
 import type { Instance } from './harness/contender.ts';
 import type { Shape } from './text.ts';
 
@@ -8,7 +8,7 @@ export interface TurnTimes {
   readonly wholeMs: readonly number[];
 }
 
-/** What has come of some streams so far, and how late since the last mark. */
+/** Progress of some streams so far, and their lateness since the last mark. */
 export interface Mark {
   /** Tokens that have come whole. */
   readonly tokens: number;
@@ -21,7 +21,7 @@ export interface Mark {
 
 /** Streamed answers under way, each on a connection of its own. */
 export interface Streams {
-  /** Resolves when every answer has come whole and checked; rejects with the first that did not. */
+  /** Resolves when every answer has come whole and was checked; rejects with the first fault. */
   readonly done: Promise<void>;
   /** Resolves once every answer has begun, or when it is clear that one will not. */
   begun(): Promise<void>;
@@ -29,7 +29,7 @@ export interface Streams {
   mark(): Promise<Mark>;
 }
 
-/** More at one instant find no room in the queue of a server that accepts none for a moment, and try again a second later. */
+/** More connections at one instant would overflow the accept queue of a server that is busy for a moment, and be retried a second later. */
 export const beginAbreast = 256;
 
 export interface Load {
@@ -39,8 +39,8 @@ export interface Load {
    */
   converse(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape, until?: number): Promise<TurnTimes>;
   /**
-   * Begins a turn at each of these times, in milliseconds from now, on one of `abreast` connections, `turnsEach` turns in a conversation. One that
-   * finds no connection free waits, and its times count from when it was due.
+   * Begins a turn at each of these times, in milliseconds from now, on one of `abreast` connections, `turnsEach` turns in a conversation. A turn
+   * that finds no connection free waits, and its times count from when it was due.
    */
   arrive(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape, arrivals: readonly number[]): Promise<TurnTimes>;
   /** Sends the same request `count` times, `abreast` at a time; each answer must have the status, and is not looked at. */

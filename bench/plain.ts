@@ -1,4 +1,4 @@
-/** What one writes first: `node:http`, `fetch`, and an event for each of the provider's. Keeps nothing, checks nobody. */
+/** The plainest relay: `node:http`, `fetch`, and an event for each of the provider's. Stores nothing, checks no key. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

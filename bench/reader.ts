@@ -1,5 +1,5 @@
 /**
- * A process that reads answers with one of the clients and tells what that cost: `node reader.mjs CLIENT PORT [OPENAI]`, where
+ * A process that reads answers with one of the clients and reports the cost: `node reader.mjs CLIENT PORT [OPENAI]`, where
  * the last is the path of the package `openai`. To `{streams, events}` it answers with the CPU time in microseconds, and the characters read.
  */
 import { createParser } from 'eventsource-parser';
@@ -62,6 +62,6 @@ process.on('message', (asked: { streams: number; events: number } | 'heap') => {
     process.send!({ microseconds: user + system, characters: counts.reduce((sum, count) => sum + count, 0) } satisfies Reading);
   });
 });
-// The channel to the benchmark keeps nothing alive.
+// The channel to the benchmark does not keep the process alive.
 setInterval(() => {}, 1 << 30);
 process.send!({ ready: true });

@@ -1,9 +1,9 @@
 /**
- * What it costs to wait for a replica: a primary and a replica on this machine, and turns that are begun, given many pieces of output and
+ * The cost of waiting for a replica: a primary and a replica on this machine, and turns that are begun, given many pieces of output and
  * finished, under each durability in turn within every round.
  * `node --import=tsx bench/replication.ts --help`
  */
-import type { Store } from '../src/store.ts';
+import type { Store } from '../src/store/store.ts';
 import type { Durability } from '../src/store/redis/link.ts';
 import { api, Scene } from '../test/store/fixtures.ts';
 import { appendOnly, RedisServer } from '../test/store/redis-server.ts';

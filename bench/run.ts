@@ -14,7 +14,7 @@ import type { Result } from './harness/result.ts';
 import { tableOf, toldOf, type QuestionTold } from './harness/table.ts';
 import { questions } from './questions.ts';
 
-/** Leaves the result and the report behind, and writes the document anew if that is wanted, with older answers to what was not asked. Returns where the report is. */
+/** Writes the result and the report, and the document anew if wanted, with older answers to questions not asked. Returns the report's path. */
 async function keep(result: Result, told: readonly QuestionTold[], write: boolean): Promise<string> {
   const folder = fileURLToPath(new URL('./results', import.meta.url));
   await mkdir(folder, { recursive: true });

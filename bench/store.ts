@@ -2,17 +2,17 @@
  * A store without a server: turns begun, given so many pieces of output and finished, on sessions of their own, with the steps in the sessions' history or without. Told how many turns
  * over its channel, it tells how many steps that were and how long they took.
  */
-import { WheelClock } from '../src/clock.ts';
-import { randomIds } from '../src/ids.ts';
+import { WheelClock } from '../src/base/clock.ts';
+import { randomIds } from '../src/base/ids.ts';
 import { lmdbStore } from '../src/store/lmdb.ts';
 import { memoryStore } from '../src/store/memory.ts';
 import { redisStore } from '../src/store/redis.ts';
-import type { Move, Store } from '../src/store.ts';
+import type { Move, Store } from '../src/store/store.ts';
 import { api, Scene } from '../test/store/fixtures.ts';
 
 const [where = 'memory:'] = process.argv.slice(2);
 const abreast = 64;
-/** Creating a session, beginning a turn, its pieces, finishing it. */
+/** The steps of a turn: creating a session, beginning the turn, its pieces, finishing it. */
 const stepsEach = (pieces: number): number => 3 + pieces;
 
 /** A step in a session's history, as a turn's steps have one. */

@@ -1,6 +1,6 @@
 /** The text that every benchmark streams: the same on every run, and known to both ends, so that a lost or doubled character shows. */
 
-/** What a JSON string must escape and what UTF-8 needs several bytes for is among it. */
+/** Includes characters that a JSON string must escape, and characters of several bytes in UTF-8. */
 const words = [' the', ' of', ' and', ' to', ' in', ' is', ' answer', ' you', ' "quoted"', ' señor', ' one', ' more', ',', '.', '\n', ' naïve', ' 🙂', ' con', 'versa', 'tion', ' –', ' can'];
 
 const vocabularySize = 509;
@@ -18,7 +18,7 @@ export function seeded(start: number): () => number {
 }
 
 const random = seeded(seed);
-/** The text of an answer is these, again and again. */
+/** The tokens of every answer, repeated again and again. */
 export const vocabulary: readonly string[] = Array.from({ length: vocabularySize }, () => words[Math.floor(random() * words.length)]!);
 
 export const tokenAt = (index: number): string => vocabulary[index % vocabularySize]!;
@@ -29,7 +29,7 @@ export interface Shape {
   /** Tokens a second; 0 sends all of them at once. */
   readonly rate: number;
   /**
-   * How what is sent at once is cut: into `one` write with the head and the end, as where nothing is told, or into `many`, one for each event, as
+   * The writes of an answer sent at once: `one` with the head and the end (the default), or `many`, one for each event, as
    * providers do that write an event when they have it.
    */
   readonly writes?: Writes;

@@ -3,8 +3,8 @@
  * tokens come and how fast (`text.ts`). The first token leaves with the head; each other one at its own time, one write each.
  * Prints its port.
  */
-import { listenExclusivePort, loadEngine } from '../src/edge/uws/engine.ts';
-import type { HttpResponse } from '../src/edge/uws/engine.ts';
+import { listenExclusivePort, loadEngine } from '../src/http/edge/uws/engine.ts';
+import type { HttpResponse } from '../src/http/edge/uws/engine.ts';
 import { modelName, shapeOf, tokenAt, type Shape } from './text.ts';
 
 /** A stream under way. */
@@ -93,7 +93,7 @@ function advance(stream: Stream): void {
 function finish(stream: Stream, last: string): void {
   stream.gone = true;
   live--;
-  // Written before it is ended: an answer that is ended whole would be sent with its length, as no provider does.
+  // Written before it is ended: an answer that is ended whole would be sent with a Content-Length, as no provider does.
   stream.response.write(last);
   stream.response.end(stream.frames.tail);
 }
@@ -101,7 +101,7 @@ function finish(stream: Stream, last: string): void {
 /** Later tokens of streams that begin together do not leave together: the golden ratio spreads them evenly. */
 const phase = (): number => (opened++ * 0.618_033_988_75) % 1;
 
-/** Sends the first event with the head, and each other one in a write of its own: what is corked is one. */
+/** Sends the first event with the head, and each other one in a write of its own: a cork makes one write. */
 function sendEach(stream: Stream, [first, ...others]: string[]): void {
   const { response } = stream;
   stream.next = stream.shape.tokens;

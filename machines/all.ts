@@ -4,10 +4,11 @@ import { assistantKind } from './assistant.ts';
 import { keyKind } from './key.ts';
 import { sessionKind } from './session.ts';
 import { socketKind } from './socket.ts';
+import { turnKind } from './turn.ts';
 import { visitorKind } from './visitor.ts';
 import { workspaceKind } from './workspace.ts';
 
-export const kinds = { session: sessionKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind, visitor: visitorKind } as const;
+export const kinds = { session: sessionKind, turn: turnKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind, visitor: visitorKind } as const;
 
 export type ActorKind = keyof typeof kinds;
 
@@ -19,7 +20,7 @@ export interface MachineConfiguration {
   readonly id: string;
   readonly initial: string;
   readonly states: Readonly<Record<string, unknown>>;
-  /** What holds in every state; empty where nothing does. */
+  /** The transitions that every state shares; empty if there are none. */
   readonly on: Readonly<Record<string, unknown>>;
 }
 

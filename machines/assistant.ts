@@ -1,5 +1,5 @@
 /**
- * An assistant: a draft that is published, unpublished, disabled and enabled again (specification 3, contract 9). Each of the
+ * An assistant: a draft that is published, unpublished, disabled and enabled again (contract 9). Each of the
  * console's verbs leads to one state, from whatever state it is sent in (contract 12).
  */
 import { assign, emit, setup } from 'xstate';

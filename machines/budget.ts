@@ -6,7 +6,7 @@
  * the period. A key's budget is a bucket of a minute with debt: a request that finds less than one is refused and costs one all the
  * same, but never deeper than 1 − ceiling, so the longest wait is a period. Without debt a refusal costs nothing.
  *
- * A counter holds what was used in one period of those that follow each other from 1970 on, as UTC days do.
+ * A counter holds the use in one period; the periods follow each other from 1970 on, as UTC days do.
  */
 
 const minuteMs = 60_000;
@@ -26,7 +26,7 @@ export interface Take {
   readonly bucket: Bucket;
 }
 
-/** How much is charged to a bucket, and what a refusal costs. */
+/** The amount charged to a bucket, and the cost of a refusal. */
 export interface Terms {
   /** At most a day, or a level would be too large for an integer. */
   readonly periodMs: number;

@@ -1,5 +1,5 @@
 /**
- * An API key: which requests it still permits (specification 5 and 8, contract 4 and 5).
+ * An API key: which requests it still permits (contract 4 and 5).
  *
  * Its budgets are plain numbers that the pure function in `budget.ts` changes in one atomic step of the store; a `request` event
  * carries that step's verdict. The machine gets the event if the verdict moves it: to `limited` while a budget is in debt, back to

@@ -1,18 +1,18 @@
 /**
  * Runs a machine's transitions without an interpreter. All of our machines are plain: states without entry, exit, delays, calls
- * or children, transitions whose actions only assign or emit. What XState resolved of such a definition is read into a table
- * once; an event then costs a lookup, its guards and its actions. XState's own transition makes some sixty objects of the same.
+ * or children, transitions whose actions only assign or emit. Such a definition, as XState resolves it, is read into a table
+ * once; an event then costs a lookup, its guards and its actions. XState's own transition allocates some sixty objects for the same.
  */
 import type { AnyStateMachine } from 'xstate';
 import type { MachineState } from './version.ts';
 
-/** What an event made of a state: where it leads, and what was emitted on the way. */
-export interface Step extends MachineState {
+/** The result of an event in a state: the next state, and the outcomes emitted on the way. */
+export interface MachineStep extends MachineState {
   readonly outcomes: { type: string }[];
 }
 
-/** Pure. Throws what a guard or an action throws. */
-export type PlainTransition = (from: MachineState, event: { type: string }) => Step;
+/** Pure. Passes on the exceptions of guards and actions. */
+export type PlainTransition = (from: MachineState, event: { type: string }) => MachineStep;
 
 interface Given {
   readonly context: unknown;
@@ -45,12 +45,12 @@ export function plainTransition(machine: AnyStateMachine): PlainTransition | nul
   return table && (({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event));
 }
 
-function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }): Step {
+function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }): MachineStep {
   let outcomes: { type: string }[] = [];
   const given = { context, event };
   for (const { guard, guardParams, target, actions } of candidates) {
     if (guard !== null && !guard(given, guardParams)) continue;
-    // An action sees what those before it have assigned.
+    // An action sees the assignments of earlier actions.
     for (const { params, assigned, emitted } of actions) {
       // Mostly one, which is kept as long as the turn: an array that grows by `push` reserves room for seventeen.
       if (emitted !== null) outcomes = outcomes.concat(emitted(given, params));
@@ -67,7 +67,7 @@ function tableOf(machine: AnyStateMachine): Table | null {
   const table = new Map<string, Map<string, Candidate[]>>();
   for (const state of states) {
     const events = new Map<string, Candidate[]>();
-    // The state's own transitions are tried before those that hold in every state.
+    // The state's own transitions are tried before those that every state shares.
     for (const node of [state, machine.root]) {
       for (const [event, transitions] of node.transitions) {
         const candidates = transitions.map((transition) => candidateOf(transition, machine));
@@ -94,7 +94,7 @@ function candidateOf({ guard, target, actions, reenter }: Transition, machine: A
   return { guard: found?.implementation ?? null, guardParams: found?.params, target: target?.[0]?.key ?? null, actions: run };
 }
 
-/** What XState's `assign` and `emit` keep of what they were given. */
+/** The arguments that XState's `assign` and `emit` keep. */
 type Implementation =
   | { readonly type: 'xstate.assign'; readonly assignment: object | Expression<object> }
   | { readonly type: 'xstate.emit'; readonly event: { type: string } | Expression<{ type: string }> };

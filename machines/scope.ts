@@ -1,4 +1,4 @@
-/** What a machine's transition runs in where it is a function of state and event: no actor lives, nothing is started, and what it emits is handed on. */
+/** The scope in which a machine's transition runs as a function of state and event: there is no live actor, nothing is started, and emitted events are handed on. */
 import { createEmptyActor, type AnyActorScope } from 'xstate';
 
 export function scopeFor(emit: (outcome: { type: string }) => void): AnyActorScope {

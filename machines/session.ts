@@ -1,5 +1,5 @@
 /**
- * A session: one conversation with one assistant (specification 3, contract 6).
+ * A session: one conversation with one assistant (contract 6).
  *
  * `open` takes turns, `streaming` has one in flight, `ended` was closed, `expired` ran past its seconds. If a turn is in flight
  * when the session ends or expires, the machine emits a stop for it; until the turn is sealed or withdrawn, `activeTurnId` still
@@ -125,7 +125,7 @@ export const sessionMachine = setup({
           { actions: { type: 'refuse', params: { code: 'turn_in_progress' } } },
         ],
         abort: [
-          // Whichever event comes first after the deadline, the deadline cuts the turn (contract 6).
+          // The deadline cuts the turn at the first event after it, whichever that is (contract 6).
           {
             guard: 'overdue',
             target: 'expired',

@@ -1,5 +1,5 @@
 /**
- * A transcription socket, from its token to its close (specification 8.6, contract 8).
+ * A transcription socket, from its token to its close (contract 8).
  *
  * `minted` is a token that no socket has opened yet. The socket is open in `listening`, `speaking` and `finishing`, and `closed`
  * for one reason: the code of the `error` that was sent before, or null after `done` or when the client left.
@@ -58,7 +58,7 @@ const [normal, refused, restart] = [1000, 1008, 1012];
 
 const isOverdue = ({ expiresAt }: SocketContext, { at }: SocketEvent): boolean => expiresAt !== null && at >= expiresAt * 1000;
 
-/** What holds while the socket is open, whatever is said. */
+/** The transitions that the states of an open socket share, in speech and in silence. */
 const whileOpen = {
   open: { actions: { type: 'refuse', params: { code: 'invalid_token' } } },
   'session.ended': { target: 'closed', actions: [{ type: 'noteReason', params: { code: 'session_ended' } }, { type: 'close', params: { code: 'session_ended', close: refused } }] },

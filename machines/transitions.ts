@@ -1,15 +1,15 @@
-/** What a machine does in each of its states on each event, read from its definition: charts are drawn of this, and so cannot differ from what runs. */
+/** The transitions of a machine, for each state and event, read from its definition: charts are drawn from this, so they cannot differ from the code that runs. */
 import type { AnyStateMachine } from 'xstate';
 
 export interface Outcome {
   readonly type: string;
-  /** Of a refusal or a close; null where there is none. A name in round brackets is taken from the event. */
+  /** The code of a refusal or a close, or the reason; null without one. A name in round brackets is taken from the event or the context. */
   readonly code: string | null;
-  /** What else the definition says of it. */
+  /** The parameters in the definition, of an outcome without a code. */
   readonly details: readonly string[];
 }
 
-/** One thing that may happen. Those of one state and event are tried in order, and the first whose guard holds is taken. */
+/** A transition. The transitions of one state and event are tried in order, and the first whose guard holds is taken. */
 export interface Transition {
   readonly state: string;
   readonly event: string;
@@ -54,11 +54,15 @@ export const initialState = (machine: AnyStateMachine): string => machine.root.i
 
 const statesOf = (machine: AnyStateMachine): StateNode[] => Object.values(machine.root.states) as StateNode[];
 
-/** What is tried for each event, in order: the state's own transitions, then those that hold in every state. */
+/** Returns the transitions to try for each event, in order: the state's own, then those that every state shares. */
 function candidatesOf(state: StateNode, machine: AnyStateMachine): Map<string, Candidate[]> {
   const found = new Map<string, Candidate[]>();
   for (const node of [state, machine.root]) {
-    for (const [event, transitions] of node.transitions) found.set(event, [...(found.get(event) ?? []), ...transitions]);
+    for (const [event, transitions] of node.transitions) {
+      const own = found.get(event) ?? [];
+      // None is tried behind one without a guard.
+      if (own.every(({ guard }) => guard !== undefined)) found.set(event, [...own, ...transitions]);
+    }
   }
   return found;
 }
@@ -71,9 +75,10 @@ interface Emitter {
 interface Emitted {
   readonly type: string;
   readonly code?: string | null;
+  readonly reason?: string;
 }
 
-/** What the transition's actions emit. */
+/** Returns the outcomes that the transition's actions emit. */
 function outcomesOf({ actions }: Candidate, eventType: string, machine: AnyStateMachine): Outcome[] {
   const outcomes: Outcome[] = [];
   for (const action of actions) {
@@ -82,12 +87,12 @@ function outcomesOf({ actions }: Candidate, eventType: string, machine: AnyState
     if (implementation.type !== 'xstate.emit') continue;
     const { event } = implementation;
     const emitted = typeof event === 'function' ? event({ context: named({}), event: named({ type: eventType }) }, params) : event;
-    const code = emitted.code ?? null;
+    const code = emitted.code ?? emitted.reason ?? null;
     outcomes.push({ type: emitted.type, code, details: code === null ? Object.values(params ?? {}).map(String) : [] });
   }
   return outcomes;
 }
 
-/** An object whose unknown properties are their own names: what is drawn of a value that only a live actor has. */
+/** Returns an object whose unknown properties are their own names: charts show these for a value that only a live actor has. */
 const named = (known: Record<string, unknown>): object =>
   new Proxy(known, { get: (target, property) => target[String(property)] ?? `(${String(property)})`, has: () => true });

@@ -1,5 +1,5 @@
 /**
- * A workspace's slots for turns in flight (specification 8). The store's atomic step decides; a process asks this machine first,
+ * A workspace's slots for turns in flight (contract 5). The store's atomic step decides; a process asks this machine first,
  * and `sync` reports what other processes have changed.
  */
 import { assign, emit, setup } from 'xstate';

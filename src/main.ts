@@ -1,54 +1,54 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
 import { gzipSync } from 'node:zlib';
-import { WheelClock, type Clock } from './clock.ts';
-import { Coalesced } from './coalesced.ts';
-import { SettingError, type Config } from './config.ts';
-import { makeDataFolder } from './data-folder.ts';
-import { listen, openEdge, openServicePort } from './edges.ts';
-import { endInOrder } from './ending.ts';
-import { firstStart } from './first-start.ts';
-import { Host } from './host.ts';
-import { randomIds, type Ids } from './ids.ts';
-import { limits } from './limits.ts';
-import { openLog } from './log.ts';
-import { openMetrics, type Metrics } from './metrics.ts';
-import { LoopLag } from './metrics/lag.ts';
-import { LoadMeter, type LoadBoard } from './metrics/load.ts';
-import { anthropicModel } from './model/anthropic.ts';
-import { baseUrlProblem } from './provider/address.ts';
-import { providerHttp, type ProviderHttp } from './provider.ts';
-import { openaiModel } from './model/openai.ts';
-import { scriptedModel } from './model/scripted.ts';
-import { syntheticModel } from './model/synthetic.ts';
-import type { Models } from './model.ts';
-import { asyncapiDocument } from './asyncapi.ts';
-import { openapiDocument } from './openapi.ts';
-import { openPipeline } from './pipeline.ts';
-import { openRefuser } from './pipeline/head.ts';
-import { Readiness } from './readiness.ts';
-import { jsonType } from './request.ts';
-import { isToReseal, resealCredentials } from './resealing.ts';
-import { publicRoutes } from './routes.ts';
-import { readSecrets } from './secrets.ts';
-import type { Services } from './services.ts';
-import { SignIns } from './sign-ins.ts';
-import { staticFile, type StaticFile } from './static-files.ts';
+import { WheelClock, type Clock } from './base/clock.ts';
+import { Coalesced } from './base/coalesced.ts';
+import { SettingError, type Config } from './base/config.ts';
+import { makeDataFolder } from './operations/data-folder.ts';
+import { startListening, openEdge, openServicePort } from './operations/edges.ts';
+import { endInOrder } from './operations/ending.ts';
+import { firstStart } from './operations/first-start.ts';
+import { Host } from './host/host.ts';
+import { randomIds, type Ids } from './base/ids.ts';
+import { limits } from './base/limits.ts';
+import { openLog } from './base/log.ts';
+import { openMetrics, type Metrics } from './base/metrics.ts';
+import { LoopLag } from './base/metrics/lag.ts';
+import { LoadMeter, type LoadBoard } from './base/metrics/load.ts';
+import { anthropicModel } from './providers/model/anthropic.ts';
+import { baseUrlProblem } from './providers/client/address.ts';
+import { providerBounds, providerHttp, type ProviderHttp } from './providers/client.ts';
+import { openaiModel } from './providers/model/openai.ts';
+import { scriptedModel } from './providers/model/scripted.ts';
+import { syntheticModel } from './providers/model/synthetic.ts';
+import type { Models } from './providers/model.ts';
+import { asyncapiDocument } from './http/reference/asyncapi.ts';
+import { openapiDocument } from './http/reference/openapi.ts';
+import { openPipeline, openUpgrader } from './http/pipeline.ts';
+import { openRefuser } from './http/pipeline/head.ts';
+import { Readiness } from './store/readiness.ts';
+import { jsonType } from './http/request.ts';
+import { isToReseal, resealCredentials } from './operations/resealing.ts';
+import { publicRoutes } from './http/routes.ts';
+import { readSecrets } from './operations/secrets.ts';
+import type { Services } from './conversation/services.ts';
+import { SignIns } from './access/sign-ins.ts';
+import { staticFile, type StaticFile } from './base/static-files.ts';
 import { StoreClock } from './store/clock.ts';
-import { measured } from './store/measured.ts';
+import { measureStore } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import type { RedisStore } from './store/redis.ts';
-import { StoreRefused, StoreUnavailable, type Store } from './store.ts';
-import { AddressThrottle, SignInThrottle } from './throttle.ts';
-import { openUpgrader } from './upgrade.ts';
-import { transcriptionTokens } from './transcription-tokens.ts';
-import { visitorTokens } from './visitor-tokens.ts';
-import { openVault } from './vault.ts';
-import { VoiceDesk } from './voice/desk.ts';
-import { embeddedVoice } from './voice/embedded.ts';
-import { localVoice } from './voice/local.ts';
-import { openaiVoice } from './voice/openai.ts';
-import { canListen, VoiceProcesses } from './voice/processes.ts';
-import { syntheticVoice } from './voice/synthetic.ts';
+import { StoreRefused, StoreUnavailable, type Store } from './store/store.ts';
+import { AddressThrottle, SignInThrottle } from './access/throttle.ts';
+import { watchUnhandled } from './base/unhandled.ts';
+import { transcriptionTokens } from './access/transcription-tokens.ts';
+import { visitorTokens } from './access/visitor-tokens.ts';
+import { openVault } from './access/vault.ts';
+import { VoiceDesk } from './providers/voice/desk.ts';
+import { embeddedVoice } from './providers/voice/embedded.ts';
+import { localVoice } from './providers/voice/local.ts';
+import { openaiVoice } from './providers/voice/openai.ts';
+import { canListen, VoiceProcesses } from './providers/voice/processes.ts';
+import { syntheticVoice } from './providers/voice/synthetic.ts';
 
 /** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
 export async function serve(config: Config): Promise<void> {
@@ -56,7 +56,7 @@ export async function serve(config: Config): Promise<void> {
   // Processes that share a store use its clock for deadlines and dates; an embedded store uses the process's own.
   const shared = config.store.kind === 'redis' ? new StoreClock(clock) : null;
   const time = shared ?? clock;
-  const supervisor = config.processes > 1 ? new (await import('./supervisor/worker.ts')).SupervisorLine(clock) : null;
+  const supervisor = config.processes > 1 ? new (await import('./operations/supervisor/worker.ts')).SupervisorLine(clock) : null;
   const log = openLog(config.log, clock, { worker: supervisor?.number ?? null });
   const ids = randomIds(time);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
@@ -64,21 +64,23 @@ export async function serve(config: Config): Promise<void> {
 
   const lag = new LoopLag();
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lag.meanMs(true) / 1000, () => host.outage);
+  watchUnhandled(log, metrics.unhandledRejections);
   const opened = await openStore(config, clock, ids, shared);
-  const store = measured(opened, metrics, clock);
+  const store = measureStore(opened, metrics, clock);
   await store.open(time.now()).catch(failOpening);
 
   const host = new Host(store, time, ids, log, config.turnMsMax);
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
-  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, proxy: config.providerProxy });
+  const bounds = { ...providerBounds, silenceMs: config.providerSilenceMs };
+  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, bounds, proxy: config.providerProxy });
   const load = openLoad(time, ids, metrics, () => host.turns.inFlight, 'loadBoard' in opened ? opened.loadBoard : null);
   const voice = openVoice(config, clock, http, (why) => {
     metrics.voice.processEndings.inc();
     log.warn({ why }, 'a voice process ended');
   });
   metrics.watchVoice(voice, () => host.sockets.population.size);
-  const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.metrics()) ?? metrics.text());
+  const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.askMetrics()) ?? metrics.text());
   const services: Services = {
     config,
     clock: time,
@@ -104,7 +106,7 @@ export async function serve(config: Config): Promise<void> {
   };
 
   const edge = await openEdge(config, { exchange: openPipeline(services), upgrade: openUpgrader(services), refuse: openRefuser(services) }, clock, log);
-  const port = await listen(edge, config, supervisor);
+  const port = await startListening(edge, config, supervisor);
   // With several processes, the supervisor answers on the service port for all.
   const service = config.servicePort === null || supervisor !== null ? null : await openServicePort(config, services);
   void host.start();
@@ -119,7 +121,7 @@ export async function serve(config: Config): Promise<void> {
   if (isFirst && isToReseal(services)) void resealCredentials(services);
 }
 
-/** Names the setting. It is wrong where the store refuses it; one that does not answer may come yet. */
+/** Names the setting in the error. It is wrong if the store refuses it; a store that does not answer may come up yet. */
 function failOpening(error: unknown): never {
   if (error instanceof StoreRefused) throw new SettingError(`PARLEY_STORE: ${error.message}`);
   throw error instanceof StoreUnavailable ? new StoreUnavailable(`PARLEY_STORE: ${error.message}`, { cause: error }) : error;
@@ -161,7 +163,7 @@ function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnde
   const options = { count: voiceProcessesEach(config), clock, onEnded };
   const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }) };
   const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
-  const providers = [embeddedVoice(staff), openaiVoice(http), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];
+  const providers = [embeddedVoice(staff), openaiVoice(http, clock), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];
   return new VoiceDesk(providers, staff, clock);
 }
 

@@ -1,28 +1,36 @@
-/** A real browser for the tests of pages: the one that is installed, or Debian's Chromium where packages may be installed. */
+/** A real browser for the tests of pages: an installed one, or Debian's Chromium where packages may be installed. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, BrowserType, Page } from 'playwright-core';
 import type { Owner } from './folders.ts';
 import { whyMissing } from './installed.ts';
 
-const names = ['chromium', 'chromium-browser', 'google-chrome'];
+/** The shell is the same browser without its windows, menus and extensions, and takes a third of the CPU time. */
+const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 /** The path of a browser that starts. While another test file has one installed, it is there before its libraries are. */
 const startable = (): string | undefined =>
   names.map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim()).find((path) => path && spawnSync(path, ['--version']).status === 0);
 
 const before = startable();
-const missing = before === undefined ? whyMissing('chromium') : null;
+const missing = before === undefined && whyMissing('chromium-headless-shell') !== null ? whyMissing('chromium') : null;
 const installed = before ?? startable();
 
-/** What needs a browser is skipped with this where there is none. */
+/** The reason for skipping tests that need a browser, where there is none. */
 export const whyNoBrowser: string | false = missing ?? false;
 
-/** Tests of a page wait on what it shows, on a busy machine too: so many milliseconds. */
+/** Milliseconds that tests wait for a page's content, on a busy machine too. */
 export const patience = 120_000;
 
+const require = createRequire(import.meta.url);
+
+/** Sites have processes of their own, as they have on a desk. The limit keeps the browser from starting one in advance for every context. */
+const switches = ['--no-sandbox', '--site-per-process', '--renderer-process-limit=1', '--in-process-gpu'];
+
 export async function openBrowser(t: Owner, ...args: readonly string[]): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: installed!, args: ['--no-sandbox', ...args] });
+  // Two files of 3 MB each: by `import` Node reads them twice, the first time for the names that they export.
+  const { chromium } = require('playwright-core') as { readonly chromium: BrowserType };
+  const browser = await chromium.launch({ executablePath: installed!, args: [...switches, ...args] });
   t.teardown(() => browser.close());
   return browser;
 }
@@ -30,7 +38,7 @@ export async function openBrowser(t: Owner, ...args: readonly string[]): Promise
 export interface Opened {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What a page must never do: errors, violations of its policy, requests to elsewhere. */
+  /** Faults that a page must never have: errors, violations of its policy, requests to elsewhere. */
   readonly complaints: string[];
 }
 
@@ -40,7 +48,7 @@ export interface Opening extends BrowserContextOptions {
   readonly height?: number;
   /** The one server that the page may ask. */
   readonly origin: string;
-  /** Whether what the browser says of a request that failed is a complaint. It is, except where a test cuts the network. */
+  /** Whether the browser's message about a failed request is a complaint. It is, except where a test cuts the network. */
   readonly networkFailures?: 'complaints' | 'expected';
 }
 
@@ -69,23 +77,23 @@ export interface Finding {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
 }
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds on the page, shadow roots included. Most documents are never looked at, so its script comes only then; the page's policy has no say in it. */
+/** Runs axe on the page, shadow roots included. Its script is loaded only now, since most pages are never checked; the page's policy does not apply to it. */
 export async function axeFindings(page: Page, options: object = {}): Promise<Finding[]> {
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);
   const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify({ ...options, resultTypes: ['violations'] })})`)) as { violations: Finding[] };
   return violations;
 }
 
-/** What is wrong and where: of each finding the first three places. */
+/** Returns each finding with its first three places. */
 export const toldOf = (findings: readonly Finding[]): string[] =>
   findings.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`));
 
 /** How far the page is wider than its window, in pixels: a script for the page. */
 export const overflow = 'document.documentElement.scrollWidth - innerWidth';
 
-/** The elements whose text has less contrast than 4.5 : 1 to the colour behind it: a script for the page (WCAG 2.2, 1.4.3). */
+/** The elements whose text, or a field's, has less contrast than 4.5 : 1 to the colour behind it: a script for the page (WCAG 2.2, 1.4.3). */
 export const faintTexts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const linear = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
@@ -100,7 +108,8 @@ export const faintTexts = `(() => {
   };
   const faint = new Set();
   for (const element of document.querySelectorAll('body *')) {
-    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '')) continue;
+    const isField = element.matches('input, textarea, select');
+    if (!isField && ![...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '')) continue;
     const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind(element))];
     if ((Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05) < 4.5) faint.add(element.tagName + '.' + element.className);
   }

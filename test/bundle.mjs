@@ -2,12 +2,12 @@
  * Bundles the test files once: loaded by tsx one by one, the modules of a test file cost half a second of CPU time before its
  * first assertion, and there are more than a hundred. `node --import=tsx FILE` runs a single one without this.
  */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { PrepareError, root } from '../src/prepare.mjs';
+import { PrepareError, root } from '../src/install/prepare.mjs';
 
 /** Beside the packages, which the bundles import by name; of its own for each run, since several may run at a time. */
 const folder = join(root, 'node_modules', '.cache', `parley-tests-${process.pid}`);
@@ -19,7 +19,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
  * a module whenever it loads one, and theirs is large.
  */
 const modules = ['tap', 'typebox', 'typebox/compile', 'xstate', 'xstate/graph', 'fast-check', 'ws', 'commander', 'eventsource-parser'];
-/** Written for CommonJS, which names what it exports only as it runs. */
+/** Packages written for CommonJS, whose exports are known only when they run. */
 const commonJs = ['redis', 'ajv/dist/2020.js', 'prom-client'];
 const packages = [...modules, ...commonJs];
 const nameOf = (name) => `@tapjs/${name.replaceAll('/', '-')}`;
@@ -77,7 +77,7 @@ export async function bundlePackages(names = packages) {
     outdir: packageFolder,
     chunkNames: '@tapjs/[name]-[hash]',
     plugins: [namedExports],
-    // What tap is given instead is explained there.
+    // The replacement is explained in that file.
     alias: { 'async-hook-domain': fileURLToPath(new URL('./run/domain.mjs', import.meta.url)) },
     // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
     banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" },
@@ -85,7 +85,10 @@ export async function bundlePackages(names = packages) {
 }
 
 /** Resolves with the bundles' paths in the project, in the order of the files. */
-export async function bundle(files) {
+export const bundle = async (files) => (await bundleWithInputs(files)).bundles;
+
+/** The same, with each module and what it imports, as esbuild names them. */
+export async function bundleWithInputs(files) {
   const { build } = await import('esbuild');
   const ofFiles = build({
     ...common,
@@ -97,11 +100,33 @@ export async function bundle(files) {
     sourcesContent: false,
     define: { 'import.meta.url': 'moduleUrl', 'import.meta.filename': 'moduleFile' },
     plugins: [asModules, inPlace],
+    metafile: true,
   });
-  await Promise.all([bundlePackages(), ofFiles]).catch(() => {
+  const [{ metafile }] = await Promise.all([ofFiles, bundlePackages()]).catch(() => {
     throw new PrepareError('see above.');
   });
-  return files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs'))));
+  return { bundles: files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs')))), inputs: metafile.inputs };
+}
+
+/** Writes a module that runs several bundled files, each as a test of its name, one after the other: its path in the project. */
+export function bundleTogether(name, members) {
+  const path = join(folder, `${name.replaceAll('/', '-')}.together.mjs`);
+  const files = members.map(({ file, bundle }) => [file, pathToFileURL(join(root, bundle)).href]);
+  writeFileSync(
+    path,
+    `import t from ${JSON.stringify(moduleOf('tap'))};
+const test = t.test.bind(t);
+// Each file may have something to do at the end.
+process.setMaxListeners(0);
+for (const [file, bundle] of ${JSON.stringify(files)}) {
+  await test(file, async (of) => {
+    t.test = of.test.bind(of);
+    await import(bundle);
+  });
+}
+`,
+  );
+  return relative(root, path);
 }
 
 /** A text that names bundles, with them named as they lie beneath the project. */

@@ -1,7 +1,7 @@
 /** The development commands tell how they are used, and in one line when they are called the wrong way. None of them starts anything here. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import t from 'tap';
 import manifest from '../package.json' with { type: 'json' };
 import { bundle } from './bundle.mjs';
@@ -10,9 +10,9 @@ import { bundle } from './bundle.mjs';
 t.setTimeout(280_000);
 
 interface Example {
-  /** What the help says of each option and argument, line breaks aside; "…" stands for words that nobody relies on. */
+  /** The help of each option and argument, line breaks aside; "…" stands for words that nobody relies on. */
   readonly help: readonly string[];
-  /** Arguments that cannot be used, and what is said of them. */
+  /** Invalid arguments, with their messages. The words of an unknown option come from the command's own list, in one place for all. */
   readonly wrong: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,6 @@ const commands: Readonly<Record<string, Example>> = {
       '--story ', '--bug <words> ', '(default: none)', 'Deliberate bugs: a withdrawal leaves no trace',
     ],
     wrong: {
-      '--nonsense': `${unknown} --seed, --runs, --from, --mode, --story, --bug`,
       '--seed 1.5': `option '--seed <number>' argument '1.5' ${wholeNumber(0)}`,
     },
   },
@@ -52,8 +51,13 @@ const commands: Readonly<Record<string, Example>> = {
       '--times <number> … (default: 20000)', '--seed <number> … (default: a new one)',
     ],
     wrong: {
-      '--nonsense': `${unknown} --what, --edge, --times, --seed`,
       '--times many': `option '--times <number>' argument 'many' ${wholeNumber(1)}`,
+    },
+  },
+  'npm run repeat': {
+    help: ['--engine <engine> ', '(choices: "uws", "node", "both", default: "both")', '--times <number> … (default: 100000)', '--row <name> ', '(default: all)'],
+    wrong: {
+      '--times 0': `option '--times <number>' argument '0' ${wholeNumber(1)}`,
     },
   },
   'npm run soak': {
@@ -62,7 +66,6 @@ const commands: Readonly<Record<string, Example>> = {
       '--guests <number> … (default: 16)', '--restart-seconds <number> … (default: 60)', '--seed <number> ', '(default: 1)',
     ],
     wrong: {
-      '--nonsense': `${unknown} --minutes, --store, --processes, --guests, --restart-seconds, --seed`,
       '--minutes 0': "option '--minutes <number>' argument '0' is invalid. It must be a number above 0, of at most six digits, such as 30 or 0.5",
     },
   },
@@ -72,7 +75,6 @@ const commands: Readonly<Record<string, Example>> = {
       '--length <number> … (default: 40)', '--store <url> ', '(default: "lmdb:./data")', '--edge <engine> ', '(choices: "uws", "node", default: uws where it loads, else node)',
     ],
     wrong: {
-      '--nonsense': `${unknown} --runs, --seed, --path, --length, --store, --edge`,
       '--length -1': `option '--length <number>' argument '-1' ${wholeNumber(0)}`,
       '--store nonsense': `option '--store <url>' argument 'nonsense' is invalid. It must be lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT, not "nonsense"`,
       '--path': "option '--path <path>' argument missing. It is the path of a failure, as it was printed; goes with its --seed and --runs",
@@ -84,7 +86,6 @@ const commands: Readonly<Record<string, Example>> = {
       '--length <number> … (default: 150)',
     ],
     wrong: {
-      '--nonsense': `${unknown} --runs, --seed, --path, --length`,
       '--runs -1': `option '--runs <number>' argument '-1' ${wholeNumber(0)}`,
       '--path': "option '--path <path>' argument missing. It is the path of a difference, as it was printed; goes with its --seed, --runs and --length",
     },
@@ -103,7 +104,6 @@ const commands: Readonly<Record<string, Example>> = {
       '--seed <number> ', '(default: a new one)', '--abreast <number> ', '--list ',
     ],
     wrong: {
-      '--nonsense': `${unknown} --promise, --store, --times, --seed, --abreast, --list`,
       '--promise all --times 0': `option '--times <number>' argument '0' ${wholeNumber(1)}`,
       '': `--promise is missing. ${promises}`,
     },
@@ -114,7 +114,6 @@ const commands: Readonly<Record<string, Example>> = {
       '(choices: "committed", "replicated", "replicated-output", default: one after the other)',
     ],
     wrong: {
-      '--nonsense': `${unknown} --times, --stopped, --durability`,
       '--times 1e3': `option '--times <number>' argument '1e3' ${wholeNumber(1)}`,
       '--durability': "option '--durability <durability>' argument missing. Allowed choices are committed, replicated, replicated-output",
     },
@@ -122,14 +121,12 @@ const commands: Readonly<Record<string, Example>> = {
   'node --import=tsx bench/replication.ts': {
     help: ['--abreast <number> … (default: 1)', '--rounds <number> … (default: 9)', '--turns <number> … (default: 40)'],
     wrong: {
-      '--nonsense': `${unknown} --abreast, --rounds, --turns`,
       '--turns many': `option '--turns <number>' argument 'many' ${wholeNumber(1)}`,
     },
   },
   'node --import=tsx --expose-gc bench/idle-sessions.ts': {
     help: ['[sessions]', 'sessions how many (default: 1000000)'],
     wrong: {
-      '--nonsense': "unknown option '--nonsense'. It has none",
       '0': `command-argument value '0' is invalid for argument 'sessions'. It must be a whole number from 1 to 999999999`,
     },
   },
@@ -138,45 +135,95 @@ const commands: Readonly<Record<string, Example>> = {
 const cwd = fileURLToPath(new URL('..', import.meta.url));
 const scripts: Readonly<Record<string, string>> = manifest.scripts;
 
-/** What Node is given for a command: npm itself would only take time. */
+/** Returns Node's arguments for a command: npm itself would only take time. */
 const wordsOf = (line: string): string[] => (line.startsWith('npm ') ? scripts[line.split(' ').at(-1)!]! : line).split(' ').slice(1);
 
-function run(words: readonly string[], args: readonly string[]): Promise<{ code: unknown; stdout: string; stderr: string }> {
+interface Outcome {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function runProcess(words: readonly string[], args: readonly string[]): Promise<Outcome> {
   return new Promise((done) => execFile(process.execPath, [...words, ...args], { cwd }, (error, stdout, stderr) => done({ code: error?.code ?? 0, stdout, stderr })));
 }
 
 const isProgram = (word: string): boolean => word.endsWith('.ts');
 const programOf = (line: string): string | undefined => wordsOf(line).find(isProgram);
-/** Run as bundles, which load in a third of the time. One is run as it is written, and the words of the others differ from its words in nothing else. */
 const programs = Object.keys(commands).flatMap((line) => programOf(line) ?? []);
 const bundled: readonly string[] = await bundle(programs);
+
+class Ended extends Error {
+  readonly code: unknown;
+
+  constructor(code: unknown) {
+    super(`ended with ${code}`);
+    this.code = code;
+  }
+}
+
+let runs = 0;
+
+/** Runs a bundled program within this process, which has loaded all that the programs stand on: it is evaluated anew, and ends by an error. */
+async function runWithin(program: string, args: readonly string[]): Promise<Outcome> {
+  const { argv, exit, stdout, stderr } = process;
+  const writers = [stdout, stderr].map((stream) => ({ stream, write: stream.write, text: '' }));
+  for (const writer of writers) writer.stream.write = (text: string | Uint8Array): boolean => ((writer.text += text), true);
+  process.exit = (code) => {
+    throw new Ended(code);
+  };
+  process.argv = [process.execPath, join(cwd, program), ...args];
+  try {
+    const url = pathToFileURL(join(cwd, bundled[programs.indexOf(program)]!));
+    const ended: unknown = await import(`${url.href}?run=${runs++}`).then(() => null, (error) => error);
+    if (!(ended instanceof Ended)) throw new Error(`${program} ${args.join(' ')} did not end`, { cause: ended });
+    return { code: ended.code, stdout: writers[0]!.text, stderr: writers[1]!.text };
+  } finally {
+    for (const { stream, write } of writers) stream.write = write;
+    Object.assign(process, { argv, exit });
+  }
+}
+
+/** Run as it is written; of the others the words before the program are compared with its words. */
 const asWritten = 'npm run simulate';
-const quickly = (line: string): string[] => {
-  const program = programs.indexOf(programOf(line) ?? '');
-  if (program < 0) return wordsOf(line);
-  // Some run only where they are what Node was given.
-  const given = `process.argv[1] = ${JSON.stringify(join(cwd, programs[program]!))};`;
-  return [`--import=data:text/javascript,${encodeURIComponent(given)}`, bundled[program]!];
-};
+/** Another program imports it, so within this process it would be evaluated only once. */
+const imported = 'bench/failover.ts';
+
+/** The arguments of Node for a bundle, whose program may run only where it is what Node was given. */
+const bundleOf = (program: string): string[] => [
+  `--import=data:text/javascript,${encodeURIComponent(`process.argv[1] = ${JSON.stringify(join(cwd, program))};`)}`,
+  bundled[programs.indexOf(program)]!,
+];
+
+function run(line: string, args: readonly string[]): Promise<Outcome> {
+  const program = programOf(line);
+  if (program === undefined || (line === asWritten && args.includes('--help'))) return runProcess(wordsOf(line), args);
+  return program === imported ? runProcess(bundleOf(program), args) : runWithin(program, args);
+}
 
 /** Whether a help says a text, in which "…" stands for words that nobody relies on. */
 const says = (help: string, text: string): boolean => new RegExp(text.split('…').map((part) => part.replace(/[^\w\s]/g, '\\$&')).join('[^(]*')).test(help);
 
+// Before the first test begins: it would write to the same stdout.
+const outcomes = new Map<string, { readonly helped: Outcome; readonly refused: readonly Outcome[] }>();
+for (const [line, { wrong }] of Object.entries(commands)) {
+  const refused: Outcome[] = [];
+  for (const given of Object.keys(wrong)) refused.push(await run(line, given.split(' ').filter(Boolean)));
+  outcomes.set(line, { helped: await run(line, ['--help']), refused });
+}
+
 for (const [line, { help, wrong }] of Object.entries(commands)) {
   t.test(line, async (t) => {
-    const helped = async (): Promise<void> => {
-      const { code, stdout, stderr } = await run(line === asWritten ? wordsOf(line) : quickly(line), ['--help']);
-      t.strictSame({ code, stderr }, { code: 0, stderr: '' });
-      const words = stdout.replace(/\s+/g, ' ');
-      t.ok(words.startsWith(`Usage: ${line}`), 'how it is called');
-      for (const text of ['-h, --help print help', `Examples: ${line} `, ...help]) t.ok(says(words, text), `${text} is in ${stdout}`);
-    };
-    const refused = async ([given, said]: [string, string]): Promise<void> => {
-      t.strictSame(await run(quickly(line), given.split(' ').filter(Boolean)), { code: 2, stdout: '', stderr: `${line}: ${said}; --help tells more.\n` }, given);
-    };
+    const { helped: { code, stdout, stderr }, refused } = outcomes.get(line)!;
+    t.strictSame({ code, stderr }, { code: 0, stderr: '' });
+    const words = stdout.replace(/\s+/g, ' ');
+    t.ok(words.startsWith(`Usage: ${line}`), 'how it is called');
+    for (const text of ['-h, --help print help', `Examples: ${line} `, ...help]) t.ok(says(words, text), `${text} is in ${stdout}`);
+    Object.entries(wrong).forEach(([given, said], index) => {
+      t.strictSame(refused[index], { code: 2, stdout: '', stderr: `${line}: ${said}; --help tells more.\n` }, given);
+    });
     const program = programOf(line);
     if (program !== undefined) t.same(wordsOf(line).filter((word) => word !== '--expose-gc'), ['--import=tsx', program]);
-    await Promise.all([helped(), ...Object.entries(wrong).map(refused)]);
   });
 }
 

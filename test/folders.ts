@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What the helpers want of a test: somewhere to leave what is to be done at its end, last left first done. */
+/** The part of a test that helpers use: it runs teardowns at its end, the last registered first. */
 export interface Owner {
   teardown(run: () => Promise<unknown>): unknown;
 }

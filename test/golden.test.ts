@@ -1,16 +1,16 @@
-/** What earlier versions left behind is read by this one, and gone on with (promise P12). */
+/** Data of earlier versions is read and continued by this one (promise P12). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import type { Config } from '../src/config.ts';
-import { Host } from '../src/host.ts';
+import type { Config } from '../src/base/config.ts';
+import { Host } from '../src/host/host.ts';
 import type { StartedTurn } from '../src/host/turns.ts';
-import { resealCredentials } from '../src/resealing.ts';
-import type { Store } from '../src/store.ts';
-import { openVault } from '../src/vault.ts';
-import { messageView, usageCountsView } from '../src/views.ts';
+import { resealCredentials } from '../src/operations/resealing.ts';
+import type { Store } from '../src/store/store.ts';
+import { openVault } from '../src/access/vault.ts';
+import { messageView, usageCountsView } from '../src/conversation/views.ts';
 import { openHouse } from './api/house.ts';
 import { refused, sayInVain, transcriptOf } from './api/talk.ts';
 import { answer, type GoldenSnapshot } from './golden/machines.ts';

@@ -7,11 +7,11 @@ export const environment = { ...process.env, PATH: `${process.env['PATH']}:/usr/
 /** Files run several abreast, and each may find a program missing. */
 const patiently = ['-o', 'DPkg::Lock::Timeout=120'];
 
-type Program = 'redis-server' | 'nginx' | 'haproxy' | 'slowhttptest' | 'chromium';
+type Program = 'redis-server' | 'nginx' | 'haproxy' | 'slowhttptest' | 'chromium' | 'chromium-headless-shell';
 
 /** Servers do not all end well when they are asked for their help. A browser does, but not before its libraries are installed. */
 function found(program: string): boolean {
-  if (program === 'chromium') return spawnSync(program, ['--version']).status === 0;
+  if (program.startsWith('chromium')) return spawnSync(program, ['--version']).status === 0;
   return spawnSync(program, ['-h'], { env: environment }).error === undefined;
 }
 

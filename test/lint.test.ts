@@ -1,4 +1,4 @@
-/** The linter's settings (`.oxlintrc.json`), shown to reject what they are there for: a promise that nobody waits for. */
+/** The linter's settings (`.oxlintrc.json`), shown to reject their targets: floating promises. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ const files: Readonly<Record<string, string>> = {
 
 const ruleOf: Readonly<Record<string, string>> = { floats: 'typescript(no-floating-promises)', misused: 'typescript(no-misused-promises)' };
 
-/** What the lines of a file say of themselves. */
+/** Returns the violations that a file's lines are marked with. */
 const marked = ([path, text]: [string, string]): string[] =>
   text.split('\n').flatMap((line, index) => {
     const mark = line.match(/\/\/ (\w+)$/)?.[1];

@@ -6,7 +6,7 @@ import { temporaryFolder, type Owner } from './folders.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What the next version changes of `machines/session.ts`: a state has another name, and the context counts the turns. */
+/** The next version's changes to `machines/session.ts`: a state has another name, and the context counts the turns. */
 const changes: readonly (readonly [from: string, to: string])[] = [
   [
     'const migrations: readonly Migration[] = [];',
@@ -31,13 +31,13 @@ function changed(source: string): string {
 /** Resolves with the path of its command; it is built when it is first run. */
 export async function nextVersion(t: Owner): Promise<string> {
   const folder = await temporaryFolder(t);
-  // Without the console, which nobody asks it for: building its pages takes longer than all else.
-  const filter = (path: string): boolean => path !== join(root, 'src', 'web');
+  // Without the console, which no test requests: building its pages takes longer than all else.
+  const filter = (path: string): boolean => path !== join(root, 'src', 'pages', 'console');
   for (const name of ['src', 'machines', 'package.json', 'package-lock.json']) await cp(join(root, name), join(folder, name), { recursive: true, filter });
   // The packages are this one's, which are not older than its lockfile.
   await utimes(join(folder, 'package-lock.json'), 1, 1);
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const machine = join(folder, 'machines', 'session.ts');
   await writeFile(machine, changed(await readFile(machine, 'utf8')));
-  return join(folder, 'src', 'start.mjs');
+  return join(folder, 'src', 'install', 'start.mjs');
 }

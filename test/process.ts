@@ -9,12 +9,14 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments after `serve`. */
   readonly args?: readonly string[];
-  /** Of several processes only the first ends with the test; the others find out by themselves. */
+  /** With several processes only the first ends with the test; the others notice by themselves. */
   readonly workersAlone?: boolean;
   /** The command of another clone, instead of this one's. */
   readonly command?: string;
   /** Another Node than this one, as a path. */
   readonly node?: string;
+  /** How many descriptors it may have open, by default as many as this process. */
+  readonly descriptors?: number;
   /** Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a new one. */
   readonly folder?: string;
 }
@@ -32,7 +34,7 @@ export interface Server {
   readonly key: string | null;
   readonly operatorToken: string;
   readonly folder: string;
-  /** What its API depends on: servers of one program serve one document. */
+  /** Identifies its API: servers of one program serve one document. */
   readonly program: string;
   readonly child: ChildProcess;
   /** Resolves when the process has ended and all that it printed is here. */
@@ -44,7 +46,7 @@ export interface Server {
   stop(): Promise<Ended>;
 }
 
-const start = fileURLToPath(new URL('../src/start.mjs', import.meta.url));
+const start = fileURLToPath(new URL('../src/install/start.mjs', import.meta.url));
 
 /**
  * Loaded into the server before its own code: it ends the server when its stdin does, so that none outlives a test that
@@ -53,12 +55,14 @@ const start = fileURLToPath(new URL('../src/start.mjs', import.meta.url));
 const leash = (condition: string): string =>
   `data:text/javascript,${encodeURIComponent(`if (${condition}) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();`)}`;
 
-/** Starts a server and resolves when it listens; rejects with what it printed when it ends before. It is killed at the test's end. */
-export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false, command = start, node = process.execPath }: ServerOptions = {}): Promise<Server> {
+/** Starts a server and resolves when it listens; rejects with its output if it ends before. It is killed at the test's end. */
+export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false, command = start, node = process.execPath, descriptors }: ServerOptions = {}): Promise<Server> {
   const cwd = folder ?? (await temporaryFolder(t));
   const operatorToken = env['PARLEY_OPERATOR_TOKEN'] ?? 'operator-token-of-the-tests';
   const { PATH, HOME, TMPDIR } = process.env;
-  const child = spawn(node, [`--import=${leash(workersAlone ? '!process.connected' : 'true')}`, command, 'serve', ...args], {
+  const within = descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`];
+  const [program, ...rest] = [...within, node, `--import=${leash(workersAlone ? '!process.connected' : 'true')}`, command, 'serve', ...args] as const;
+  const child = spawn(program!, rest, {
     cwd,
     env: { PATH, HOME, TMPDIR, PORT: '0', PARLEY_OPERATOR_TOKEN: operatorToken, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -82,6 +86,5 @@ export async function startServer(t: Owner, { env = {}, args = [], folder, worke
     ended.then(({ code, signal }) => reject(new Error(`The server ended with ${code ?? signal} before it listened.\n${stdout}${stderr}`)), reject);
   });
   const key = /\bak_\w+/.exec(stdout)?.[0] ?? null;
-  const program = JSON.stringify([command, args, env['PARLEY_SERVICE_PORT']]);
-  return { url, key, operatorToken, folder: cwd, program, child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
+  return { url, key, operatorToken, folder: cwd, program: JSON.stringify([command, args, env['PARLEY_SERVICE_PORT']]), child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
 }

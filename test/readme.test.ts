@@ -1,11 +1,11 @@
-/** The pages of the documentation say what the code says, and their links and commands lead somewhere. */
+/** The pages of the documentation agree with the code, and their links and commands exist. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { chart, machineNames } from '../src/charts.ts';
-import { settings } from '../src/config.ts';
-import { parts } from '../src/doctor/voice.ts';
-import { anchorsOf, broken, codeOf, linksOf } from './pages.ts';
+import { chart, machineNames } from '../src/http/charts.ts';
+import { settings } from '../src/base/config.ts';
+import { parts } from '../src/operations/doctor/voice.ts';
+import { anchorsOf, broken, codeOf, linksOf } from './markdown.ts';
 import about from '../package.json' with { type: 'json' };
 
 const root = new URL('../', import.meta.url);
@@ -47,7 +47,7 @@ t.test('the front page is short, and its figures are those of docs/performance.m
 
 t.test('the house has a place for every file and folder of the source', async (t) => {
   const house = read('docs/house.md');
-  const names = ['src', 'machines'].flatMap((folder) => readdirSync(fileURLToPath(new URL(folder, root)), { withFileTypes: true }));
+  const names = readdirSync(fileURLToPath(new URL('src', root)), { withFileTypes: true });
   t.same(names.map((entry) => entry.name + (entry.isDirectory() ? '/' : '')).filter((name) => !new RegExp(`[\`/]${name.replaceAll('.', '\\.')}\``).test(house)), []);
 });
 
@@ -66,7 +66,7 @@ t.test('every link leads to a file that is there, and to a heading that it has',
   t.same([...anchorsOf('# One\n## One\n```\n# not one\n```\n### A & b_c, `d`: é\n')], ['one', 'one-1', 'a--b_c-d-é']);
 });
 
-/** What the client's README links to is beside it in the package alone: the build copies it there. */
+/** Files that the client's README links to and that are beside it in the package alone: the build copies them there. */
 const clientPackageOnly = ['LICENSE-eventsource-parser'];
 
 t.test('every page says what it is, leads back to the front page, and is reached from there', async (t) => {

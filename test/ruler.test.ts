@@ -1,4 +1,4 @@
-/** What measures: the provider and the load, in C and in Node, do the same and see the same. */
+/** The measuring programs: the provider and the load, in C and in Node, do the same and see the same. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';

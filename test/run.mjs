@@ -7,9 +7,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { buildClient } from '../src/pack-client.mjs';
-import { build, checkNode, install, PrepareError, root } from '../src/prepare.mjs';
-import { bundle } from './bundle.mjs';
+import { buildClient } from '../src/install/pack-client.mjs';
+import { build, checkNode, install, PrepareError, root } from '../src/install/prepare.mjs';
+import { bundleWithInputs } from './bundle.mjs';
 import { filesOf, jobsOf, keepTimes } from './run/jobs.mjs';
 import { runAll } from './run/pool.mjs';
 
@@ -35,7 +35,7 @@ const tool = (...path) => join(root, 'node_modules', ...path);
 const print = (text) => process.stdout.write(`${text}\n`);
 const counts = { passed: 0, failed: 0, skipped: 0 };
 
-/** Runs a step, tells how long it took, and turns what a person can mend into a failure. */
+/** Runs a step, prints its time, and reports a `PrepareError` as a failure. */
 async function step(name, run) {
   const started = performance.now();
   try {
@@ -48,10 +48,10 @@ async function step(name, run) {
   }
 }
 
-/** The compiler and the linter are written in Go: each thread of theirs checks for itself much of what the others check, and what they collect they could keep. */
+/** The compiler and the linter are written in Go: their threads repeat much of each other's checks, and frequent garbage collection costs more than it saves. */
 const oneThread = { GOMAXPROCS: '1', GOGC: '400' };
 
-/** Prints what the tool said at its end, in one piece, since another runs beside it. */
+/** Prints the tool's output at its end, in one piece, since another tool runs beside it. */
 async function runTool(script, args) {
   const child = spawn(process.execPath, [script, ...args], { cwd: root, env: { ...process.env, ...oneThread }, stdio: ['ignore', 'pipe', 'pipe'] });
   const [said, [code]] = await Promise.all([textOf(child), once(child, 'close')]);
@@ -68,8 +68,8 @@ const typesOf = (project) => runTool(tool('typescript', 'bin', 'tsc'), ['--singl
 
 async function checkTypes() {
   await step('types', () => typesOf('.'));
-  await step('types of the pages', () => typesOf('src/web'));
-  await step("types of the link's page", () => typesOf('src/link/page'));
+  await step('types of the pages', () => typesOf('src/pages/console'));
+  await step("types of the link's page", () => typesOf('src/pages/link'));
 }
 
 const lint = () => step('lint', () => runTool(tool('oxlint', 'bin', 'oxlint'), ['--threads=1', '--format=unix', 'src', 'machines', 'test', 'bench']));
@@ -91,7 +91,7 @@ async function runTests(jobs, measure) {
   if (measure) keepTimes(taken);
 }
 
-/** Of the files those that a change since main can reach; says which, and why. */
+/** Returns the files that a change since main can reach; prints which, and why. */
 async function ofChanges(files) {
   const { changedFiles, reachedBy, readUses } = await import('./run/changed.mjs');
   const { base, files: changed } = changedFiles();
@@ -134,7 +134,7 @@ if (counts.failed === 0) {
     if (values.changed) files = await ofChanges(files);
   });
   let jobs = [];
-  if (files.length > 0) await step('bundles', async () => (jobs = jobsOf(files, await bundle(files))));
+  if (files.length > 0) await step('bundles', async () => (jobs = jobsOf(files, await bundleWithInputs(files))));
   await runTests(jobs, values.measure);
 }
 print(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);

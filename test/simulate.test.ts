@@ -1,24 +1,20 @@
-/** The simulation: a few seeds of each mode, and that it is what it claims to be: exact, and able to find what is wrong. */
+/** The simulation: a few seeds of each mode, and proofs that it is deterministic and finds bugs. */
 import t from 'tap';
 import { bugs } from './simulate/bugs.ts';
 import { run } from './simulate/run.ts';
 import { modes } from './simulate/world.ts';
 
-const seedsOfEach = 5;
+const seedsOfEach = 3;
 /** Runs within which a deliberate bug must have been found. */
 const runsMax = 30;
-/** Those that are not found by the first, with one that finds them. */
+/** Bugs that the first seeds do not find, with a seed that finds each. */
 const knownSeeds: Readonly<Record<string, number>> = {
-  'no fence: whoever writes to a turn is let in': 5,
-  'a piece that is sent again is stored again': 2,
-  'an Idempotency-Key is forgotten': 5,
+  'a piece that is sent again is stored again': 7,
+  'an Idempotency-Key is forgotten': 15,
   'a request whose answer was lost on the way from the store is charged again': 7,
-  'what a dead process left is sealed though nothing was said in it': 2,
-  'release twice: a turn that is over frees two slots': 3,
-  'a stop that was asked for is forgotten with the process': 17,
-  'no turn is withdrawn: it is sealed once its lease has run out': 10,
-  'a turn that failed for a fault of ours is stored as aborted': 5,
-  'a revoked key is never heard of': 8,
+  'what a dead process left is sealed though nothing was said in it': 4,
+  'a turn that failed for a fault of ours is stored as aborted': 3,
+  'a revoked key is never heard of': 18,
 };
 
 const digests = new Set<string>();
@@ -46,7 +42,7 @@ t.test('no two stories are the same', async (t) => {
 for (const [name, bug] of Object.entries(bugs)) {
   t.test(`found: ${name}`, async (t) => {
     const seen = new Set<string>();
-    // A seed that is known to find it goes first. What the simulation draws may have changed since: then it is one like the others.
+    // A seed known to find the bug goes first. After a change of the simulation's draws it is a seed like the others.
     const first = knownSeeds[name] ?? 1;
     for (const seed of [first, ...Array.from({ length: runsMax }, (_, index) => index + 1).filter((seed) => seed !== first)]) {
       const made = bug();

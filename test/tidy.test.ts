@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { rooms } from './tidy/house.ts';
+import { messagesThere, routesThere } from './repeat/there.ts';
+import { rows } from './repeat/rows.ts';
+import { partOf, parts, rooms } from './tidy/house.ts';
 import { rules } from './tidy/rules.ts';
 import { readTree, type Tree } from './tidy/tree.ts';
 
@@ -9,7 +11,7 @@ const treeOf = (files: Readonly<Record<string, string>>): Tree => new Map(Object
 const linesOf = (count: number): string => 'void 0;\n'.repeat(count);
 const functionOf = (lines: number): string => `export function long() {\n${linesOf(lines - 2)}}\n`;
 
-/** For each rule, files that break it, with what it must say of them, and files that look alike and do not. */
+/** For each rule, files that break it, with its messages, and files that look alike and do not. */
 const examples: Readonly<Record<string, { broken: Record<string, string>; says: string[]; kept: Record<string, string> }>> = {
   'every file has its room': {
     broken: { 'src/attic.ts': '' },
@@ -18,24 +20,24 @@ const examples: Readonly<Record<string, { broken: Record<string, string>; says: 
   },
   'imports go down': {
     broken: {
-      'src/turn.ts': "\nimport type { Host } from './host.ts';",
-      'src/store/lmdb.ts': "export * from '../host.ts';",
-      'src/handlers/chat.ts': "await import('../store/lmdb.ts');",
-      'src/client/http.ts': "type Store = import('../store.ts').Store;",
-      'src/web/feed.ts': "import type { Host } from '../host.ts';",
+      'src/turn/turn.ts': "\nimport type { Host } from '../host/host.ts';",
+      'src/store/lmdb.ts': "export * from '../host/host.ts';",
+      'src/http/handlers/chat.ts': "await import('../../store/lmdb.ts');",
+      'src/client/http.ts': "type Store = import('../store/store.ts').Store;",
+      'src/pages/console/feed.ts': "import type { Host } from '../../host/host.ts';",
     },
-    says: ['src/turn.ts:2: turn imports src/host.ts', 'src/store/lmdb.ts:1: stores imports', 'src/handlers/chat.ts:1: handlers imports', 'src/client/http.ts:1: client imports', 'src/web/feed.ts:1: pages imports src/host.ts'],
-    kept: { 'src/host.ts': "import './turn.ts'; import './host/actor.ts'; import '../machines/key.ts';", 'src/main.ts': "import './store/lmdb.ts';" },
+    says: ['src/turn/turn.ts:2: turn imports src/host/host.ts', 'src/store/lmdb.ts:1: store imports', 'src/http/handlers/chat.ts:1: handlers imports', 'src/client/http.ts:1: client imports', 'src/pages/console/feed.ts:1: console pages imports src/host/host.ts'],
+    kept: { 'src/host/host.ts': "import '../turn/turn.ts'; import './actor.ts'; import '../../machines/key.ts';", 'src/main.ts': "import './store/lmdb.ts';", 'src/store/lmdb.ts': "import './store.ts';" },
   },
   'machines and their like import few packages': {
-    broken: { 'machines/key.ts': "import 'xstate';\nimport 'node:fs';", 'src/start.mjs': "import 'undici';" },
-    says: ['machines/key.ts:2: imports node:fs', 'src/start.mjs:1: imports undici'],
-    kept: { 'machines/key.ts': "import 'xstate'; import './budget.ts';", 'src/start.mjs': "import 'node:fs'; await import('esbuild');", 'src/host.ts': "import 'undici';" },
+    broken: { 'machines/key.ts': "import 'xstate';\nimport 'node:fs';", 'src/install/start.mjs': "import 'undici';" },
+    says: ['machines/key.ts:2: imports node:fs', 'src/install/start.mjs:1: imports undici'],
+    kept: { 'machines/key.ts': "import 'xstate'; import './budget.ts';", 'src/install/start.mjs': "import 'node:fs'; await import('esbuild');", 'src/host/host.ts': "import 'undici';" },
   },
   'pages take types alone from the wire': {
-    broken: { 'src/web/types.ts': "import { KeyView } from '../wire.ts';\nimport { Type } from 'typebox';" },
-    says: ['src/web/types.ts:1: src/wire.ts', 'src/web/types.ts:2: typebox'],
-    kept: { 'src/web/types.ts': "import type { KeyView } from '../wire.ts';", 'src/handlers/a.ts': "import { KeyView } from '../wire.ts';" },
+    broken: { 'src/pages/console/types.ts': "import { KeyView } from '../../base/wire.ts';\nimport { Type } from 'typebox';" },
+    says: ['src/pages/console/types.ts:1: src/base/wire.ts', 'src/pages/console/types.ts:2: typebox'],
+    kept: { 'src/pages/console/types.ts': "import type { KeyView } from '../../base/wire.ts';", 'src/http/handlers/a.ts': "import { KeyView } from '../../base/wire.ts';" },
   },
   'every import exists': {
     broken: { 'src/host.ts': "import './gone.ts';" },
@@ -59,7 +61,7 @@ const examples: Readonly<Record<string, { broken: Record<string, string>; says: 
       'machines/key.ts:2: crypto.randomUUID',
       'src/turn.ts:1: timers',
     ],
-    kept: { 'src/clock.ts': 'Date.now();', 'src/host.ts': '// Date.now\nnew Date(0); Date.parse(a); socket.setTimeout(0); f({ setTimeout: 1 }); Math.floor(1);', 'test/a.ts': 'Date.now();' },
+    kept: { 'src/base/clock.ts': 'Date.now();', 'src/host.ts': '// Date.now\nnew Date(0); Date.parse(a); socket.setTimeout(0); f({ setTimeout: 1 }); Math.floor(1);', 'test/a.ts': 'Date.now();' },
   },
   'no file over 500 lines': {
     broken: { 'test/a.test.ts': linesOf(501) },
@@ -72,13 +74,13 @@ const examples: Readonly<Record<string, { broken: Record<string, string>; says: 
     kept: { 'src/host.ts': functionOf(70), 'test/a.ts': `${linesOf(100)}${functionOf(70)}` },
   },
   'nothing is unreachable': {
-    broken: { 'src/cli.ts': "import './main.ts';", 'src/main.ts': '', 'src/host.ts': '', 'test/host.test.ts': "import '../src/host.ts';", 'test/support.ts': '', 'bench/old.ts': '' },
+    broken: { 'src/cli/cli.ts': "import '../main.ts';", 'src/main.ts': '', 'src/host.ts': '', 'test/host.test.ts': "import '../src/host.ts';", 'test/support.ts': '', 'bench/old.ts': '' },
     says: ['src/host.ts:1: nothing reaches it', 'test/support.ts:1: nothing reaches it', 'bench/old.ts:1: nothing reaches it'],
     kept: {
       'package.json': '{ "scripts": { "test": "node test/run.mjs" } }',
-      'test/run.mjs': "import '../src/start.mjs';",
-      'src/start.mjs': "import './prepare.mjs';",
-      'src/prepare.mjs': '',
+      'test/run.mjs': "import '../src/install/start.mjs';",
+      'src/install/start.mjs': "import './prepare.mjs';",
+      'src/install/prepare.mjs': '',
       'test/a.test.ts': "new URL('./child.ts', import.meta.url);",
       'test/child.ts': "import '../bench/chat.ts';",
       'bench/chat.ts': '',
@@ -99,6 +101,25 @@ const examples: Readonly<Record<string, { broken: Record<string, string>; says: 
     says: ['.npmrc:1: registry=', 'package-lock.json: "resolved" addresses'],
     kept: { '.npmrc': 'save-exact=true', 'package-lock.json': '"version": "1.0.0"' },
   },
+  'a comment begins with the thing or the verb': {
+    broken: {
+      'src/host.ts': '/** What a turn costs. */\n/**\n * Of a session, the id.\n */\ncall();\t// Whoever waits\n// Those that wait\n',
+      'machines/key.ts': 'f();\t/** One that holds the key. */',
+      'src/store/steps/a.lua': '-- Which keys\n-- KEYS: a',
+      'src/http/docs.css': '/* Whose margin */',
+    },
+    says: ['src/host.ts:1: What a turn costs', 'src/host.ts:2: Of a session', 'src/host.ts:5: Whoever waits', 'src/host.ts:6: Those that wait', 'machines/key.ts:1: One that holds', 'src/store/steps/a.lua:1: Which keys', 'src/http/docs.css:1: Whose margin'],
+    kept: {
+      'src/host.ts': "/** The cost of a turn: what it takes. */\n// The requests of a caller.\n// Those that wait come first.\nconst text = '/** What';\n/** Office. */\n",
+      'src/store/steps/a.lua': '-- KEYS: a\n-- Of these the first counts.\nreturn 1 -- one',
+      'docs/a.md': '// What',
+    },
+  },
+  'each citation names a part of the contract': {
+    broken: { 'docs/contract.md': '# The contract\n## 1. A\n**Order.**\n## 2. B\n', 'src/host.ts': '// contract 3\n// contract 1 and 4\n// contract 2, "Order"\n' },
+    says: ['src/host.ts:1: contract 3', 'src/host.ts:2: contract 1 and 4', 'src/host.ts:3: contract 2, "Order"'],
+    kept: { 'docs/contract.md': '# The contract\n## 1. A\n**Order.**\n## 12. B\n', 'src/host.ts': '// contract 1\n// contract 12 and 1\n// contract 1, "Order"\n// the contract, contracts 9' },
+  },
 };
 
 for (const { name, why, check } of rules) {
@@ -113,8 +134,20 @@ for (const { name, why, check } of rules) {
   });
 }
 
-t.test('the picture names no room that is not there', async (t) => {
-  const names = rooms.map(({ name }) => name);
+t.test('the picture names no room that is not there, and parts stand on those below', async (t) => {
+  const names = [...parts, ...rooms].map(({ name }) => name);
   t.equal(new Set(names).size, names.length, 'each once');
-  for (const { name, imports } of rooms) t.same(imports.filter((other) => other !== 'package.json' && !names.includes(other)), [], name);
+  const heightOf = (name: string): number => parts.findIndex((part) => part === parts.find((one) => one.name === name) || part === partOf(rooms.find((one) => one.name === name)?.files[0] ?? ''));
+  for (const { name, imports } of [...parts, ...rooms]) {
+    const others = imports.filter((other) => other !== 'package.json');
+    t.same(others.filter((other) => !names.includes(other)), [], name);
+    t.same(others.filter((other) => heightOf(other) < heightOf(name)), [], `${name} imports nothing above it`);
+  }
+  t.same([...house.keys()].filter((path) => path.startsWith('src/')).map((path) => path.split('/')[1]!).filter((entry) => !parts.some(({ name }) => name === entry)), [], 'each entry of src/ is a part');
+});
+
+t.test('each route and each message that a client can send is sent again and again', async (t) => {
+  const covered = rows.flatMap(({ covers }) => covers ?? []);
+  t.same([...covered].sort(), [...routesThere(), ...messagesThere()].sort(), 'test/repeat has one row for each: add one for what is new');
+  t.equal(new Set(rows.map(({ name }) => name)).size, rows.length, 'no two of one name');
 });

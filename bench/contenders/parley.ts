@@ -12,12 +12,12 @@ import { modelName, type Shape } from '../text.ts';
 import { startRedis, whyNoRedis } from './redis.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const buildProgram = join(root, 'src', 'build.mjs');
+const buildProgram = join(root, 'src', 'install', 'build.mjs');
 const bundle = join(root, 'dist', 'parley.mjs');
 export const operatorToken = 'operator-token-of-the-benchmarks';
 const secret = 'secret-of-the-benchmarks-32-characters';
 
-/** What `npm start` tells Node, and the C library by the environment. */
+/** The flags that `npm start` gives to Node, and the environment that it gives to the C library. */
 const startWords = manifest.scripts.start.split(' ');
 const nodeFlags = startWords.filter((word) => word.startsWith('--'));
 const startEnvironment = Object.fromEntries(startWords.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')));
@@ -69,7 +69,7 @@ export async function startServer(store: string, { profile }: Pick<Surroundings,
   };
   const server = new Process({ place: 'server', program: process.execPath, args: [...nodeFlags, ...(profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]), bundle, 'serve'], env, cwd: tmpdir(), node: true });
   await untilReady(port, '/readyz', server);
-  // A profile is written by a process that ends of itself.
+  // Only a process that ends by itself writes its profile.
   return { server, port, stop: () => server.stop(profile === null ? 'SIGKILL' : 'SIGTERM') };
 }
 
@@ -121,7 +121,7 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
   return { server, url, key, workspace, processes: [server], ports: [port], format: parleyFormat, console, assistant, conversations, stop };
 }
 
-/** A folder for an embedded store, and what removes it. */
+/** Makes a folder for an embedded store, and returns it with the function that removes it. */
 export async function storeFolder(): Promise<{ folder: string; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };

@@ -1,4 +1,4 @@
-/** Contenders that keep nothing: the floor, a proxy that passes the provider's stream through, and what is written first in Node. */
+/** Contenders that store nothing: the floor, a proxy that passes the provider's stream through, and the plainest relay in Node. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -33,7 +33,7 @@ export const parleyVoice: Contender = {
   },
 };
 
-/** Clients and providers are on machines of their own: here what stands for them goes before the voice processes, whose core they share. */
+/** Real clients and providers are on machines of their own, so here the load and the provider have priority over the voice processes, whose core they share. */
 function favourOthers({ voiceProcesses }: VoiceHouse): number[] {
   const voices = voiceProcesses();
   const others = [process.pid, ...childrenOf(process)].filter((pid) => !voices.includes(pid));
@@ -72,7 +72,7 @@ async function withVoice(house: House): Promise<VoiceHouse> {
   };
   const clips: Clip[] = [];
   for (const sentence of sentences) clips.push(clipOf((await speak(sentence)).audio));
-  // What listens is loaded when it is first needed.
+  // The recogniser is loaded when it is first needed.
   await (await talk()).burst(clips[0]!.audio);
   const conversations: Instance['conversations'] = (shape, count) => house.conversations(shape, count);
   return { ...house, house, clips, voiceProcesses, talk, speak, conversations };

@@ -1,4 +1,4 @@
-/** Who is measured: how it is started, and how it is talked to. */
+/** A contender: a server that is measured, how it is started, and how it is talked to. */
 import type { Format } from '../load/stream.ts';
 import type { Load } from '../load.ts';
 import type { Shape } from '../text.ts';
@@ -9,7 +9,7 @@ import type { Size } from './question.ts';
 export interface Instance {
   /** The processes whose CPU time and memory are the server's. */
   readonly processes: readonly Process[];
-  /** What it needs beside them, on the core of the load: a database. */
+  /** Processes that it needs beside them, on the core of the load: a database. */
   readonly beside?: readonly Process[];
   readonly ports: readonly number[];
   readonly format: Format;
@@ -25,13 +25,13 @@ export interface Surroundings {
   /** The folder where each server of parley's leaves a CPU profile of its life, or null. */
   readonly profile: string | null;
   readonly load: Load;
-  /** CPU time so far of what stands around the server, in microseconds: this process, the load and the provider. */
+  /** CPU time so far of this process, the load and the provider, in microseconds. */
   loadMicroseconds(): number;
 }
 
 export interface Contender {
   readonly name: string;
-  /** What it leaves out or does more than parley. */
+  /** Its differences to parley: work that it leaves out or does in addition. */
   readonly note: string;
   /** It takes part only in full runs, or only when peers are asked for. */
   readonly standing: 'always' | 'full' | 'peer';
@@ -47,5 +47,5 @@ export function post(path: string, body: object, headers: Readonly<Record<string
   return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${json}`;
 }
 
-/** What a user says in every turn. */
+/** The user's message in every turn. */
 export const message = 'How much is it, and when can I have it?';

@@ -1,10 +1,10 @@
-/** What the development commands have in common: their help, and what they say when they are called the wrong way. */
+/** The common part of the development commands: their help, and their message on wrong usage. */
 import { Command, Option, type CommanderError } from 'commander';
 import { wholeNumber } from '../../src/cli/arguments.ts';
 
 /**
  * The command that the line starts, such as `npm run soak --`. `--help` ends it with 0. Called the wrong way it says in one line on
- * stderr what is allowed and ends with 2; `error()` does the same for what only the command itself can judge.
+ * stderr what is allowed and ends with 2; `error()` does the same for values that only the command itself can judge.
  */
 export function developmentCommand(line: string, description: string, examples: string): Command {
   const command = new Command(line)
@@ -24,7 +24,7 @@ export function developmentCommand(line: string, description: string, examples: 
 export const numberOption = (flags: string, description: string, least = 0, most = 999_999_999): Option =>
   new Option(flags, description).argParser(wholeNumber(least, most));
 
-/** Whether somebody has asked the process to stop, from now on: what has begun may go on to its end, and whoever asks a second time waits for nothing. */
+/** Returns whether a signal has asked the process to stop since this call: work begun may go on to its end; a second signal ends the process at once. */
 export function stopping(): () => boolean {
   let stopped = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
@@ -36,7 +36,7 @@ function sentence(command: Command, { code, message }: CommanderError): string {
   return `${said.filter(Boolean).join('. ')}; --help tells more.`;
 }
 
-/** What may be given, where commander does not say it itself. */
+/** Returns the values allowed, where commander does not say them itself. */
 function allowed(command: Command, code: string, message: string): string {
   if (code === 'commander.unknownOption') return command.options.length === 0 ? 'It has none' : `The options are ${command.options.map(({ long }) => long).join(', ')}`;
   if (code === 'commander.optionMissingArgument') return takenBy(command.options.find(({ flags }) => message.includes(`'${flags}'`))!);
@@ -44,7 +44,7 @@ function allowed(command: Command, code: string, message: string): string {
   return '';
 }
 
-/** A parser that refuses nothing at all says with which words it takes something; where any text is taken, the description has to do. */
+/** Returns the values that an argument takes: an empty text makes its parser tell them; where any text is taken, the description has to do. */
 function takenBy({ parseArg, description }: Pick<Option, 'parseArg' | 'description'>): string {
   try {
     parseArg?.('', undefined);

@@ -1,4 +1,4 @@
-/** What the figures were measured on. */
+/** The machine that the figures were measured on. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem, type as systemName } from 'node:os';
@@ -11,12 +11,12 @@ export interface MachineFacts {
   readonly kernel: string;
   readonly node: string;
   readonly placement: string;
-  /** Of the last minute, when the run ended: above two others were at work too. */
+  /** The load average of the last minute, when the run ended: above two, other programs ran too. */
   readonly load: number;
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** As many as this process had before it took its place on one of them. */
+/** The number of cores that this process had before it was pinned to one. */
 const cores = availableParallelism();
 
 const packages = ['lmdb', 'xstate', 'redis'];
@@ -40,7 +40,7 @@ export function machineFacts(): MachineFacts {
     memoryGigabytes: Math.round(totalmem() / 2 ** 30),
     kernel: `${systemName()} ${release()}`,
     node: process.version,
-    placement,
+    placement: placement(),
     load: loadavg()[0]!,
     versions,
   };

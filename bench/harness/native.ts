@@ -21,7 +21,7 @@ const filesOf = {
 
 const builtAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** Builds what is older than its sources. Null where there is no compiler, or not the kernel that the programs are for. */
+/** Builds the programs that are older than their sources. Returns null without a compiler, or on another kernel than the programs are for. */
 export function buildNative(): Native | null {
   if (process.platform !== 'linux' || spawnSync('cc', ['--version']).status !== 0) return null;
   mkdirSync(folder, { recursive: true });

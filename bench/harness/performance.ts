@@ -1,4 +1,4 @@
-/** `docs/performance.md`: the goals with the figures of each question's last run, what falls short, and who was measured. */
+/** `docs/performance.md`: the goals with the figures of each question's last run, the goals missed, and the contenders. */
 import type { Contender } from './contender.ts';
 import { hasMediansAlone, type Result } from './result.ts';
 import type { Judged } from './statistics.ts';
@@ -80,7 +80,7 @@ function runOf(run: Result): string {
 `;
 }
 
-/** `runs`: those of which an answer stands, in the order in which they were made. */
+/** `runs`: the runs with an answer that is still the last, in the order in which they were made. */
 export function performanceOf(runs: readonly Result[], questions: readonly Question[]): string {
   const found = runs.flatMap((run) => toldOf(run, questions).map((told): Section => ({ ...told, run })));
   const told = questions.flatMap((question) => found.filter((one) => one.question === question));

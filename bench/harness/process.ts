@@ -1,4 +1,4 @@
-/** A process under test, or beside one: pinned to a core, and what it costs as the operating system counts it. */
+/** A process under test, or beside one: pinned to a core, its CPU time and memory as the operating system counts them. */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,21 +11,25 @@ import { fileURLToPath } from 'node:url';
 export type Place = 'server' | 'load';
 
 const cores: Readonly<Record<Place, number>> = { server: 0, load: 1 };
-const pinned = availableParallelism() >= 2 && spawnSync('taskset', ['-c', '0,1', 'true']).status === 0;
+const canPin = (): boolean => availableParallelism() >= 2 && spawnSync('taskset', ['-c', '0,1', 'true']).status === 0;
+
+/** Processes are pinned once the load has taken its place; a run that measures nothing leaves them where the system puts them. */
+let pinned = false;
 
 /** How processes are placed, in words, for the result. */
-export const placement = pinned ? 'server on core 0; load, upstream and Redis on core 1' : 'not pinned: taskset or a second core is missing';
+export const placement = (): string => (pinned ? 'server on core 0; load, upstream and Redis on core 1' : 'not pinned: taskset or a second core is missing');
 
-/** Why nothing can be measured here, or null. */
+/** Returns why nothing can be measured here, or null. */
 export const whyNoMeasure = (): string | null => (existsSync('/proc/self/stat') ? null : 'the CPU time of other processes is read from /proc, which this system has not');
 
-/** Ends what was started when a signal ends this process. */
+/** Ends the processes started when a signal ends this one. */
 export function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 }
 
 /** Moves this process, which is the load, to its core. */
 export function takePlace(): void {
+  pinned = canPin();
   if (pinned) execFileSync('taskset', ['-a', '-p', '-c', String(cores.load), String(process.pid)], { stdio: 'ignore' });
 }
 
@@ -59,7 +63,7 @@ export interface Command {
 
 const probe = fileURLToPath(new URL('./probe.mjs', import.meta.url));
 const running = new Set<Process>();
-// nginx takes its workers along only when it is asked to end.
+// nginx ends its workers only when it is asked to end.
 process.once('exit', () => running.forEach((one) => one.child.kill('SIGTERM')));
 
 export class Process {
@@ -84,20 +88,20 @@ export class Process {
       this.#output += text;
       if (text.includes('\n')) this.#onOutput();
     });
-    // Whoever writes to a process that has ended hears of it from what is read.
+    // A write to a process that has ended fails here; the caller learns of it from its next read.
     this.child.stdin?.on('error', () => {});
     this.ended = once(this.child, 'close').then(([code, signal]) => `${program} ${args[0] ?? ''} ended with ${code ?? signal}.\n${this.#stderr}`);
     running.add(this);
     void this.ended.then(() => running.delete(this));
   }
 
-  /** What the process sends next over its channel; rejects when it ends before. */
+  /** Resolves with the next message on the process's channel; rejects if the process ends before. */
   async told<T>(): Promise<T> {
     const message = once(this.child, 'message').then(([value]) => value as T);
     return Promise.race([message, this.ended.then((why) => Promise.reject(new Error(why)))]);
   }
 
-  /** The next line of its output, read by one at a time; rejects when it ends before. */
+  /** Resolves with the next line of its output, for one reader at a time; rejects if it ends before. */
   async line(): Promise<string> {
     let ended: string | null = null;
     void this.ended.then((why) => {
@@ -139,7 +143,7 @@ function family(pid: number): number[] {
   }
 }
 
-/** Those that a process has started, and that run: its children and theirs. */
+/** Returns the running descendants of a process. */
 export const childrenOf = ({ pid }: { readonly pid?: number | undefined }): number[] => family(pid!).slice(1);
 
 /** User and system time so far in microseconds: threads, living children and those waited for included. */

@@ -1,7 +1,7 @@
-/** A question that the benchmarks answer, as data; the runner does what is common to all. */
+/** A question that the benchmarks answer, as data; the runner does the common work. */
 import type { Contender, Instance, Surroundings } from './contender.ts';
 
-/** Full is for figures that are written down, quick answers in about a minute, smoke only shows that it runs. */
+/** Full is for published figures, quick answers in about a minute, smoke only shows that it runs. */
 export type Size = 'full' | 'quick' | 'smoke';
 
 export interface Figure {
@@ -16,16 +16,16 @@ export interface Pick {
   readonly figure: string;
 }
 
-/** What the project wants of a row: of its median, or of the median over the rounds of its ratio or difference to another row. */
+/** The project's goal for a row: for its median, or for the median over the rounds of its ratio or difference to another row. */
 export interface Goal {
   readonly text: string;
   readonly of: Pick;
   readonly kind: 'value' | 'ratio' | 'difference';
   readonly against?: Pick;
-  /** One of the two. */
+  /** Either this bound or `least`. */
   readonly most?: number;
   readonly least?: number;
-  /** What stands in the way, where it is missed. */
+  /** The reason, where the goal is missed. */
   readonly obstacle?: string;
   /** Wanted, but missing it is no failure. */
   readonly stretch?: boolean;
@@ -54,7 +54,7 @@ export interface Question {
   takes?(contender: Contender, name: string): boolean;
   /** Each measurement has a server of its own, which is not warmed up. */
   readonly fresh?: boolean;
-  /** How often it is asked before it counts, once unless told. A thousand turns are too few for V8 to have compiled what a turn runs. */
+  /** How often it is asked before it counts, once unless told. A thousand turns are too few for V8 to have compiled the code of a turn. */
   readonly warmUps?: number;
   /** The cases that warm a server, in turn; the last case alone unless told. */
   readonly warmedBy?: readonly string[];

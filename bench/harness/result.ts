@@ -1,10 +1,10 @@
-/** What a run of the benchmarks leaves behind. */
+/** The result file of a benchmark run. */
 import type { MachineFacts } from './machine.ts';
 import type { Size } from './question.ts';
 import type { RulerName } from './ruler.ts';
 import type { Answer } from './runner.ts';
 
-/** Whether the rounds' own figures are not known: a median of ratios cannot be told from medians, so no goal is judged by them. */
+/** Whether the rounds' own figures are unknown: a median of ratios cannot be computed from medians, so no goal is judged by them. */
 export const hasMediansAlone = ({ rounds, answers }: Result): boolean => rounds > 1 && answers.every(({ rows }) => rows.every(({ samples }) => samples.length === 1));
 
 export interface Result {

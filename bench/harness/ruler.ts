@@ -1,4 +1,4 @@
-/** What measures: the provider that every contender asks, and the load. The one place that chooses between those in C and those in Node. */
+/** The measuring programs: the provider that every contender asks, and the load. The one place that chooses between C and Node for them. */
 import type { Load } from '../load.ts';
 import { nativeLoad } from '../load/native.ts';
 import { nodeLoad } from '../load/node.ts';
@@ -19,7 +19,7 @@ export interface Ruler {
   stop(): Promise<void>;
 }
 
-/** Starts the one that is wanted, or the sharper that there can be. */
+/** Starts the one that is wanted, or the more precise one available. */
 export async function startRuler(wanted: RulerName | null): Promise<Ruler> {
   const native = wanted === 'Node' ? null : buildNative();
   if (native === null && wanted === 'C') throw new Error('The ruler in C needs Linux and a compiler, cc.');

@@ -8,13 +8,13 @@ export interface Absence {
   readonly reason: string;
 }
 
-/** What came of a question. */
+/** The answer to a question. */
 export interface Answer {
   readonly question: string;
   readonly rows: readonly Row[];
   /** Contenders that took no part, or gave up, and why. */
   readonly absent: readonly Absence[];
-  /** What a contender that must take part failed with. */
+  /** The failures of contenders that must take part. */
   readonly failures: readonly Absence[];
 }
 
@@ -23,9 +23,9 @@ export interface Options {
   readonly rounds: number;
   readonly peers: boolean;
   readonly surroundings: Surroundings;
-  /** Instances that questions hand on to each other, at a smoke size; whoever gives it stops them. */
-  readonly shared: Map<Contender, Instance> | null;
-  /** Told before each measurement: how many are over and how many there are. */
+  /** Instances that questions share, at a smoke size, by how they are started; the caller that gives it stops them. */
+  readonly shared: Map<Contender['start'], Instance> | null;
+  /** Called before each measurement with how many are over and how many there are. */
   progress(done: number, all: number, doing: string): void;
 }
 
@@ -70,7 +70,7 @@ class Asking {
     }
     for (let round = 0; round < rounds; round++) {
       for (const name of this.#cases) {
-        // In every other round the order is turned round, so that nobody always follows the same one.
+        // The order is reversed in every other round, so that no contender always follows the same one.
         for (const entrant of round % 2 === 0 ? this.#entrants : this.#entrants.toReversed()) {
           if (!this.#casesOf(entrant).includes(name)) continue;
           await this.#guarded(entrant, async () => this.#note(entrant, name, round, await this.#measure(entrant, name, round)));
@@ -123,8 +123,9 @@ class Asking {
 
   async #started(entrant: Entrant): Promise<Instance> {
     const { shared, surroundings } = this.#options;
-    entrant.instance ??= shared?.get(entrant.contender) ?? (await entrant.contender.start(surroundings));
-    shared?.set(entrant.contender, entrant.instance);
+    const { start } = entrant.contender;
+    entrant.instance ??= shared?.get(start) ?? (await start(surroundings));
+    shared?.set(start, entrant.instance);
     return entrant.instance;
   }
 
@@ -138,7 +139,7 @@ class Asking {
     }
   }
 
-  /** One that fails takes no further part; only of parley and the floor is it a failure of the run. */
+  /** A contender that fails takes no further part; only for parley and the floor is it a failure of the run. */
   async #guarded(entrant: Entrant, run: () => Promise<unknown>): Promise<void> {
     if (entrant.gaveUp) return;
     try {
@@ -151,7 +152,7 @@ class Asking {
   }
 }
 
-/** A server that hangs is one that failed. */
+/** A server that hangs counts as failed. */
 async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
   let timer!: NodeJS.Timeout;
   const late = new Promise<never>((_, reject) => (timer = setTimeout(reject, deadlineMs, new Error(`It hung for ${deadlineMs / 1000} s.`))));

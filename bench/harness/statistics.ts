@@ -1,4 +1,4 @@
-/** What is told of many samples. */
+/** Statistics over many samples. */
 import type { Goal, Pick } from './question.ts';
 import { loadCore, loadCoreMost } from './window.ts';
 
@@ -42,20 +42,20 @@ export interface Judged {
   readonly goal: Goal;
   readonly spread: Spread;
   readonly met: boolean;
-  /** A row that it speaks of is crowded. */
+  /** One of its rows is crowded. */
   readonly crowded: boolean;
 }
 
 export const rowOf = (rows: readonly Row[], wanted: Pick): Row | undefined =>
   rows.find((row) => row.contender === wanted.contender && row.case === wanted.case && row.figure === wanted.figure);
 
-/** Whether the load, the provider and the database had little room on their core while the row was measured: they may be part of what it says. */
+/** Whether the load, the provider and the database had little room on their core while the row was measured: they may be part of the figure. */
 export function isCrowded(rows: readonly Row[], { contender, case: name, figure }: Pick): boolean {
   const share = rowOf(rows, { contender, case: name, figure: loadCore.name });
   return share !== undefined && figure !== loadCore.name && spreadOf(share.samples).median > loadCoreMost;
 }
 
-/** The goal and what came of it; null when a row that it speaks of was not measured. */
+/** Judges a goal; null if one of its rows was not measured. */
 export function judge(goal: Goal, rows: readonly Row[]): Judged | null {
   const row = rowOf(rows, goal.of);
   const other = goal.against && rowOf(rows, goal.against);

@@ -5,14 +5,14 @@ import type { Absence, Answer } from './runner.ts';
 import { isCrowded, judge, spreadOf, type Judged, type Row } from './statistics.ts';
 import { loadCoreMost } from './window.ts';
 
-/** A number with the digits that mean something. */
+/** A number with its significant digits. */
 export const shown = (value: number): string => {
   const size = Math.abs(value);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 };
 
-/** Stands behind what was measured while the load had little room, and before what that means. */
+/** The mark behind figures measured while the load had little room, and before its explanation. */
 const mark = '†';
 export const markTold = `${mark} Measured while the load, the provider and Redis used more than ${loadCoreMost} % of their core: part of it may be theirs.`;
 const marked = (text: string, crowded: boolean): string => (crowded ? `${text} ${mark}` : text);
@@ -20,7 +20,7 @@ const marked = (text: string, crowded: boolean): string => (crowded ? `${text} $
 /** The median of a row, marked where the load had little room. */
 export const medianTold = (rows: readonly Row[], row: Row): string => marked(shown(spreadOf(row.samples).median), isCrowded(rows, row));
 
-/** What load and provider were. */
+/** Tells in which language load and provider ran. */
 export const rulerTold = ({ ruler }: Pick<Result, 'ruler'>): string => `load and provider in ${ruler}`;
 
 export interface QuestionTold {
@@ -29,20 +29,20 @@ export interface QuestionTold {
   readonly judged: readonly Judged[];
 }
 
-/** The answers with the questions that they belong to, and what came of the goals, of which a smoke run says nothing, nor one with medians alone. */
+/** The answers with their questions, and the outcomes of the goals, of which a smoke run or one with medians alone tells nothing. */
 export const toldOf = (result: Result, questions: readonly Question[]): QuestionTold[] =>
   result.answers.flatMap((answer) => {
     const question = questions.find(({ name }) => name === answer.question);
     return question === undefined ? [] : { question, answer, judged: result.size === 'smoke' || hasMediansAlone(result) ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
   });
 
-/** A goal's figure, its spread over the rounds, and the word for what came of it. */
+/** A goal's figure, its spread over the rounds, and the word for its outcome. */
 export function verdict({ goal, spread, met, crowded }: Judged): { value: string; range: string; word: string } {
   const times = goal.kind === 'ratio' ? ' ×' : '';
   return { value: marked(`${shown(spread.median)}${times}`, crowded), range: spread.least === spread.most ? '–' : `${shown(spread.least)} – ${shown(spread.most)}`, word: met ? 'met' : goal.stretch ? 'not yet' : 'MISSED' };
 }
 
-/** Who took no part, a line for each reason. */
+/** The contenders that took no part, a line for each reason. */
 export function absencesOf(absent: readonly Absence[]): string[] {
   const reasons = new Map<string, Set<string>>();
   for (const { contender, reason } of absent) {
@@ -70,7 +70,7 @@ export function tableOf(told: readonly QuestionTold[], { ruler }: Pick<Result, '
   return `${text}\n${rulerTold({ ruler })}\n${text.includes(mark) ? `${markTold}\n` : ''}`;
 }
 
-/** Rows that are to be compared stand together. */
+/** Sorts rows that are compared next to each other. */
 function order(question: Question, [name, figure]: readonly string[]): number {
   const cases = question.cases('full');
   const at = cases.indexOf(name!) < 0 ? cases.length : cases.indexOf(name!);

@@ -1,8 +1,8 @@
-/** What a server, and what stands around it, use of their cores while something is measured. */
+/** CPU use of a server, and of load, provider and database, while something is measured. */
 import { cpuMicroseconds } from './process.ts';
 import type { Figure, Measurement } from './question.ts';
 
-/** The share of its core that the load, the provider and a database have used: proof that it was not they who were measured. */
+/** The share of their core that the load, the provider and a database have used: proof that they were not the bottleneck. */
 export const loadCore: Figure = { name: "the load's core", unit: '%' };
 
 /** Above this, in percent, a figure is marked. */
@@ -12,11 +12,11 @@ export interface Used {
   readonly seconds: number;
   /** CPU time of the server in microseconds. */
   readonly microseconds: number;
-  /** Of the load's core, in percent. */
+  /** The use of the load's core, in percent. */
   readonly loadCore: number;
 }
 
-/** Begins to count; what is returned tells what was used since. */
+/** Begins to count; the function returned gives the use since. */
 export function openWindow({ instance: { processes, beside = [] }, surroundings }: Measurement): () => Used {
   const now = (): readonly [number, number, number] => [cpuMicroseconds(processes), surroundings.loadMicroseconds() + cpuMicroseconds(beside), performance.now() / 1000];
   const [server, around, startedAt] = now();

@@ -1,4 +1,4 @@
-/** What is played to transcription sockets: s16le, mono, 16 kHz. */
+/** Audio that is played to transcription sockets: s16le, mono, 16 kHz. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -21,7 +21,7 @@ export const sentences = [
   'There was nobody at home when we called',
 ];
 
-/** Speech is what is louder than this part of the loudest. */
+/** Samples louder than this part of the loudest count as speech. */
 const speechShare = 0.05;
 
 export function clipOf(audio: Buffer): Clip {
@@ -38,12 +38,12 @@ export interface HumanClip {
   readonly text: string;
 }
 
-/** Where Debian's package `pocketsphinx-testdata` puts people who read: cards, and a book of LibriVox. */
+/** The folder of recordings in Debian's package `pocketsphinx-testdata`: people who read cards, and a book of LibriVox. */
 const folder = '/usr/share/pocketsphinx/test/data';
 
 const wavHeaderBytes = 44;
 
-/** Clips of people with what they say; none where the package is not installed. */
+/** Returns clips of people with their words; none where the package is not installed. */
 export function humanClips(): HumanClip[] {
   return ['cards', 'librivox'].flatMap((name) => {
     const file = join(folder, name, name === 'cards' ? 'cards.transcription' : 'transcription');
@@ -66,7 +66,7 @@ const wordsOf = (text: string): string[] =>
     .split(' ')
     .filter((word) => word !== '');
 
-/** The least words to put, drop or change that make the one text of the other, and the words of what was said. */
+/** Returns the word errors: the fewest words to insert, drop or change that make one text of the other, and the number of words spoken. */
 export function wordErrors(said: string, heard: string): { readonly wrong: number; readonly words: number } {
   const [one, other] = [wordsOf(said), wordsOf(heard)];
   let row = other.map((_, index) => index + 1);

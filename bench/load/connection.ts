@@ -9,7 +9,7 @@ export interface Listener {
   failed(error: Error): void;
 }
 
-/** What arrives is looked at before the next read, so one buffer does for all connections. */
+/** Bytes are consumed before the next read, so one buffer does for all connections. */
 const shared = Buffer.allocUnsafe(256 * 1024);
 
 type State = 'head' | 'size' | 'chunk' | 'chunk end' | 'last end' | 'body';
@@ -67,7 +67,7 @@ export class Connection {
     }
   }
 
-  /** Takes one part of the answer, from `at` in what is there; returns where it ended, `at` when it is not whole. */
+  /** Takes one part of the answer, from `at` in the buffer; returns where it ended, `at` if it is not whole. */
   #step(at: number, now: number): number {
     const rest = this.#rest;
     if (this.#state === 'chunk' || this.#state === 'body') {

@@ -27,14 +27,14 @@ class Worker {
     this.#process.child.stdin!.write(text);
   }
 
-  /** What it tells next; rejects with what it finds wrong with an answer. */
+  /** Resolves with its next message; rejects with the fault that it finds in an answer. */
   async told<T extends object>(): Promise<T> {
     const told = JSON.parse(await this.#process.line()) as T | { readonly error: string };
     if ('error' in told) throw new Error(told.error);
     return told;
   }
 
-  /** Runs until the work is over, whose outcome tells what all of it cost. */
+  /** Runs until the work is over; the outcome tells its CPU time. */
   async until<T extends { readonly microseconds: number }>(work: Promise<T>): Promise<T> {
     try {
       const told = await work;
@@ -51,7 +51,7 @@ class Worker {
   }
 }
 
-/** Said at the end: the CPU time of all of it. */
+/** The last message: the CPU time of the whole job. */
 interface Over {
   readonly microseconds: number;
 }
@@ -71,14 +71,14 @@ class NativeStreams implements Streams {
   readonly #begun: Promise<void>;
   #onBegun!: () => void;
   #onMark: (mark: Mark) => void = () => {};
-  /** What had come when they were over. */
+  /** The last mark, when all streams were over. */
   #last: Mark | null = null;
 
   constructor(worker: Worker) {
     this.#worker = worker;
     this.#begun = new Promise((resolve) => (this.#onBegun = resolve));
     this.done = worker.until(this.#read()).then(() => {});
-    // It is awaited later, by whoever measures meanwhile.
+    // It is awaited later, by the caller that measures meanwhile.
     this.done.catch(() => {});
   }
 

@@ -1,17 +1,17 @@
 /** Sessions put into an embedded store as the API puts them there, without the HTTP. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { WheelClock } from '../../src/clock.ts';
-import { Host } from '../../src/host.ts';
-import { randomIds } from '../../src/ids.ts';
-import { limits } from '../../src/limits.ts';
-import { openLog } from '../../src/log.ts';
+import { WheelClock } from '../../src/base/clock.ts';
+import { Host } from '../../src/host/host.ts';
+import { randomIds } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
+import { openLog } from '../../src/base/log.ts';
 import { lmdbStore } from '../../src/store/lmdb.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 
 /** Sessions that are opened at once, as so many clients would. */
 const abreast = 200;
 
-/** The store refuses what comes faster than it can keep, as a client would be told with 503; so one waits and asks again. */
+/** The store refuses steps that come faster than it can write, which a client would see as 503; so wait and retry. */
 async function patiently<T>(create: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

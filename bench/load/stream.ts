@@ -3,11 +3,11 @@ import { tokenAt } from '../text.ts';
 
 /** How a contender frames its events. */
 export interface Format {
-  /** What stands before an event's text, up to and with the opening quote of its JSON string. */
+  /** The bytes before an event's text, up to and with the opening quote of its JSON string. */
   readonly text: string;
-  /** What only the event of a whole answer holds. */
+  /** A text in the event of a completed answer only. */
   readonly completed: string;
-  /** What only an event of failure holds. */
+  /** A text in an event of failure only. */
   readonly failed: string;
 }
 
@@ -37,7 +37,7 @@ function expectedOf(tokens: number): Expected {
   return expected;
 }
 
-/** What is told of each arrival of text after the first: milliseconds since the one before. */
+/** Called for each arrival of text after the first, with the milliseconds since the one before. */
 export type GapListener = (gapMs: number) => void;
 
 export class AnswerStream {

@@ -14,7 +14,7 @@ export class NodeStreams implements Streams {
   #begun = 0;
   #onBegun: () => void = () => {};
   readonly #connections: Connection[] = [];
-  /** What begins each of those that have not begun yet. */
+  /** Starts of the streams that have not begun yet. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(instance: Instance, requests: readonly string[], shape: Shape, abreast = beginAbreast) {
@@ -33,7 +33,7 @@ export class NodeStreams implements Streams {
       this.#close();
       throw error;
     });
-    // It is awaited later, by whoever measures meanwhile.
+    // It is awaited later, by the caller that measures meanwhile.
     this.done.catch(() => {});
   }
 

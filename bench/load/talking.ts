@@ -1,9 +1,9 @@
-/** A client of a transcription socket that speaks at the pace of speech, in frames of 20 ms, and notes when what comes back. */
+/** A client of a transcription socket that speaks at the pace of speech, in frames of 20 ms, and records when each message comes back. */
 import { WebSocket } from 'ws';
 import { bytesPerMs, type Clip } from './clips.ts';
 
 const frameMs = 20;
-/** A final that is later than this is taken for none. */
+/** A final later than this counts as missing. */
 const lateMs = 30_000;
 
 interface Heard {
@@ -88,7 +88,7 @@ export class Talking {
     return { finalMs: final.at - endAt, partialMs: partial === undefined ? null : partial.at - onsetAt, text: final.message['text'] };
   }
 
-  /** Sends all of it at once, which is at most ten seconds, and resolves with what was heard. */
+  /** Sends all of it at once, which is at most ten seconds, and resolves with the transcript. */
   async burst(audio: Buffer): Promise<string> {
     for (let at = 0; at < audio.length; at += 3200) this.socket.send(audio.subarray(at, at + 3200));
     this.socket.send('{"type":"finish"}');

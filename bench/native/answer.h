@@ -7,11 +7,11 @@
 
 /* How a server frames its events, and the text that every answer must have. */
 struct expected {
-  /* What stands before an event's text, up to and with the opening quote of its JSON string. */
+  /* The bytes before an event's text, up to and with the opening quote of its JSON string. */
   struct text text;
-  /* What only the event of a whole answer holds. */
+  /* A text in the event of a completed answer only. */
   struct text completed;
-  /* What only an event of failure holds. */
+  /* A text in an event of failure only. */
   struct text failed;
   /* The text as it arrives, and where each token ends in it. */
   struct text wire;
@@ -21,7 +21,7 @@ struct expected {
   double interval_ms;
 };
 
-/* What all answers together have had. */
+/* Counts over all answers. */
 struct counts {
   unsigned long long tokens;
   /* Events with text. */
@@ -33,7 +33,7 @@ struct counts {
 struct answer {
   const struct expected *expected;
   struct counts *counts;
-  /* Of now_ms(); 0 until there was any text. */
+  /* By now_ms(); 0 until there was any text. */
   double first_at;
   double last_at;
   size_t position;
@@ -47,10 +47,10 @@ void expect_tokens(struct expected *expected, const struct vocabulary *vocabular
 
 void answer_start(struct answer *answer, const struct expected *expected, struct counts *counts);
 
-/* Takes a piece of the body that came at this time. Returns what is wrong with it, or NULL. */
+/* Takes a piece of the body that came at this time. Returns its fault, or NULL. */
 const char *answer_take(struct answer *answer, const char *bytes, size_t length, double now);
 
-/* The answer is over: what is wrong with it, or NULL. */
+/* The answer is over. Returns its fault, or NULL. */
 const char *answer_end(const struct answer *answer);
 
 #endif

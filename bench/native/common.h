@@ -1,4 +1,4 @@
-/* What the provider and the load have in common: errors, time, memory, text that grows, and sockets. */
+/* The common part of the provider and the load: errors, time, memory, text that grows, and sockets. */
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -23,12 +23,12 @@ struct text {
 };
 
 void text_add(struct text *text, const char *bytes, size_t length);
-/* A NUL stands behind what is added, and is not counted. */
+/* Adds formatted text, with a NUL behind it that is not counted. */
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Removes so many bytes from the beginning. */
 void text_drop(struct text *text, size_t length);
 
-/* Where the wanted bytes are first found; NULL where they are not there. */
+/* Returns the first place of the wanted bytes; NULL if they are not there. */
 const char *find(const char *bytes, size_t length, const char *wanted, size_t wanted_length);
 
 /* A TCP socket that does not block and sends at once. */

@@ -24,7 +24,7 @@ static void connect_now(struct connection *connection) {
   prepare_socket(descriptor);
   if (connect(descriptor, (struct sockaddr *)&address, sizeof address) < 0 && errno != EINPROGRESS) job_fail(strerror(errno));
   connection->descriptor = descriptor;
-  /* Each event is told once: what is there is read to its end, and a request that was cut is gone on with. */
+  /* Events are edge-triggered: the socket is read until it is empty, and a request that was sent in part is continued. */
   watch(connection->load->epoll, descriptor, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, connection);
 }
 
@@ -42,7 +42,7 @@ void connection_send(struct connection *connection) {
   connection->refusal.length = 0;
   response_start(&connection->response);
   answer_start(&connection->answer, &connection->load->job->expected, &connection->load->counts);
-  /* A connection that is not there yet sends when epoll says that it is. */
+  /* A connection that is not established yet sends when epoll reports that it is. */
   if (connection->descriptor < 0) connect_now(connection);
   else send_more(connection);
 }

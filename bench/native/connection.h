@@ -8,7 +8,7 @@
 
 struct connection;
 
-/* What all connections of a load share. */
+/* State shared by all connections of a load. */
 struct load {
   int epoll;
   const struct job *job;
@@ -24,7 +24,7 @@ struct connection {
   /* -1 while it is not connected. */
   int descriptor;
   bool busy;
-  /* When its turn was wanted, of now_ms(). */
+  /* When its turn was wanted, by now_ms(). */
   double wanted_at;
   /* When the last bytes came. */
   double read_at;
@@ -34,7 +34,7 @@ struct connection {
   size_t sent;
   struct response response;
   struct answer answer;
-  /* What an answer with another status says. */
+  /* The body of an answer with another status. */
   struct text refusal;
 };
 
@@ -43,7 +43,7 @@ void connection_init(struct connection *connection, struct load *load, int port)
 /* Sends the request, connected if need be. */
 void connection_send(struct connection *connection);
 
-/* Something has come, or can be sent. */
+/* Handles an event of epoll: bytes have come, or can be sent. */
 void connection_ready(struct connection *connection, unsigned events);
 
 void connection_close(struct connection *connection);

@@ -46,7 +46,7 @@ static void add_token(struct text *text, const char *model, const struct text *w
   free(rest.bytes);
 }
 
-/* What comes behind the last token: why it ended, the usage, and the end of the stream. */
+/* Makes the events after the last token: the finish reason, the usage, and the end of the stream. */
 static void make_tail_events(struct text events[3], const char *model, int tokens) {
   struct text usage = {0};
   text_format(&usage, "\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":%d,\"total_tokens\":%d}", tokens, 10 + tokens);

@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-/* What a model's name says: `tokens=N,rate=N` and, for what is sent at once, `,writes=one` or `,writes=many`. */
+/* The shape that a model's name gives: `tokens=N,rate=N` and, for tokens sent at once, `,writes=one` or `,writes=many`. */
 struct shape {
   int tokens;
   /* Tokens a second; 0 sends all of them at once. */
@@ -23,15 +23,15 @@ struct frames {
   struct text *tokens;
   /* The events behind the last token, and the last chunk. */
   struct text tail;
-  /* The whole answer, for what is sent in one write. */
+  /* The whole answer, for a model that sends it in one write. */
   struct text whole;
-  /* The whole answer, an event each, for what is sent in many. */
+  /* The whole answer, an event each, for a model that sends it in many. */
   struct text *pieces;
   int pieces_count;
   struct frames *next;
 };
 
-/* Whether all of the answer is there when it is asked for. */
+/* Whether all of the answer is sent at once. */
 bool is_sent_at_once(const struct shape *shape);
 
 /* The frames of the model with this name; NULL where the name is none of ours. */

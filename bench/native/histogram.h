@@ -1,4 +1,4 @@
-/* Durations counted in buckets whose width is at most a thirty-second of what they hold. */
+/* Durations counted in buckets whose width is at most a thirty-second of their durations. */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 

@@ -1,4 +1,4 @@
-/* What the load is to do, as it is told on its standard input, and what it tells on its standard output. */
+/* The load's job, as read from its standard input, and its messages on standard output. */
 #ifndef JOB_H
 #define JOB_H
 
@@ -29,7 +29,7 @@ struct job {
 /* Lines of a name and a value, up to the line `go`; a request is the number of its bytes, and they follow. */
 struct job read_job(const struct vocabulary *vocabulary);
 
-/* Ends the load: why the answers are not what they must be. */
+/* Ends the load with the fault of an answer. */
 _Noreturn void job_fail(const char *reason);
 
 /* Microseconds of CPU time that the load has used. */

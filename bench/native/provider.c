@@ -23,15 +23,15 @@ enum { slots = 16384, events_max = 256, read_size = 64 * 1024 };
 /* A client, and the answer to it that is under way. */
 struct connection {
   int descriptor;
-  /* What has come of its next request. */
+  /* The received part of its next request. */
   struct text in;
-  /* What the kernel has not taken yet. */
+  /* Bytes that the kernel has not taken yet. */
   struct text out;
   const struct frames *frames;
   /* The next token's index and when it leaves. */
   int next;
   double due_at;
-  /* It waits in the wheel; one that is closed meanwhile is freed when its time has come. */
+  /* It waits in the wheel; a connection closed meanwhile is freed when its time has come. */
   bool waits;
   bool closed;
   struct connection *later;
@@ -53,7 +53,7 @@ static void close_connection(struct connection *connection) {
   free(connection);
 }
 
-/* Sends in one system call; what a full socket does not take follows when it has room. */
+/* Sends in one system call; bytes that a full socket does not take follow when it has room. */
 static void send_bytes(struct connection *connection, const char *bytes, size_t length) {
   if (connection->out.length > 0) return text_add(&connection->out, bytes, length);
   ssize_t sent = send(connection->descriptor, bytes, length, MSG_NOSIGNAL);
@@ -130,7 +130,7 @@ static const struct text *http_head(void) {
   return &head;
 }
 
-/* The head and what stands behind it, in one write. */
+/* Sends the head and the bytes behind it in one write. */
 static void send_with_head(struct connection *connection, const struct text *text) {
   static struct text answer;
   const struct text *head = http_head();
@@ -184,7 +184,7 @@ static void answer(struct connection *connection, const char *head, const char *
   else begin(connection, frames);
 }
 
-/* Where the body ends that begins at `from`; 0 while it has not come whole. */
+/* Returns the end of the body that begins at `from`; 0 while it has not come whole. */
 static size_t body_end(const struct text *in, size_t from, const char *head) {
   const char *length = strcasestr(head, "\r\ncontent-length:");
   if (length != NULL) {

@@ -49,7 +49,7 @@ static size_t add_line(struct response *response, const char *bytes, size_t leng
   const size_t mark = response->part == part_head ? 4 : 2;
   size_t room = response_line_max - 1 - response->line_length;
   size_t count = length < room ? length : room;
-  /* The end may begin in what came before. */
+  /* The line end may begin in the bytes before. */
   size_t from = response->line_length < mark ? 0 : response->line_length - mark + 1;
   size_t before = response->line_length;
   memcpy(response->line + before, bytes, count);

@@ -19,7 +19,7 @@ struct response {
 
 void response_start(struct response *response);
 
-/* Takes what has come and hands on the pieces of the body. Returns why it cannot be read, or NULL. */
+/* Takes received bytes and hands on the pieces of the body. Returns why they cannot be read, or NULL. */
 typedef const char *response_piece(void *context, const char *bytes, size_t length);
 const char *response_take(struct response *response, const char *bytes, size_t length, response_piece *piece, void *context);
 

@@ -51,7 +51,7 @@ static void print_mark(bool over) {
   histogram_clear(&counts->lateness);
 }
 
-/* Each line is a mark; whoever wants none anymore has gone. */
+/* Each line is a mark; the end of the input means that the reader has gone. */
 static void take_commands(void) {
   char bytes[256];
   ssize_t length = read(STDIN_FILENO, bytes, sizeof bytes);

@@ -6,7 +6,7 @@
 
 /*
  * Runs them, and prints lines of JSON: `{"begun":true}` once each has had some text. For each line `mark` on the
- * standard input, which may come then, and with `"over":true` at the end of the last answer, it prints what has come so far, and how late since the last mark.
+ * standard input, which may come then, and with `"over":true` at the end of the last answer, it prints the progress so far, and the lateness since the last mark.
  */
 void run_streams(const struct job *job);
 

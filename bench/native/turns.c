@@ -26,11 +26,11 @@ static double started_at;
 /* Conversations that have begun, and connections with an answer under way. */
 static int conversations_begun;
 static int running;
-/* Connections without a turn, the one that is so for longest first, in a ring. */
+/* Idle connections, the longest idle first, in a ring. */
 static struct connection **idle;
 static int idle_from;
 static int idle_count;
-/* Turns at given times: how many have begun, and what tells when the next one is wanted. */
+/* Turns at given times: how many have begun, and the timer of the next one. */
 static int arrived;
 static int timer;
 

@@ -1,4 +1,4 @@
-/** What it costs a program to read a reply: the client, beside a parser on `fetch` and beside another service's client. */
+/** The cost for a program of reading a reply: the client, beside a parser on `fetch` and beside another service's client. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startEventServer } from '../event-server.ts';

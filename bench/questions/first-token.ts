@@ -15,7 +15,7 @@ const rate = 100;
 /** How many streams are beside the turns. */
 const besides: Readonly<Record<string, number>> = { 'beside 25,600 events/s': 256, 'beside 51,200 events/s': 512 };
 const [busy, busier] = Object.keys(besides) as [string, string];
-/** Turns a second that come when they come, whatever became of those before: about half of what parley sustains on Redis, and embedded. */
+/** Turns a second at random times, independent of the turns before (open loop): about half of what parley sustains on Redis, and embedded. */
 const arrivals: Readonly<Record<string, number>> = { '800 turns/s at random': 800, '1,500 turns/s at random': 1500 };
 const [some, more] = Object.keys(arrivals) as [string, string];
 const arrivingAbreast = 256;
@@ -25,7 +25,7 @@ const seed = 4_711;
 const crowd = { clients: 256, tokens: 50 };
 const crowded = '256 clients, 25,600 events/s';
 const turnsEach = 5;
-/** Of a conversation in a warm-up: V8 goes on compiling what a turn runs for some ten thousand of them, on the core that is measured. */
+/** Turns of each conversation in a warm-up: V8 goes on compiling the code of a turn for some ten thousand turns, on the core that is measured. */
 const warmTurnsEach = 40;
 const conversations: Readonly<Record<Size, number>> = { full: 200, quick: 100, smoke: 4 };
 /** How long the other streams last, turns arrive, and a warm-up at the most; the turns beside streams end a little before. */
@@ -49,7 +49,7 @@ const asked = (measurement: Measurement): Promise<Timed> => {
   return name === calm || size === 'smoke' ? alone(measurement) : beside(measurement);
 };
 
-/** What is prepared is not part of what is timed. */
+/** Runs it in a window of its own, so that the preparation is not timed. */
 async function timed(measurement: Measurement, run: () => Promise<TurnTimes>): Promise<Timed> {
   const used = openWindow(measurement);
   const times = await run();
@@ -73,7 +73,7 @@ async function atRandom(measurement: Measurement, perSecond: number): Promise<Ti
   return timed(measurement, () => load.arrive(instance, requests, arrivingTurnsEach, abreast, shape, times));
 }
 
-/** Milliseconds at which something happens that happens so often a second, each time independent of all others. */
+/** Times in milliseconds of a Poisson process with so many events a second. */
 function arrivalTimes(perSecond: number, untilMs: number): number[] {
   const random = seeded(seed);
   const gap = (): number => (-Math.log(1 - random()) * 1000) / perSecond;
@@ -129,7 +129,7 @@ export const firstToken: Question = {
   // A crowd, and turns one at a time, run code of their own.
   warmedBy: [crowded, busy, calm],
   warmUps: 3,
-  // Others are over their limit sooner, and would only stand in a queue of their own.
+  // Other contenders reach their limit sooner, and would only measure their own queue.
   takes: ({ standing, name: contender }, name) => (standing === 'peer' ? name === calm : name === more ? contender === floor.name || contender === parley.name : true),
   goals: [
     goal(parley.name, calm, 'p50', 1),

@@ -1,4 +1,4 @@
-/** What it costs to refuse. */
+/** The cost of refusing a request. */
 import { startHouse, storeFolder, type House } from '../contenders/parley.ts';
 import { startRedis, whyNoRedis } from '../contenders/redis.ts';
 import { edge } from '../contenders/edge.ts';
@@ -14,7 +14,7 @@ const [refusal, cpu] = ['a request', 'CPU per request'];
 const obstacle =
   'The key is hashed, found and charged; then come a log line, a metric and the rate headers. The log is the dearest, then the hash.';
 
-/** The request that a house refuses: its key has one request a minute, and has had it. */
+/** The request that the server refuses: its key has one request a minute, and has used it. */
 const refused = (house: House): string => post('/sessions/ses_none/chat', { message }, { authorization: `Bearer ${house.key}` });
 
 async function refusing(house: House, { load }: Surroundings): Promise<Instance> {
@@ -45,7 +45,7 @@ const limitedRedis: Contender = {
   },
 };
 
-/** The floor's own fixed answer: what uWebSockets.js costs without our edge. */
+/** The floor's own fixed answer: the cost of uWebSockets.js without our edge. */
 const bare: Contender = {
   ...floor,
   name: 'uWebSockets.js',

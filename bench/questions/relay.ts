@@ -1,4 +1,4 @@
-/** What relaying one event costs, in calm and under load. */
+/** The cost of relaying one event, in calm and under load. */
 import { parley, parleyRedis } from '../contenders/parley.ts';
 import { floor, nginx, plain } from '../contenders/simple.ts';
 import { peers } from '../contenders/peers.ts';
@@ -17,7 +17,7 @@ const streams: Readonly<Record<string, number>> = {
 };
 const [calm, loaded, full, stretch] = Object.keys(streams) as [string, string, string, string];
 
-/** Milliseconds from the beginning of the last stream to the measurement, its length, and what streams go on for after it, since some begin before the last. */
+/** Milliseconds from the beginning of the last stream to the measurement, its length, and the time that streams go on after it, since some begin before the last. */
 const times: Readonly<Record<Size, { settle: number; window: number; after: number }>> = {
   full: { settle: 700, window: 4000, after: 1000 },
   quick: { settle: 400, window: 2000, after: 1000 },
@@ -83,7 +83,7 @@ export const relay: Question = {
   ],
   contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
   cases: (size) => (size === 'full' ? [calm, loaded, full, stretch] : size === 'quick' ? [loaded, full] : [calm]),
-  // Others are over their limit sooner, and would only stand in a queue of their own.
+  // Other contenders reach their limit sooner, and would only measure their own queue.
   takes: ({ standing, name }, events) => (standing === 'peer' ? events === calm : events === stretch ? name === floor.name || name === parley.name : true),
   goals: [
     against('parley', loaded, 1.05),

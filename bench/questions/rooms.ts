@@ -1,4 +1,4 @@
-/** What voice sockets and the console's feed cost the server beside turns. */
+/** The cost of voice sockets and the console's feed to a server, beside its turns. */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -15,7 +15,7 @@ import { parleyFormat } from '../load/stream.ts';
 const [frame, rest] = ['a frame of audio', 'at rest'];
 const [perFrame, idle] = ['CPU per frame', 'core in use'];
 
-/** As many as one recogniser hears in time, each with frames of 20 ms at the pace of speech. */
+/** As many sockets as one recogniser transcribes in time, each with frames of 20 ms at the pace of speech. */
 const sockets = 8;
 const frameMs = 20;
 const speakMs: Readonly<Record<Size, number>> = { full: 20_000, quick: 8_000, smoke: 100 };
@@ -35,23 +35,13 @@ const echo: Contender = {
   name: 'echo',
   note: 'uWebSockets.js alone, which sends each frame back.',
   standing: 'always',
-  async start(surroundings) {
-    const instance = await startProgram(await built(new URL('../echo.ts', import.meta.url)), surroundings, parleyFormat);
-    open.set(instance, await Promise.all(Array.from({ length: sockets }, () => opened(`ws://127.0.0.1:${instance.ports[0]}/`))));
-    return instance;
-  },
+  start: async (surroundings) => startProgram(await built(new URL('../echo.ts', import.meta.url)), surroundings, parleyFormat),
 };
 
 const listening: Contender = {
+  ...parleyVoice,
   name: 'parley, listening',
   note: 'The embedded voice. The voice processes, to which each frame is passed on, are on the other core and do not count.',
-  standing: 'always',
-  async start(surroundings) {
-    const voice = (await parleyVoice.start(surroundings)) as VoiceHouse;
-    const talking = await Promise.all(Array.from({ length: sockets }, () => voice.talk()));
-    open.set(voice, talking.map(({ socket }) => socket));
-    return voice;
-  },
 };
 
 const watched: Contender = {
@@ -65,14 +55,23 @@ const watched: Contender = {
   },
 };
 
-async function measure({ instance, case: name, size }: Measurement): Promise<Record<string, number>> {
+/** The sockets of a server, opened when they are first asked for. */
+async function socketsOf(instance: Instance, contender: string): Promise<readonly WebSocket[]> {
+  const openOne = contender === echo.name ? () => opened(`ws://127.0.0.1:${instance.ports[0]}/`) : async () => (await (instance as VoiceHouse).talk()).socket;
+  const found = open.get(instance) ?? (await Promise.all(Array.from({ length: sockets }, openOne)));
+  open.set(instance, found);
+  return found;
+}
+
+async function measure({ instance, contender, case: name, size }: Measurement): Promise<Record<string, number>> {
+  const talking = name === frame ? await socketsOf(instance, contender) : [];
   const pids = instance.processes.map(({ child }) => child.pid!);
   const before = cpuMicrosecondsOf(pids);
   if (name === rest) {
     await pause(restMs[size]);
     return { [idle]: (cpuMicrosecondsOf(pids) - before) / (restMs[size] * 10) };
   }
-  const frames = await speak(open.get(instance)!, speakMs[size]);
+  const frames = await speak(talking, speakMs[size]);
   return { [perFrame]: (cpuMicrosecondsOf(pids) - before) / frames };
 }
 

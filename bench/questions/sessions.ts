@@ -9,7 +9,7 @@ import { seedSessions } from '../load/sessions.ts';
 const shape = { tokens: 1, rate: 0 };
 const abreast = 32;
 const turnsEach = 10;
-/** Each round talks to other sessions, which nobody has talked to yet. */
+/** Each round uses other sessions, which had no turn yet. */
 const conversations: Readonly<Record<Size, number>> = { full: 150, quick: 150, smoke: 4 };
 const [stored, cpu, heap] = ['a turn', 'CPU per turn', 'heap'];
 

@@ -1,19 +1,17 @@
-/** What a step costs in each store, without a server around it. */
-import { fileURLToPath } from 'node:url';
+/** The cost of a step in each store, without a server around it. */
 import { storeFolder } from '../contenders/parley.ts';
 import { startRedis, whyNoRedis } from '../contenders/redis.ts';
 import type { Contender, Instance } from '../harness/contender.ts';
+import { built } from '../harness/built.ts';
 import { cpuMicroseconds, Process } from '../harness/process.ts';
 import { pick, type Measurement, type Question, type Size } from '../harness/question.ts';
 import { parleyFormat } from '../load/stream.ts';
 
 const turns: Readonly<Record<Size, number>> = { full: 10_000, quick: 5_000, smoke: 20 };
 
-/** Run from its source, since the scripts for Redis lie beside the store's; the loader has done its work before anything is measured. */
-const program = fileURLToPath(new URL('../store.ts', import.meta.url));
-
 async function startStore(where: string, remove: () => Promise<void>): Promise<Instance> {
-  const store = new Process({ place: 'server', program: process.execPath, args: ['--import=tsx', program, where], node: true });
+  const program = await built(new URL('../store.ts', import.meta.url));
+  const store = new Process({ place: 'server', program: process.execPath, args: [program, where], node: true });
   await store.told();
   return { processes: [store], ports: [], format: parleyFormat, conversations: async () => [], stop: () => store.stop().then(remove) };
 }

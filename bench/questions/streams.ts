@@ -1,4 +1,4 @@
-/** What open streams cost in memory. */
+/** The memory of open streams. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parley, parleyRedis } from '../contenders/parley.ts';
 import { floor, nginx, plain } from '../contenders/simple.ts';
@@ -10,7 +10,7 @@ const open = '2,000 open streams';
 const streams: Readonly<Record<Size, number>> = { full: 2000, quick: 2000, smoke: 10 };
 /** Slow enough for all of them to be held, not worked on. */
 const rate = 2;
-/** What 2,000 clients at one instant do to a server is another question. */
+/** Streams opened at once. The effect of 2,000 clients at one instant is another question. */
 const openedAbreast = 100;
 const settleMs: Readonly<Record<Size, number>> = { full: 5000, quick: 3000, smoke: 0 };
 const tokens: Readonly<Record<Size, number>> = { full: 24, quick: 16, smoke: 1 };

@@ -15,7 +15,7 @@ const turnsBefore: Readonly<Record<string, number>> = { [first]: 0, [hundredth]:
 const conversations: Readonly<Record<Size, number>> = { full: 100, quick: 50, smoke: 2 };
 const cpu = 'CPU per turn';
 
-/** Of the comparison with the first turns. */
+/** The obstacle of the comparison with the first turns. */
 const obstacle = 'The first turns send a message or two to the provider, the last a hundred each: so much more is built and sent. After the hundredth it grows no more.';
 
 /** Long conversations are grown once and go on round by round. */

@@ -1,4 +1,4 @@
-/** What a whole turn of one token costs. */
+/** The cost of a whole turn of one token. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parley, parleyRedis } from '../contenders/parley.ts';
 import { peers } from '../contenders/peers.ts';
@@ -15,9 +15,9 @@ const abreast = 32;
 /** A conversation has so many turns, then the next one begins. */
 const turnsEach = 10;
 const conversations: Readonly<Record<Size, number>> = { full: 600, quick: 300, smoke: 4 };
-/** CPU time is counted in hundredths of a second: whoever is done with all of them sooner begins again. */
+/** CPU time is counted in hundredths of a second: a contender that is done with all conversations sooner begins again. */
 const leastSeconds: Readonly<Record<Size, number>> = { full: 2, quick: 1, smoke: 0 };
-/** What is written behind an answer belongs to it, and what is written behind a new session to neither. */
+/** Waits for writes that follow an answer, which count for the turn, and for writes that follow a new session, which count for none. */
 const settled = (size: Size): Promise<void> => pause(size === 'smoke' ? 0 : 200);
 
 const cpu = 'CPU per turn';

@@ -1,4 +1,4 @@
-/** How soon what is said is text, how soon text is speech, and what both cost. */
+/** The delay of a transcription after its speech, the delay of speech after its text, and the cost of both. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parleyVoice, type VoiceHouse } from '../contenders/voice.ts';
 import { cpuMicrosecondsOf, residentBytesOf } from '../harness/process.ts';
@@ -16,7 +16,7 @@ const [final50, final95, partial50, partial95, cpu] = ['end to final p50', 'end 
 const [first50, first95, memory, turnAlone, turnBeside, slower, busy] = ['first sample p50', 'first sample p95', 'memory of 2,000', 'turn p99 alone', 'turn p99 beside', 'turn p99 beside ÷ alone', 'recogniser busy'];
 const [words, wrong] = ['words', 'words wrong'];
 
-/** What each socket says in a round. */
+/** The utterances of each socket in a round. */
 const utterances: Sized = { full: 30, quick: 12, smoke: 1 };
 const spoken: Sized = { full: 100, quick: 30, smoke: 3 };
 const silentSockets: Sized = { full: 2000, quick: 500, smoke: 20 };
@@ -25,7 +25,7 @@ const saturating: Sized = { full: 32, quick: 32, smoke: 2 };
 const turnsMs: Sized = { full: 10_000, quick: 4_000, smoke: 100 };
 const pairs: Sized = { full: 3, quick: 2, smoke: 1 };
 const people: Sized = { full: Infinity, quick: Infinity, smoke: 1 };
-/** What is opened at once. */
+/** Sockets opened at once. */
 const abreast = 20;
 
 /** Each socket says its clips one after another, beginning at another moment and with another clip. */
@@ -72,7 +72,7 @@ async function silence(voice: VoiceHouse, count: number): Promise<Record<string,
   const sockets: Talking[] = [];
   const openSome = async (): Promise<void> => void sockets.push(...(await Promise.all(Array.from({ length: abreast }, () => voice.talk()))));
   try {
-    // The first of them load what all share.
+    // The first sockets load the code and data that all share.
     await openSome();
     const before = await settledBytes(voice);
     while (sockets.length < count + abreast) await openSome();
@@ -103,7 +103,7 @@ async function beside(load: Load, voice: VoiceHouse, size: Size): Promise<Record
     while (sockets.length < saturating[size]) sockets.push(await voice.talk());
     let over = false;
     const talk = async (socket: Talking, index: number): Promise<void> => {
-      // What comes late here is not what is measured.
+      // Lateness of these sockets is not measured.
       for (let number = index; !over; number++) await socket.say(voice.clips[number % voice.clips.length]!).catch(() => (over = true));
     };
     const talking = sockets.map(talk);

@@ -1,10 +1,11 @@
-/** The API key of a command that talks to the API as a program does: one that is given, or one for this command alone. */
-import { secondsOf, type Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
-import type { CreatedKeyView } from '../wire.ts';
-import { operatorToken, type ConnectionOptions, type Environment } from './connection.ts';
+/** The API key of a command that talks to the API as a program does: a given key, or a key for this command alone. */
+import { secondsOf, type Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { CreatedKeyView } from '../base/wire.ts';
+import { operatorToken, type ConnectionOptions } from './connection.ts';
 import { ConsoleClient, segment } from './console-client.ts';
 import { failureLine, UsageFailure } from './exit.ts';
+import type { Environment } from './io.ts';
 
 export interface KeyOptions extends ConnectionOptions {
   readonly key?: string;

@@ -1,9 +1,11 @@
 /** The settings of an assistant as flags, and the body of the request that they make. */
-import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
-import { limits } from '../limits.ts';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { Option, type Command } from 'commander';
+import { limits } from '../base/limits.ts';
 import { decimal, gather, visitorField, wholeNumber } from './arguments.ts';
 import { UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
 
 export interface AssistantOptions {
   readonly name?: string;
@@ -12,10 +14,12 @@ export interface AssistantOptions {
   readonly provider?: string;
   readonly model?: string;
   readonly credential?: string;
+  readonly historyTokensMax?: number;
   readonly systemPrompt?: string;
   readonly systemPromptFile?: string;
   readonly temperature?: number;
   readonly outputTokensMax?: number;
+  readonly reasoning?: string;
   readonly voice?: boolean;
   readonly link?: boolean;
   readonly widget?: boolean;
@@ -26,15 +30,17 @@ export interface AssistantOptions {
 
 export const assistantFlags = (command: Command): Command =>
   command
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'its purpose')
     .option('--greeting <text>', "the transcript's first message")
     .option('--provider <name>', 'scripted (embedded, rule-based), openai, anthropic, or synthetic on a server with PARLEY_SYNTHETIC=1 (default for a new one: scripted)')
     .option('--model <name>', "the provider's name for the model")
     .option('--credential <id>', "the provider's credential")
-    .option('--system-prompt <text>', 'the instructions that the model gets before the conversation')
+    .option('--history-tokens-max <number>', `tokens of the conversation sent to the model, estimated (default: ${limits.historyTokensMax})`, wholeNumber(1, limits.historyTokensCeiling))
+    .option('--system-prompt <text>', 'the instructions for the model, before the conversation')
     .option('--system-prompt-file <file>', 'the same from a file; - reads stdin')
     .option('--temperature <number>', '0 to 2', decimal)
     .option('--output-tokens-max <number>', 'tokens of one reply', wholeNumber(1, 1_000_000))
+    .addOption(new Option('--reasoning <mode>', "whether the model's reasoning is shown").choices(['hidden', 'shown']))
     .option('--voice', 'turn voice on')
     .option('--no-voice', 'turn voice off')
     .option('--link', 'turn the public link on')
@@ -42,33 +48,35 @@ export const assistantFlags = (command: Command): Command =>
     .option('--widget', 'turn the widget on')
     .option('--no-widget', 'turn the widget off')
     .option('--visitor-field <field>', 'NAME[:TYPE][:required][:LABEL], type text, email, number or boolean; may be given several times', gather)
-    .option('--max-call-seconds <number>', 'how long a session lasts', wholeNumber(1, limits.maxCallSecondsMax))
+    .option('--max-call-seconds <number>', 'the length of a session in seconds', wholeNumber(1, limits.maxCallSecondsMax))
     .option('--from <file>', "settings as JSON in the API's shape; - reads stdin; the other flags win");
 
-/** Only what was named is in the body. A new assistant without a model gets the embedded one. */
-export function assistantBody(options: AssistantOptions, purpose: 'create' | 'update'): Record<string, unknown> {
-  const base = options.from === undefined ? {} : jsonObject(options.from);
+/** The body has the named settings only. A new assistant without a model gets the embedded one. */
+export async function assistantBody(io: Pick<Io, 'stdin'>, options: AssistantOptions, purpose: 'create' | 'update'): Promise<Record<string, unknown>> {
+  const base = options.from === undefined ? {} : await jsonObject(io, options.from);
   const body = defined({
     ...base,
     ...defined({ name: options.name, description: options.description, greeting: options.greeting, max_call_seconds: options.maxCallSeconds }),
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),
-    model: merged(base.model, model(options)),
+    model: merged(base.model, await model(io, options)),
   });
   if (purpose === 'create') complete(body);
   return body;
 }
 
-function model(options: AssistantOptions): Record<string, unknown> {
+async function model(io: Pick<Io, 'stdin'>, options: AssistantOptions): Promise<Record<string, unknown>> {
   if (options.systemPrompt !== undefined && options.systemPromptFile !== undefined) throw new UsageFailure('Give --system-prompt or --system-prompt-file, not both.');
-  const system_prompt = options.systemPromptFile === undefined ? options.systemPrompt : fileText(options.systemPromptFile);
+  const system_prompt = options.systemPromptFile === undefined ? options.systemPrompt : await fileText(io, options.systemPromptFile);
   return {
     provider: options.provider,
     name: options.model,
     credential_id: options.credential,
+    history_tokens_max: options.historyTokensMax,
     system_prompt,
     temperature: options.temperature,
     output_tokens_max: options.outputTokensMax,
+    reasoning: options.reasoning,
   };
 }
 
@@ -87,10 +95,10 @@ function merged(base: unknown, flags: Record<string, unknown>): unknown {
   return Object.keys(named).length === 0 ? base : { ...(base as object | undefined), ...named };
 }
 
-function jsonObject(file: string): Record<string, unknown> {
+async function jsonObject(io: Pick<Io, 'stdin'>, file: string): Promise<Record<string, unknown>> {
   let value: unknown;
   try {
-    value = JSON.parse(fileText(file));
+    value = JSON.parse(await fileText(io, file));
   } catch (error) {
     if (error instanceof UsageFailure) throw error;
     throw new UsageFailure(`${file} is not valid JSON.`);
@@ -99,9 +107,10 @@ function jsonObject(file: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function fileText(file: string): string {
+/** The first look at `process.stdin` opens it, so only `-` looks at it. */
+async function fileText(io: Pick<Io, 'stdin'>, file: string): Promise<string> {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return await (file === '-' ? text(io.stdin) : readFile(file, 'utf8'));
   } catch (error) {
     throw new UsageFailure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'}).`);
   }

@@ -1,4 +1,4 @@
-/** Which assistant a command uses that may be called without naming one. */
+/** The choice of an assistant, for commands that may be called without naming one. */
 import type { Parley } from '../client/parley.ts';
 import type { Assistant } from '../client/types.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
@@ -7,11 +7,11 @@ import { oneLine } from './output.ts';
 export interface Choice {
   /** Whether an assistant that was not named will do; a published one. */
   readonly suits?: (assistant: Assistant) => boolean;
-  /** The sentence where none does. */
+  /** The error message if none does. */
   readonly none: string;
 }
 
-/** The one that `selector` names by id or name; without it the only one that suits, or the one called "demo". */
+/** Returns the assistant that `selector` names by id or name; without it the only one that suits, or the one called "demo". */
 export async function chooseAssistant(parley: Parley, selector: string | undefined, { suits = () => true, none }: Choice): Promise<Assistant> {
   const all = await parley.assistants.list().all();
   if (selector === undefined) {

@@ -1,29 +1,30 @@
 /** `parley assistants` */
 import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
-import type { ConsoleAssistantView } from '../wire.ts';
+import type { ConsoleAssistantView } from '../base/wire.ts';
 import { assistantBody, assistantFlags, type AssistantOptions } from './assistant-body.ts';
-import { connected, inWorkspace, moreLine, paged, pageQuery, type Connection, type ConnectionOptions, type PageOptions } from './connection.ts';
+import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConsoleConnection, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
 import { fields, oneLine, print, table, time } from './output.ts';
 
-export function registerAssistants(program: Command): void {
+export function registerAssistants(program: Command, io: Io): void {
   const assistants = program.command('assistants').description('assistants: create, change, publish, disable');
   assistants.addHelpText('after', examples);
-  paged(assistants.command('list').description('list the assistants')).action(list);
-  connected(assistantFlags(assistants.command('create').description('create an assistant, as a draft').argument('[name]')))
+  addPageOptions(assistants.command('list').description('list the assistants')).action(list(io));
+  addConnectionOptions(assistantFlags(assistants.command('create').description('create an assistant, as a draft').argument('[name]')))
     .option('--publish', 'publish it at once')
-    .action(create);
-  connected(named(assistants, 'show', 'show an assistant with its settings')).action(show);
-  connected(assistantFlags(named(assistants, 'update', 'change settings; what is not named stays as it is')).option('--name <name>', 'its new name')).action(update);
+    .action(create(io));
+  addConnectionOptions(addCommand(assistants, 'show', 'show an assistant with its settings')).action(show(io));
+  addConnectionOptions(assistantFlags(addCommand(assistants, 'update', 'change settings; the others stay as they are')).option('--name <name>', 'its new name')).action(update(io));
   for (const [verb, description] of changes) {
-    connected(named(assistants, verb, description)).action((selector: string, options: ConnectionOptions) => change(verb, selector, options));
+    addConnectionOptions(addCommand(assistants, verb, description)).action(change(io, verb));
   }
-  connected(named(assistants, 'delete', 'delete an assistant')).action(remove);
+  addConnectionOptions(addCommand(assistants, 'delete', 'delete an assistant')).action(remove(io));
 }
 
-const named = (parent: Command, name: string, description: string): Command =>
+const addCommand = (parent: Command, name: string, description: string): Command =>
   parent.command(name).description(description).argument('<assistant>', 'id or name');
 
 const changes = [
@@ -41,47 +42,47 @@ Examples:
   parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
   parley assistants disable support`;
 
-const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     connection.show(await connection.client.get<List<ConsoleAssistantView>>(`${connection.workspace}/assistants`, pageQuery(options)), renderList);
   });
 
-const create = (name: string | undefined, options: AssistantOptions & ConnectionOptions & { publish?: boolean }): Promise<void> => {
-  const body = assistantBody({ ...options, name }, 'create');
-  return inWorkspace(options, async ({ client, workspace, show }) => {
+const create = (io: Io) => async (name: string | undefined, options: AssistantOptions & ConnectionOptions & { publish?: boolean }): Promise<void> => {
+  const body = await assistantBody(io, { ...options, name }, 'create');
+  return inWorkspace(io, options, async ({ client, workspace, show }) => {
     let answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants`, body);
     if (options.publish) answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants/${segment(answer.body.id)}/publish`);
     show(answer, (assistant) => `Created the assistant "${oneLine(assistant.name)}" (${assistant.id}). It is ${states[assistant.status]}.`);
   });
 };
 
-const show = (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const show = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     connection.show(await connection.client.get<ConsoleAssistantView>(await pathOf(connection, selector)), renderOne);
   });
 
-const update = (selector: string, options: AssistantOptions & ConnectionOptions): Promise<void> => {
-  const body = assistantBody(options, 'update');
+const update = (io: Io) => async (selector: string, options: AssistantOptions & ConnectionOptions): Promise<void> => {
+  const body = await assistantBody(io, options, 'update');
   if (Object.keys(body).length === 0) throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
-  return inWorkspace(options, async (connection) => {
+  return inWorkspace(io, options, async (connection) => {
     const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), body);
     connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
   });
 };
 
-const change = (verb: string, selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const change = (io: Io, verb: string) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     const answer = await connection.client.post<ConsoleAssistantView>(`${await pathOf(connection, selector)}/${verb}`);
     connection.show(answer, (assistant) => `The assistant "${oneLine(assistant.name)}" (${assistant.id}) is ${states[assistant.status]}.`);
   });
 
-const remove = (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const remove = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     await connection.client.delete(await pathOf(connection, selector));
-    if (!options.json) print(`Deleted the assistant ${selector}.`);
+    if (!options.json) print(io, `Deleted the assistant ${selector}.`);
   });
 
-async function pathOf({ client, workspace }: Connection, selector: string): Promise<string> {
+async function pathOf({ client, workspace }: ConsoleConnection, selector: string): Promise<string> {
   const id = await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector);
   return `${workspace}/assistants/${segment(id)}`;
 }
@@ -107,8 +108,10 @@ function renderOne(assistant: ConsoleAssistantView): string {
     ['greeting', assistant.greeting ?? ''],
     ['model', `${model.provider} ${model.name}`],
     ['credential', model.credential_id ?? ''],
+    ['history tokens', String(model.history_tokens_max)],
     ['temperature', String(model.temperature ?? '')],
     ['output tokens', String(model.output_tokens_max ?? '')],
+    ['reasoning', model.reasoning],
     ['system prompt', model.system_prompt ?? ''],
     ['channels', ['api', ...channels].join(', ')],
     ['visitor fields', visitorFields.join('\n')],

@@ -1,17 +1,18 @@
 /** Runs `parley chat`: finds key, assistant and session, talks, and tidies up. */
 import { Parley } from '../client/parley.ts';
 import type { Assistant, Session, VisitorField } from '../client/types.ts';
-import { WheelClock, type Clock } from '../clock.ts';
+import { WheelClock, type Clock, type Timer } from '../base/clock.ts';
 import { commandKey, type KeyOptions } from './api-key.ts';
 import { pairs } from './arguments.ts';
 import { chooseAssistant } from './assistant-choice.ts';
-import { ChatTurn, type TurnOutcome } from './chat-turn.ts';
-import { JsonView, TextView, type View } from './chat-view.ts';
-import { serverUrl, type Environment } from './connection.ts';
-import { Countdown } from './countdown.ts';
+import { ChatTurn, type ChatTurnEnd } from './chat-turn.ts';
+import { JsonView, TextView, type ChatView } from './chat-view.ts';
+import { serverUrl } from './connection.ts';
 import { failureLine, UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
 import { oneLine } from './output.ts';
 import { Terminal } from './terminal.ts';
+import type { Retry } from '../client/requester.ts';
 
 export interface ChatOptions extends KeyOptions {
   readonly assistant?: string;
@@ -22,14 +23,14 @@ export interface ChatOptions extends KeyOptions {
 }
 
 /** Rejects when a script's turn failed, or when the workspace has no assistant to talk to. */
-export async function chat(options: ChatOptions, environment: Environment): Promise<void> {
+export async function runChat(io: Io, options: ChatOptions): Promise<void> {
   if (options.session !== undefined && options.assistant !== undefined) throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
   const clock = new WheelClock();
-  const url = serverUrl(options, environment);
-  const key = await commandKey('parley chat', options, environment, url, clock);
-  const terminal = new Terminal({ reads: options.once === undefined, bare: options.json === true });
+  const url = serverUrl(options, io.env);
+  const key = await commandKey('parley chat', options, io.env, url, clock);
+  const terminal = new Terminal(io, { reads: options.once === undefined, bare: options.json === true });
   try {
-    await new Chat(options, url, key.key, clock, terminal).run();
+    await new Chat(io, options, url, key.key, clock, terminal).run();
   } finally {
     await key.revoke((text) => terminal.note(text));
     terminal.close();
@@ -38,26 +39,28 @@ export async function chat(options: ChatOptions, environment: Environment): Prom
 }
 
 class Chat {
+  readonly #io: Io;
   readonly #options: ChatOptions;
   readonly #terminal: Terminal;
   readonly #parley: Parley;
   readonly #countdown: Countdown;
   readonly #interactive: boolean;
-  #view: View;
+  #view: ChatView;
   #turn: ChatTurn | null = null;
   readonly #url: string;
   readonly #key: string;
 
-  constructor(options: ChatOptions, url: string, key: string, clock: Clock, terminal: Terminal) {
+  constructor(io: Io, options: ChatOptions, url: string, key: string, clock: Clock, terminal: Terminal) {
+    this.#io = io;
     this.#options = options;
     this.#url = url;
     this.#key = key;
     this.#terminal = terminal;
     this.#interactive = terminal.interactive;
-    this.#view = options.json ? new JsonView() : new TextView(terminal, '');
+    this.#view = options.json ? new JsonView(io) : new TextView(terminal, '');
     this.#countdown = new Countdown(clock, (error, secondsLeft) => {
       this.#turn?.wait(secondsLeft > 0);
-      this.#view.waiting(error, secondsLeft);
+      this.#view.showWait(error, secondsLeft);
     });
     this.#parley = new Parley({
       url,
@@ -75,17 +78,17 @@ class Chat {
     if (session === null) return;
     if (this.#interactive && !this.#options.json) this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
     if (this.#interactive) this.#view.note(`Session ${session.id}. Ctrl-C aborts a reply; at the prompt it ends the session.`);
-    if (given === null && assistant.greeting) this.#view.greeting(assistant.greeting);
-    let outcome: TurnOutcome = 'failed';
+    if (given === null && assistant.greeting) this.#view.showGreeting(assistant.greeting);
+    let outcome: ChatTurnEnd = 'failed';
     try {
       outcome = await this.#talk(session.id);
     } finally {
       if (outcome !== 'over') await this.#leave(session.id);
     }
-    if (outcome === 'over' || (outcome === 'failed' && !this.#interactive)) process.exitCode = 1;
+    if (outcome === 'over' || (outcome === 'failed' && !this.#interactive)) this.#io.exitCode = 1;
   }
 
-  /** A new session, after the visitor fields were asked for; null if the person left instead. */
+  /** Creates a session after asking for the visitor fields; null if the person left instead. */
   async #open(assistant: Assistant): Promise<Session | null> {
     const given = pairs('--visitor', this.#options.visitor ?? []);
     const visitor: Record<string, string | number | boolean> = {};
@@ -118,7 +121,7 @@ class Chat {
     }
   }
 
-  async #talk(sessionId: string): Promise<TurnOutcome> {
+  async #talk(sessionId: string): Promise<ChatTurnEnd> {
     if (this.#options.once !== undefined) return this.#say(sessionId, this.#options.once);
     for (;;) {
       const line = await this.#terminal.line('you> ');
@@ -129,7 +132,7 @@ class Chat {
     }
   }
 
-  async #say(sessionId: string, message: string): Promise<TurnOutcome> {
+  async #say(sessionId: string, message: string): Promise<ChatTurnEnd> {
     const turn = new ChatTurn(this.#parley, sessionId, this.#view);
     this.#turn = turn;
     this.#terminal.onInterrupt(() => turn.interrupt());
@@ -163,4 +166,43 @@ function fieldValue(field: VisitorField, text: string): string | number | boolea
   if (field.type !== 'boolean') return text;
   if (['yes', 'y', 'true'].includes(text.toLowerCase())) return true;
   return ['no', 'n', 'false'].includes(text.toLowerCase()) ? false : null;
+}
+
+/** Called every second of a wait with the whole seconds left, and with 0 when it is over. */
+type Waiting = (failure: Error, secondsLeft: number) => void;
+
+/** Shows how long the client waits before it tries again. */
+class Countdown {
+  readonly #clock: Clock;
+  readonly #waiting: Waiting;
+  #failure: Error | null = null;
+  #due = 0;
+  #timer: Timer | null = null;
+
+  constructor(clock: Clock, waiting: Waiting) {
+    this.#clock = clock;
+    this.#waiting = waiting;
+  }
+
+  start({ error, waitMs }: Pick<Retry, 'error' | 'waitMs'>): void {
+    this.stop();
+    this.#failure = error;
+    this.#due = this.#clock.monotonic() + waitMs;
+    this.#tick();
+  }
+
+  /** The wait is over, or was given up. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (this.#failure !== null) this.#waiting(this.#failure, 0);
+    this.#failure = null;
+  }
+
+  #tick(): void {
+    const left = this.#due - this.#clock.monotonic();
+    if (left <= 0) return this.stop();
+    this.#waiting(this.#failure!, Math.ceil(left / 1000));
+    this.#timer = this.#clock.after(left % 1000 || 1000, () => this.#tick());
+  }
 }

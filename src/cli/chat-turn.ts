@@ -4,32 +4,32 @@ import type { Parley } from '../client/parley.ts';
 import type { Retry } from '../client/requester.ts';
 import type { Turn } from '../client/turn.ts';
 import type { TurnEvent } from '../client/types.ts';
-import type { View } from './chat-view.ts';
+import type { ChatView } from './chat-view.ts';
 
 /**
  * `completed`, `aborted` and `failed` describe the turn; after `over` the session or the key takes no more turns; `left`: the
  * person left without waiting for the abort.
  */
-export type TurnOutcome = 'completed' | 'aborted' | 'failed' | 'over' | 'left';
+export type ChatTurnEnd = 'completed' | 'aborted' | 'failed' | 'over' | 'left';
 
 const overCodes = new Set<string | null>(['session_ended', 'session_expired', 'session_not_found', 'invalid_api_key', 'revoked_api_key', 'expired_api_key', 'assistant_not_permitted']);
 
 export class ChatTurn {
   readonly #parley: Parley;
   readonly #sessionId: string;
-  readonly #view: View;
+  readonly #view: ChatView;
   readonly #giveUp = new AbortController();
   #turn: Turn | null = null;
   #waiting = false;
   #interrupts = 0;
 
-  constructor(parley: Parley, sessionId: string, view: View) {
+  constructor(parley: Parley, sessionId: string, view: ChatView) {
     this.#parley = parley;
     this.#sessionId = sessionId;
     this.#view = view;
   }
 
-  async run(message: string): Promise<TurnOutcome> {
+  async run(message: string): Promise<ChatTurnEnd> {
     this.#view.begin();
     try {
       return await this.#follow(await this.#parley.sessions.chat(this.#sessionId, message, { signal: this.#giveUp.signal }));
@@ -60,7 +60,7 @@ export class ChatTurn {
     this.#waiting = waiting;
   }
 
-  async #follow(turn: Turn): Promise<TurnOutcome> {
+  async #follow(turn: Turn): Promise<ChatTurnEnd> {
     this.#turn = turn;
     if (this.#interrupts > 0) void this.#abort();
     let last: TurnEvent['type'] | null = null;
@@ -78,21 +78,21 @@ export class ChatTurn {
       const turnId = this.#turn?.id ?? (await this.#parley.sessions.get(this.#sessionId, { signal })).active_turn_id;
       if (turnId !== null) await this.#parley.turns.resume(this.#sessionId, turnId).abort({ signal });
     } catch (error) {
-      if (!signal.aborted) this.#view.failed(error);
+      if (!signal.aborted) this.#view.showFailure(error);
     }
   }
 
-  #ended(error: unknown): TurnOutcome {
+  #ended(error: unknown): ChatTurnEnd {
     const { aborted, reason } = this.#giveUp.signal;
     if (aborted && !(reason instanceof ParleyError)) {
-      this.#view.aborted();
+      this.#view.showAbort();
       return this.#interrupts > 1 ? 'left' : 'aborted';
     }
     if (error instanceof TurnFailedError) {
       const { code, message, requestId } = error;
       this.#view.event({ event: 'error', id: idOf(this.#turn), data: { code, message } }, requestId);
     } else {
-      this.#view.failed(error);
+      this.#view.showFailure(error);
     }
     return error instanceof ParleyError && overCodes.has(error.code) ? 'over' : 'failed';
   }

@@ -1,5 +1,6 @@
 /** Shows a conversation: as text for a person or a script, or as its events in JSON lines. */
 import { failureJson, failureLine } from './exit.ts';
+import type { Io } from './io.ts';
 import type { Terminal } from './terminal.ts';
 
 /** An event of the stream as the API sends it. */
@@ -9,39 +10,45 @@ export interface StreamEvent {
   readonly data: unknown;
 }
 
-export interface View {
+export interface ChatView {
   /** Shows the assistant's greeting. */
-  greeting(text: string): void;
+  showGreeting(text: string): void;
   /** Called before a reply. */
   begin(): void;
   event(event: StreamEvent, requestId: string | null): void;
   /** A reply was given up before its end. */
-  aborted(): void;
+  showAbort(): void;
   /** A failure outside a stream. */
-  failed(error: unknown): void;
+  showFailure(error: unknown): void;
   /** A second of a wait; 0 left when it is over. */
-  waiting(error: Error, secondsLeft: number): void;
+  showWait(error: Error, secondsLeft: number): void;
   /** Shows a note about the whole conversation. */
   note(text: string): void;
 }
 
-export class JsonView implements View {
-  greeting(): void {}
+export class JsonView implements ChatView {
+  readonly #io: Io;
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  showGreeting(): void {}
   begin(): void {}
-  aborted(): void {}
-  waiting(): void {}
+  showAbort(): void {}
+  showWait(): void {}
   note(): void {}
 
   event(event: StreamEvent): void {
-    process.stdout.write(`${JSON.stringify(event)}\n`);
+    this.#io.stdout.write(`${JSON.stringify(event)}\n`);
   }
 
-  failed(error: unknown): void {
-    process.stderr.write(`${failureJson(error)}\n`);
+  showFailure(error: unknown): void {
+    this.#io.stderr.write(`${failureJson(error)}\n`);
   }
 }
 
-export class TextView implements View {
+export class TextView implements ChatView {
   readonly #terminal: Terminal;
   /** Prints the assistant's name before its text; empty if stdout must contain only replies. */
   readonly #label: string;
@@ -53,7 +60,7 @@ export class TextView implements View {
     this.#label = label;
   }
 
-  greeting(text: string): void {
+  showGreeting(text: string): void {
     if (this.#label !== '') this.#terminal.write(`${this.#label}${text}\n`);
   }
 
@@ -64,7 +71,7 @@ export class TextView implements View {
   event({ event, data }: StreamEvent, requestId: string | null): void {
     if (event === 'message.delta') this.#delta((data as { text: string }).text);
     if (event === 'turn.completed') this.#endLine();
-    if (event === 'turn.aborted') this.aborted();
+    if (event === 'turn.aborted') this.showAbort();
     if (event === 'error') {
       this.#endLine();
       const { code, message } = data as { code: string; message: string };
@@ -72,24 +79,24 @@ export class TextView implements View {
     }
   }
 
-  aborted(): void {
+  showAbort(): void {
     this.#endLine();
     this.#terminal.note('(aborted)');
   }
 
-  failed(error: unknown): void {
+  showFailure(error: unknown): void {
     this.#endLine();
     this.#terminal.note(`parley: ${failureLine(error)}`);
   }
 
   /** Counts down in a terminal; prints one line elsewhere. */
-  waiting(error: Error, secondsLeft: number): void {
+  showWait(error: Error, secondsLeft: number): void {
     if (secondsLeft === 0) {
       this.#announced = false;
-      return this.#terminal.passing('');
+      return this.#terminal.showPassing('');
     }
     const text = `Trying again in ${secondsLeft} s: ${failureLine(error)}`;
-    if (process.stderr.isTTY) this.#terminal.passing(text);
+    if (this.#terminal.overwrites) this.#terminal.showPassing(text);
     else if (!this.#announced) this.#terminal.note(text);
     this.#announced = true;
   }

@@ -2,10 +2,11 @@
 import type { Command } from 'commander';
 import { gather } from './arguments.ts';
 import type { ChatOptions } from './chat-run.ts';
-import { connected } from './connection.ts';
+import { addConnectionOptions } from './connection.ts';
+import type { Io } from './io.ts';
 
-export function registerChat(program: Command): void {
-  connected(program.command('chat').description('talk to an assistant in the terminal'))
+export function registerChat(program: Command, io: Io): void {
+  addConnectionOptions(program.command('chat').description('talk to an assistant in the terminal'))
     .option('--assistant <id|name>', 'default: the only published one, or the one called "demo"')
     .option('--key <key>', 'the API key to use (PARLEY_API_KEY; default: one made for this conversation and revoked at its end)')
     .option('--session <id>', 'go on with this session')
@@ -14,8 +15,8 @@ export function registerChat(program: Command): void {
     .option('--keep', 'leave the session open at the end')
     .addHelpText('after', explanation)
     .action(async (options: ChatOptions) => {
-      const { chat } = await import('./chat-run.ts');
-      await chat(options, process.env);
+      const { runChat } = await import('./chat-run.ts');
+      await runChat(io, options);
     });
 }
 

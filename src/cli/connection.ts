@@ -2,15 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { WheelClock, type Clock } from '../clock.ts';
-import { readConfig } from '../config.ts';
-import { limits } from '../limits.ts';
+import { WheelClock, type Clock } from '../base/clock.ts';
+import { readConfig } from '../base/config.ts';
+import { limits } from '../base/limits.ts';
 import { wholeNumber } from './arguments.ts';
 import { ConsoleClient, segment, type Query } from './console-client.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
+import type { Environment, Io } from './io.ts';
 import { print } from './output.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ConnectionOptions {
   readonly url?: string;
@@ -26,19 +25,19 @@ export interface PageOptions {
 }
 
 /** Adds the shared flags to a command. */
-export const connected = (command: Command): Command =>
+export const addConnectionOptions = (command: Command): Command =>
   command
-    .option('--url <address>', 'where the server is (PARLEY_URL, default: http://127.0.0.1:$PORT)', serverAddress)
-    .option('--operator-token <token>', 'opens the console\'s API (PARLEY_OPERATOR_TOKEN, default: the file operator-token in the data folder of PARLEY_STORE)')
+    .option('--url <address>', "the server's address (PARLEY_URL, default: http://127.0.0.1:$PORT)", serverAddress)
+    .option('--operator-token <token>', 'the token for the console\'s API (PARLEY_OPERATOR_TOKEN, default: the file operator-token in the data folder of PARLEY_STORE)')
     .option('--workspace <id|name>', 'default: the only workspace, or the one called "default"')
     .option('--json', "print the API's JSON as it is; failures too, on stderr");
 
 /** Adds the flags of a list. */
-export const paged = (command: Command): Command =>
-  connected(
+export const addPageOptions = (command: Command): Command =>
+  addConnectionOptions(
     command
       .option('--limit <number>', `items a page, 1 to ${limits.listMax} (default: ${limits.listDefault})`, wholeNumber(1, limits.listMax))
-      .option('--after <cursor>', 'the next_cursor of the page before')
+      .option('--after <cursor>', 'the next_cursor of the previous page')
       .addOption(new Option('--order <order>', 'by time of creation').choices(['asc', 'desc'])),
   );
 
@@ -83,7 +82,7 @@ export function operatorToken(options: ConnectionOptions, environment: Environme
   }
 }
 
-export interface Connection {
+export interface ConsoleConnection {
   readonly client: ConsoleClient;
   readonly clock: Clock;
   /** The path of the workspace, as in `/workspaces/wks_…`. */
@@ -93,21 +92,21 @@ export interface Connection {
 }
 
 /** Runs a command on the console's API in the chosen workspace. */
-export async function inWorkspace(options: ConnectionOptions, run: (connection: Connection) => Promise<void>): Promise<void> {
-  await atServer(options, async (client, clock, show) => {
+export async function inWorkspace(io: Io, options: ConnectionOptions, run: (connection: ConsoleConnection) => Promise<void>): Promise<void> {
+  await atServer(io, options, async (client, clock, show) => {
     const workspace = `/workspaces/${segment(await client.workspace(options.workspace))}`;
     await run({ client, clock, workspace, show });
   });
 }
 
 /** Runs a command on the console's API without a workspace. */
-export async function atServer(options: ConnectionOptions, run: (client: ConsoleClient, clock: Clock, show: Connection['show']) => Promise<void>): Promise<void> {
+export async function atServer(io: Io, options: ConnectionOptions, run: (client: ConsoleClient, clock: Clock, show: ConsoleConnection['show']) => Promise<void>): Promise<void> {
   const clock = new WheelClock();
-  const client = new ConsoleClient(serverUrl(options, process.env), operatorToken(options, process.env));
+  const client = new ConsoleClient(serverUrl(options, io.env), operatorToken(options, io.env));
   try {
     await run(client, clock, (answer, render) => {
-      if (!options.json) print(render(answer.body));
-      else if (answer.text !== '') print(answer.text);
+      if (!options.json) print(io, render(answer.body));
+      else if (answer.text !== '') print(io, answer.text);
     });
   } finally {
     clock.stop();

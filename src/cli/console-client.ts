@@ -2,13 +2,13 @@
 import type { List } from '../client/types.ts';
 import { realClock } from '../client/clock.ts';
 import type { ParleyError } from '../client/failure.ts';
-import { failureOf, parsed, send, strange } from '../client/http.ts';
-import { limits } from '../limits.ts';
-import type { WorkspaceView } from '../wire.ts';
+import { failureOf, parseJson, sendAttempt, strange } from '../client/http.ts';
+import { limits } from '../base/limits.ts';
+import type { WorkspaceView } from '../base/wire.ts';
 import { AdvisedFailure, CommandFailure, UsageFailure } from './exit.ts';
 
 /** An answer as its JSON and as the text that it came in; both empty for 204. */
-export interface Answer<T> {
+export interface ConsoleAnswer<T> {
   readonly body: T;
   readonly text: string;
 }
@@ -30,19 +30,19 @@ export class ConsoleClient {
     this.#token = token;
   }
 
-  get<T>(path: string, query: Query = {}): Promise<Answer<T>> {
+  get<T>(path: string, query: Query = {}): Promise<ConsoleAnswer<T>> {
     return this.#call('GET', path + queryText(query));
   }
 
-  post<T>(path: string, body?: unknown): Promise<Answer<T>> {
+  post<T>(path: string, body?: unknown): Promise<ConsoleAnswer<T>> {
     return this.#call('POST', path, body);
   }
 
-  patch<T>(path: string, body: unknown): Promise<Answer<T>> {
+  patch<T>(path: string, body: unknown): Promise<ConsoleAnswer<T>> {
     return this.#call('PATCH', path, body);
   }
 
-  delete(path: string): Promise<Answer<null>> {
+  delete(path: string): Promise<ConsoleAnswer<null>> {
     return this.#call('DELETE', path);
   }
 
@@ -81,22 +81,22 @@ export class ConsoleClient {
   }
 
   /** One attempt: what the console's API creates or changes is not repeated. */
-  async #call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+  async #call<T>(method: string, path: string, body?: unknown): Promise<ConsoleAnswer<T>> {
     const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
-    const answer = await send(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs: limits.commandAnswerMs });
+    const answer = await sendAttempt(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs: limits.commandAnswerMs });
     try {
       const text = await answer.within(answer.response.text());
-      const json = text === '' ? null : parsed(text);
+      const json = text === '' ? null : parseJson(text);
       if (answer.response.ok && (text === '' || json !== null)) return { body: json as T, text };
       const failure = answer.response.ok ? null : failureOf(answer, text);
-      throw failure === null ? new CommandFailure(strange(answer).message) : new AdvisedFailure(advised(failure), failure);
+      throw failure === null ? new CommandFailure(strange(answer).message) : new AdvisedFailure(adviceFor(failure), failure);
     } finally {
       answer.close();
     }
   }
 }
 
-/** By field, what its refusal does not say: the API's sentence is the same for all. */
+/** An explanation by field: the API's sentence is the same for all. */
 const advice: Readonly<Record<string, string>> = {
   base_url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
   id: 'A key that is revoked or has expired cannot be rotated: create a new one with `parley keys create`.',
@@ -108,7 +108,7 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 /** The failure's sentence, for the person at this terminal. */
-function advised({ status, code, message, field }: ParleyError): string {
+function adviceFor({ status, code, message, field }: ParleyError): string {
   if (status === 401) return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
   if (code === 'route_not_found') return 'No such workspace, key or credential.';
   return field !== null && Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;

@@ -1,10 +1,11 @@
 /** `parley credentials` */
 import { Option, type Command } from 'commander';
 import type { List } from '../client/types.ts';
-import type { CredentialTestView, CredentialView } from '../wire.ts';
-import { connected, inWorkspace, moreLine, paged, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
+import type { CredentialTestView, CredentialView } from '../base/wire.ts';
+import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
 import { print, table, time } from './output.ts';
 
 interface UpdateOptions extends ConnectionOptions {
@@ -18,23 +19,23 @@ interface CreateOptions extends UpdateOptions {
   readonly kind: string;
 }
 
-export function registerCredentials(program: Command): void {
+export function registerCredentials(program: Command, io: Io): void {
   const credentials = program.command('credentials').description('credentials of model and voice providers, stored encrypted');
   credentials.addHelpText('after', examples);
-  paged(credentials.command('list').description('list the credentials, without their secrets')).action(list);
-  connected(credentials.command('create').description('store a credential; its secret is never shown again'))
+  addPageOptions(credentials.command('list').description('list the credentials, without their secrets')).action(list(io));
+  addConnectionOptions(credentials.command('create').description('store a credential; its secret is never shown again'))
     .requiredOption('--provider <name>', 'openai (any OpenAI-compatible endpoint) or anthropic')
-    .addOption(new Option('--kind <kind>', 'what it is for').choices(['model', 'voice']).default('model'))
+    .addOption(new Option('--kind <kind>', 'the kind of provider').choices(['model', 'voice']).default('model'))
     .option('--base-url <url>', `${endpoint} (default: the provider's own)`)
     .option('--api-key <secret>', secret)
-    .action(create);
-  connected(credentials.command('update').description('enter the secret of a credential anew, and where it goes if that changes').argument('<id>'))
-    .option('--provider <name>', 'openai or anthropic; as it was if this is not given')
-    .option('--base-url <url>', `${endpoint}; as it was if this is not given`)
+    .action(create(io));
+  addConnectionOptions(credentials.command('update').description('replace the secret of a credential, and its provider or base URL if they change').argument('<id>'))
+    .option('--provider <name>', 'openai or anthropic (default: unchanged)')
+    .option('--base-url <url>', `${endpoint} (default: unchanged)`)
     .option('--api-key <secret>', secret)
-    .action(update);
-  connected(credentials.command('test').description('ask the provider whether it takes a credential; exit 1 unless it does').argument('<id>')).action(test);
-  connected(credentials.command('delete').description('delete a credential; assistants that use it cannot answer any more').argument('<id>')).action(remove);
+    .action(update(io));
+  addConnectionOptions(credentials.command('test').description('ask the provider whether it accepts a credential; exit 1 if not').argument('<id>')).action(test(io));
+  addConnectionOptions(credentials.command('delete').description('delete a credential; assistants that use it cannot answer any more').argument('<id>')).action(remove(io));
 }
 
 const endpoint = 'the endpoint, its /v1 included; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server';
@@ -48,45 +49,45 @@ Examples:
   parley credentials test crd_…
   parley credentials list`;
 
-const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
-  inWorkspace(options, async ({ client, workspace, show }) => {
+const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, workspace, show }) => {
     show(await client.get<List<CredentialView>>(`${workspace}/credentials`, pageQuery(options)), render);
   });
 
-const create = (options: CreateOptions): Promise<void> =>
-  inWorkspace(options, async ({ client, workspace, show }) => {
-    const body = { kind: options.kind, provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(options) };
+const create = (io: Io) => (options: CreateOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, workspace, show }) => {
+    const body = { kind: options.kind, provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(io, options) };
     const created = await client.post<CredentialView>(`${workspace}/credentials`, body);
     show(created, (credential) => `Stored the credential ${credential.id} for ${credential.provider}. Its secret is not shown again.`);
   });
 
-const update = (id: string, options: UpdateOptions): Promise<void> =>
-  inWorkspace(options, async ({ client, workspace, show }) => {
-    const body = { provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(options) };
+const update = (io: Io) => (id: string, options: UpdateOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, workspace, show }) => {
+    const body = { provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(io, options) };
     const updated = await client.patch<CredentialView>(`${workspace}/credentials/${segment(id)}`, body);
     show(updated, (credential) => `Changed the credential ${credential.id} for ${credential.provider}. Its secret is not shown again.`);
   });
 
-const test = (id: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async ({ client, workspace, show }) => {
+const test = (io: Io) => (id: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, workspace, show }) => {
     const result = await client.post<CredentialTestView>(`${workspace}/credentials/${segment(id)}/test`);
     show(result, ({ result, message }) => `${result}: ${message}`);
-    if (result.body.result !== 'works') process.exitCode = 1;
+    if (result.body.result !== 'works') io.exitCode = 1;
   });
 
-async function secretOf({ apiKey }: UpdateOptions): Promise<string> {
-  const given = apiKey || process.env.PARLEY_PROVIDER_API_KEY;
+async function secretOf(io: Io, { apiKey }: UpdateOptions): Promise<string> {
+  const given = apiKey || io.env.PARLEY_PROVIDER_API_KEY;
   if (given) return given;
   const { readSecret } = await import('./terminal.ts');
-  const secret = (await readSecret('API key of the provider (not shown): ')).trim();
+  const secret = (await readSecret(io, 'API key of the provider (not shown): ')).trim();
   if (secret === '') throw new UsageFailure('No API key for the provider: give --api-key or PARLEY_PROVIDER_API_KEY, or type it in.');
   return secret;
 }
 
-const remove = (id: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async ({ client, workspace }) => {
+const remove = (io: Io) => (id: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, workspace }) => {
     await client.delete(`${workspace}/credentials/${segment(id)}`);
-    if (!options.json) print(`Deleted the credential ${id}.`);
+    if (!options.json) print(io, `Deleted the credential ${id}.`);
   });
 
 function render(credentials: List<CredentialView>): string {

@@ -1,47 +1,51 @@
 /** `parley doctor` */
 import type { Command } from 'commander';
-import { WheelClock } from '../clock.ts';
-import type { Diagnosis } from '../doctor.ts';
-import { randomIds } from '../ids.ts';
+import { WheelClock } from '../base/clock.ts';
+import type { Diagnosis } from '../operations/doctor.ts';
+import { randomIds } from '../base/ids.ts';
+import type { Io } from './io.ts';
 import { oneLine, print } from './output.ts';
 
 interface DoctorOptions {
   readonly store?: string;
+  readonly url?: string;
   readonly json?: boolean;
 }
 
-export function registerDoctor(program: Command): void {
+export function registerDoctor(program: Command, io: Io): void {
   program
     .command('doctor')
-    .description('look the installation over and say what to do')
-    .option('--store <url>', 'the store to look at (PARLEY_STORE, default: lmdb:./data)')
+    .description('check the installation and print advice')
+    .option('--store <url>', 'the store to check (PARLEY_STORE, default: lmdb:./data)')
+    .option('--url <url>', 'the public address of a running server, through its proxy, as https://parley.example.com')
     .option('--json', 'print {ok, store, checks: [{id, status: ok|warn|fail, found, advice?}]}')
     .addHelpText('after', examples)
-    .action(doctor);
+    .action((options: DoctorOptions) => doctor(io, options));
 }
 
 const examples = `
-It reads the settings that parley serve would read, and changes nothing. Exit code 0: nothing is wrong (warnings allowed); 1: something is.
+It reads the settings that parley serve would read, and changes nothing. Exit code 0: no check failed (warnings allowed); 1: a check failed.
 
 Examples:
   parley doctor
   parley doctor --store redis://127.0.0.1:6379
+  parley doctor --url https://parley.example.com
   PARLEY_DURABILITY=replicated parley doctor --store redis-cluster://10.0.0.1:7000,10.0.0.2:7000 --json`;
 
-async function doctor({ store, json }: DoctorOptions): Promise<void> {
-  const { examine } = await import('../doctor.ts');
+async function doctor(io: Io, { store, url, json }: DoctorOptions): Promise<void> {
+  const { examine } = await import('../operations/doctor.ts');
   const clock = new WheelClock();
-  const environment = store === undefined ? process.env : { ...process.env, PARLEY_STORE: store };
+  const environment = store === undefined ? io.env : { ...io.env, PARLEY_STORE: store };
   try {
-    const diagnosis = await examine(environment, { clock, ids: randomIds(clock) });
-    print(json ? JSON.stringify(diagnosis) : report(diagnosis));
-    if (!diagnosis.ok) process.exitCode = 1;
+    const diagnosis = await examine(environment, { clock, ids: randomIds(clock), url });
+    print(io, json ? JSON.stringify(diagnosis) : report(diagnosis));
+    if (!diagnosis.ok) io.exitCode = 1;
   } finally {
     clock.stop();
   }
 }
 
-/** A line for each check; under each check that is not `ok`, what to do. */
+/** A line for each check; under each check that is not `ok`, its advice. */
 export function report({ checks, store }: Diagnosis): string {
   const widest = Math.max(...checks.map(({ id }) => id.length));
   const lines = checks.flatMap(({ id, status, found, advice }) => [
@@ -50,6 +54,6 @@ export function report({ checks, store }: Diagnosis): string {
   ]);
   const counted = (status: string): number => checks.filter((one) => one.status === status).length;
   const [failed, warned] = [counted('fail'), counted('warn')];
-  const sum = failed === 0 && warned === 0 ? 'Nothing is wrong.' : `${failed} failed, ${warned} warned, ${counted('ok')} are well.`;
+  const sum = failed === 0 && warned === 0 ? 'Nothing is wrong.' : `${failed} failed, ${warned} warned, ${counted('ok')} ok.`;
   return [`store ${store ?? '(cannot be used)'}`, '', ...lines, '', sum].join('\n');
 }

@@ -1,6 +1,6 @@
-/** What ends a command early and how it is shown. Exit codes: 0 done, 1 it failed, 2 it was called the wrong way. */
+/** The failures that end a command early, and their messages. Exit codes: 0 done, 1 it failed, 2 it was called the wrong way. */
 import { ConnectionError, ParleyError } from '../client/failure.ts';
-import { SettingError } from '../config.ts';
+import { SettingError } from '../base/config.ts';
 
 /** The command was called the wrong way: exit 2. */
 export class UsageFailure extends Error {}

@@ -1,35 +1,37 @@
 /** `parley export` */
 import type { Command } from 'commander';
 import about from '../../package.json' with { type: 'json' };
-import { randomIds } from '../ids.ts';
+import { randomIds } from '../base/ids.ts';
 import { UsageFailure } from './exit.ts';
-import { moving, note, countsText, withSettings } from './moving.ts';
+import type { Io } from './io.ts';
+import { runMove, countsText, withSettings } from './moving.ts';
+import { note } from './output.ts';
 import type { Flags } from './serve.ts';
 
-export function registerExport(program: Command): void {
-  withSettings(program.command('export').description('write all that a store holds to a file'), ['PARLEY_STORE', 'PARLEY_SECRET'])
-    .option('--out <file>', 'where to; compressed if the name ends in .gz, and - is stdout', '-')
-    .option('--resume', 'go on with an export to the same file that was cut')
+export function registerExport(program: Command, io: Io): void {
+  withSettings(program.command('export').description("write all of a store's data to a file"), ['PARLEY_STORE', 'PARLEY_SECRET'])
+    .option('--out <file>', 'the output file; compressed if the name ends in .gz, and - is stdout', '-')
+    .option('--resume', 'resume an interrupted export to the same file')
     .addHelpText('after', examples)
-    .action(run);
+    .action((options: Flags) => run(io, options));
 }
 
 const examples = `
-The server may run meanwhile: of a data folder the file holds one state, of Redis each conversation as it was
-at one moment. Stop the servers first if nothing may be missing. Turns in flight come along as far as they got.
-The file holds conversations, and credentials encrypted under PARLEY_SECRET: keep it as you keep the store.
+The server may run meanwhile: from a data folder the file gets one snapshot, from Redis a snapshot of each
+conversation. Stop the servers first if nothing may be missing. Turns in flight are exported with their output so far.
+The file holds conversations, and credentials encrypted under PARLEY_SECRET: protect it like the store.
 
 Examples:
   parley export --out parley.jsonl.gz
   parley export --store lmdb:/var/lib/parley | parley import --store redis://127.0.0.1:6379`;
 
-async function run(options: Flags): Promise<void> {
-  const out = options['out'] === '-' ? null : String(options['out']);
+async function run(io: Io, options: Flags): Promise<void> {
+  const out = options['out'] === '-' ? io.stdout : String(options['out']);
   const resume = options['resume'] === true;
-  if (out === null && resume) throw new UsageFailure('--resume needs the name of a file, as in --out parley.jsonl.gz.');
-  const { exportTo, openSource, secretOf } = await import('../moving.ts');
+  if (typeof out !== 'string' && resume) throw new UsageFailure('--resume needs the name of a file, as in --out parley.jsonl.gz.');
+  const { exportTo, openSource, secretOf } = await import('../operations/moving.ts');
   let rows = 0;
-  const done = await moving(options, () => `exporting  ${rows} rows`, async (config, clock) => {
+  const done = await runMove(io, options, () => `exporting  ${rows} rows`, async (config, clock) => {
     const secret = secretOf(config);
     const source = await openSource(config, clock);
     await source.open();
@@ -40,7 +42,7 @@ async function run(options: Flags): Promise<void> {
       await source.close();
     }
   });
-  if (resume) note(done.resumed === null ? 'There was nothing to go on with: exported anew.' : `Went on after ${done.resumed} rows.`);
-  if (done.unopened > 0) note(`Of the credentials, ${done.unopened} ${done.unopened === 1 ? 'does' : 'do'} not open with this PARLEY_SECRET. Is it the one that the servers use?`);
-  note(`Exported ${countsText(done.rows, done.counts)}.`);
+  if (resume) note(io, done.resumed === null ? 'There was nothing to resume: exported anew.' : `Went on after ${done.resumed} rows.`);
+  if (done.unopened > 0) note(io, `${done.unopened} ${done.unopened === 1 ? 'credential does' : 'credentials do'} not open with this PARLEY_SECRET. Is it the one that the servers use?`);
+  note(io, `Exported ${countsText(done.rows, done.counts)}.`);
 }

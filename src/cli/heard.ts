@@ -1,6 +1,7 @@
-/** Shows what `parley listen` hears: as lines of text, with the words under way in a terminal, or as the socket's messages. */
+/** Shows the transcript of `parley listen`: as lines of text, with the words under way in a terminal, or as the socket's messages. */
 import type { TranscriptionMessage } from '../client/types.ts';
-import { oneLine } from './output.ts';
+import type { Output } from './io.ts';
+import { oneLine, usualColumns } from './output.ts';
 
 export interface Heard {
   /** Whether a word was heard; for a program, which sees that by itself, always true. */
@@ -11,42 +12,50 @@ export interface Heard {
 }
 
 export class HeardJson implements Heard {
+  readonly #output: Output;
   readonly anything = true;
 
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
   message(message: TranscriptionMessage): void {
-    process.stdout.write(`${JSON.stringify(message)}\n`);
+    this.#output.write(`${JSON.stringify(message)}\n`);
   }
 
   end(): void {}
 }
 
-/** The width of a terminal that does not report it. */
-const usualColumns = 80;
-
 export class HeardText implements Heard {
-  readonly #live = process.stdout.isTTY === true;
+  readonly #output: Output;
+  readonly #live: boolean;
   #shown = false;
   anything = false;
 
+  constructor(output: Output) {
+    this.#output = output;
+    this.#live = output.isTTY === true;
+  }
+
   message(message: TranscriptionMessage): void {
     if (message.type === 'transcript.partial' && this.#live) {
-      process.stdout.write(`\r\u001b[K${partialLine(message.text, message.stable, (process.stdout.columns || usualColumns) - 1)}`);
+      this.#output.write(`\r\u001b[K${partialLine(message.text, message.stable, (this.#output.columns || usualColumns) - 1)}`);
       this.#shown = true;
     }
     if (message.type !== 'transcript.final') return;
     this.end();
     if (message.text === '') return;
     this.anything = true;
-    process.stdout.write(`${oneLine(message.text)}\n`);
+    this.#output.write(`${oneLine(message.text)}\n`);
   }
 
   end(): void {
-    if (this.#shown) process.stdout.write('\r\u001b[K');
+    if (this.#shown) this.#output.write('\r\u001b[K');
     this.#shown = false;
   }
 }
 
-/** The end of the text that fits; what may still change is dim. */
+/** The end of the text that fits; words that may still change are dim. */
 export function partialLine(text: string, stable: number, columns: number): string {
   const characters = [...text];
   const cut = Math.max(0, characters.length - columns);

@@ -6,6 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { operatorToken, serverUrl, type ConnectionOptions } from './connection.ts';
 import { ConsoleClient } from './console-client.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
 import { print } from './output.ts';
 
 export interface InspectOptions extends ConnectionOptions {
@@ -16,19 +17,19 @@ export interface InspectOptions extends ConnectionOptions {
   readonly origin?: readonly string[];
 }
 
-export async function inspect(options: InspectOptions): Promise<void> {
+export async function inspect(io: Io, options: InspectOptions): Promise<void> {
   const { stately, port, origin: origins = [] } = options;
   if (port !== undefined && !stately) throw new UsageFailure('--port needs --stately.');
   if (origins.length > 0 && port === undefined) throw new UsageFailure('--origin needs --port.');
-  const open = await feedOf(options);
-  if (port !== undefined) await bridge(port, origins, open);
+  const open = await feedOf(io, options);
+  if (port !== undefined) await bridge(io, port, origins, open);
   // One feed of the command's own says whether the server is there at all, and ends the command when the server ends it.
-  await followed(open(), port === undefined ? print : () => {});
+  await followFeed(open(), port === undefined ? (line) => print(io, line) : () => {});
 }
 
-/** Opens the feed, once for each who wants it: it begins with the actors as they stand. */
-async function feedOf(options: InspectOptions): Promise<() => WebSocket> {
-  const [server, token] = [serverUrl(options, process.env), operatorToken(options, process.env)];
+/** Opens a feed for each client: it begins with the actors' present states. */
+async function feedOf(io: Io, options: InspectOptions): Promise<() => WebSocket> {
+  const [server, token] = [serverUrl(options, io.env), operatorToken(options, io.env)];
   const url = new URL(`${server.replace(/^http/, 'ws')}/console/api/inspect`);
   const workspace = options.workspace === undefined ? undefined : await new ConsoleClient(server, token).workspace(options.workspace);
   for (const [name, value] of Object.entries({ workspace, kind: options.kind, id: options.id, format: options.stately ? 'stately' : undefined })) if (value !== undefined) url.searchParams.set(name, value);
@@ -36,7 +37,7 @@ async function feedOf(options: InspectOptions): Promise<() => WebSocket> {
 }
 
 /** Rejects when the feed ends: it has no end of its own. */
-async function followed(feed: WebSocket, receive: (line: string) => void): Promise<never> {
+async function followFeed(feed: WebSocket, receive: (line: string) => void): Promise<never> {
   feed.on('message', (data) => receive(String(data)));
   const refused = once(feed, 'unexpected-response').then(async (said) => {
     const answer = said[1] as IncomingMessage;
@@ -54,8 +55,8 @@ async function followed(feed: WebSocket, receive: (line: string) => void): Promi
   }
 }
 
-/** A WebSocket of this machine's that gives each who connects a feed of their own. Browsers say where a page is from; a program says nothing. */
-async function bridge(port: number, origins: readonly string[], open: () => WebSocket): Promise<void> {
+/** A WebSocket server on this machine that gives each client a feed of its own. Browsers send the origin of a page; a program sends none. */
+async function bridge(io: Io, port: number, origins: readonly string[], open: () => WebSocket): Promise<void> {
   const isAllowed = ({ origin }: { origin?: string }): boolean => origin === undefined || origins.includes(origin);
   const server = new WebSocketServer({ host: '127.0.0.1', port, verifyClient: isAllowed });
   server.on('connection', (viewer) => {
@@ -69,5 +70,5 @@ async function bridge(port: number, origins: readonly string[], open: () => WebS
   await once(server, 'listening').catch((error: Error) => {
     throw new CommandFailure(`Port ${port} of 127.0.0.1 cannot be listened on: ${error.message}.`);
   });
-  print(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  print(io, `ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }

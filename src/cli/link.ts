@@ -1,10 +1,11 @@
 /** `parley link` */
 import type { Command } from 'commander';
-import { limits, linkLimitNames } from '../limits.ts';
-import type { ConsoleAssistantView, LinkStatusView } from '../wire.ts';
+import { limits, linkLimitNames } from '../base/limits.ts';
+import type { ConsoleAssistantView, LinkStatusView } from '../base/wire.ts';
 import { gather, wholeNumber } from './arguments.ts';
-import { connected, inWorkspace, type Connection, type ConnectionOptions } from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConsoleConnection, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
+import type { Io } from './io.ts';
 import { fields, oneLine, time } from './output.ts';
 
 interface CreateOptions extends ConnectionOptions {
@@ -17,11 +18,11 @@ interface CreateOptions extends ConnectionOptions {
   readonly messagesPerAddressPerHour?: number;
 }
 
-export function registerLink(program: Command): void {
-  const link = program.command('link').description("an assistant's public link: turn it on, look at it, turn it off");
+export function registerLink(program: Command, io: Io): void {
+  const link = program.command('link').description("an assistant's public link: turn it on, show it, turn it off");
   link.addHelpText('after', examples);
   const ceiling = wholeNumber(0, limits.ceilingMax);
-  connected(named(link, 'create', 'turn the link on, under limits of its own'))
+  addConnectionOptions(addCommand(link, 'create', 'turn the link on, under limits of its own'))
     .requiredOption('--slug <name>', 'the name in its address: a-z, 0-9 and -')
     .option('--widget', 'turn the widget on as well')
     .option('--origin <origin>', 'a site that may use it, as https://shop.example; may be given several times', gather)
@@ -29,12 +30,12 @@ export function registerLink(program: Command): void {
     .option('--concurrent-visitors <number>', 'visitors at a time (default: 25)', ceiling)
     .option('--messages-per-visitor-per-day <number>', 'messages of a visitor a day (default: 100)', ceiling)
     .option('--messages-per-address-per-hour <number>', 'messages of an address an hour (default: 120)', ceiling)
-    .action(create);
-  connected(named(link, 'show', 'where it is, and what it has used today')).action(show);
-  connected(named(link, 'off', 'turn link and widget off; the slug stays its own')).action(off);
+    .action(create(io));
+  addConnectionOptions(addCommand(link, 'show', "show its address and today's usage")).action(show(io));
+  addConnectionOptions(addCommand(link, 'off', 'turn link and widget off; the slug stays its own')).action(off(io));
 }
 
-const named = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).argument('<assistant>', 'id or name');
+const addCommand = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).argument('<assistant>', 'id or name');
 
 const examples = `
 Examples:
@@ -43,12 +44,12 @@ Examples:
   parley link show demo
   parley link off demo`;
 
-async function pathOf({ client, workspace }: Connection, selector: string): Promise<string> {
+async function pathOf({ client, workspace }: ConsoleConnection, selector: string): Promise<string> {
   return `${workspace}/assistants/${segment(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector))}`;
 }
 
-const create = (selector: string, options: CreateOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const create = (io: Io) => (selector: string, options: CreateOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     const path = await pathOf(connection, selector);
     const given = [options.minutesPerDay, options.concurrentVisitors, options.messagesPerVisitorPerDay, options.messagesPerAddressPerHour];
     const ceilings = Object.fromEntries(linkLimitNames.flatMap((name, index) => (given[index] === undefined ? [] : [[name, given[index]]])));
@@ -66,13 +67,13 @@ function onSite({ link }: ConsoleAssistantView, { snippet }: LinkStatusView): st
   return `\n\nOn a site of yours:\n\n  ${snippet}${nowhere}`;
 }
 
-const show = (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const show = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     connection.show(await connection.client.get<LinkStatusView>(`${await pathOf(connection, selector)}/link`), render);
   });
 
-const off = (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const off = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), { channels: { link: false, widget: false } });
     connection.show(answer, (assistant) => `The link and the widget of "${oneLine(assistant.name)}" are off.`);
   });

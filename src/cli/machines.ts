@@ -1,6 +1,7 @@
 /** `parley machines` */
 import { Option, type Command } from 'commander';
 import { UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
 import { print } from './output.ts';
 
 type Format = 'mermaid' | 'json';
@@ -10,7 +11,7 @@ interface MachinesOptions {
   readonly json?: boolean;
 }
 
-export function registerMachines(program: Command): void {
+export function registerMachines(program: Command, io: Io): void {
   program
     .command('machines')
     .description('the state machines, as charts')
@@ -18,7 +19,7 @@ export function registerMachines(program: Command): void {
     .addOption(new Option('--format <format>', 'a Mermaid diagram or JSON').choices(['mermaid', 'json']).default('mermaid'))
     .option('--json', 'the same as --format json')
     .addHelpText('after', examples)
-    .action(machines);
+    .action((name: string | undefined, options: MachinesOptions) => machines(io, name, options));
 }
 
 const examples = `
@@ -26,16 +27,16 @@ Examples:
   parley machines session
   parley machines --format json`;
 
-async function machines(name: string | undefined, options: MachinesOptions): Promise<void> {
-  const { chart, machineNames } = await import('../charts.ts');
+async function machines(io: Io, name: string | undefined, options: MachinesOptions): Promise<void> {
+  const { chart, machineNames } = await import('../http/charts.ts');
   const format: Format = options.json ? 'json' : options.format;
   if (name !== undefined) {
     const known = machineNames.find((one) => one === name);
     if (known === undefined) throw new UsageFailure(`There is no machine "${name}"; there are ${machineNames.join(', ')}.`);
-    print(chart(known, format));
+    print(io, chart(known, format));
     return;
   }
   const charts = machineNames.map((one) => ({ name: one, text: chart(one, format).trimEnd() }));
-  if (format === 'json') print(`{${charts.map((one) => `${JSON.stringify(one.name)}:${one.text}`).join(',\n')}}`);
-  else print(charts.map((one) => `%% ${one.name}\n${one.text}`).join('\n\n'));
+  if (format === 'json') print(io, `{${charts.map((one) => `${JSON.stringify(one.name)}:${one.text}`).join(',\n')}}`);
+  else print(io, charts.map((one) => `%% ${one.name}\n${one.text}`).join('\n\n'));
 }

@@ -1,21 +1,22 @@
-/** What `parley export` and `parley import` share. */
+/** Code that `parley export` and `parley import` share. */
 import type { Command } from 'commander';
-import { WheelClock, type Clock } from '../clock.ts';
-import { readConfig, settings, type Config } from '../config.ts';
+import { WheelClock, type Clock } from '../base/clock.ts';
+import { readConfig, settings, type Config } from '../base/config.ts';
+import type { Io } from './io.ts';
 import { Progress } from './progress.ts';
-import { flag, withFlags, type Flags } from './serve.ts';
+import { flagOption, withFlags, type Flags } from './serve.ts';
 
 /** Adds the flags of these settings. */
 export function withSettings(command: Command, variables: readonly string[]): Command {
-  for (const setting of settings) if (variables.includes(setting.variable)) command.addOption(flag(setting));
+  for (const setting of settings) if (variables.includes(setting.variable)) command.addOption(flagOption(setting));
   return command;
 }
 
 /** Runs a move with its settings and shows its progress. */
-export async function moving<T>(options: Flags, line: () => string, move: (config: Config, clock: Clock) => Promise<T>): Promise<T> {
-  const config = readConfig(withFlags(options, process.env));
+export async function runMove<T>(io: Io, options: Flags, line: () => string, move: (config: Config, clock: Clock) => Promise<T>): Promise<T> {
+  const config = readConfig(withFlags(options, io.env));
   const clock = new WheelClock();
-  const progress = new Progress(clock, line);
+  const progress = new Progress(io.stderr, clock, line);
   try {
     return await move(config, clock);
   } finally {
@@ -31,6 +32,3 @@ export function countsText(rows: number, counts: Readonly<Record<string, number>
   const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`)}`);
   return `${rows} ${rows === 1 ? 'row' : 'rows'}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
 }
-
-/** Prints a note on stderr, because the file may be on stdout. */
-export const note = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Speech } from '../client/speech.ts';
-import type { Environment } from './connection.ts';
+import type { Environment } from './io.ts';
 import { CommandFailure } from './exit.ts';
 
 export interface Player {

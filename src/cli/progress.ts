@@ -1,10 +1,10 @@
 /** Shows the progress of a long command on stderr: a line that is overwritten in a terminal, elsewhere a new line every few seconds. */
-import type { Clock, Timer } from '../clock.ts';
-import { limits } from '../limits.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Output } from './io.ts';
+import { usualColumns } from './output.ts';
 
 const barCells = 24;
-/** The width of a terminal that does not report it. */
-const usualColumns = 80;
 
 /** `[#####-------]  42 %` of a part between 0 and 1. */
 export function bar(part: number): string {
@@ -15,11 +15,14 @@ export function bar(part: number): string {
 export class Progress {
   readonly #clock: Clock;
   readonly #line: () => string;
-  readonly #moving = process.stderr.isTTY === true;
+  readonly #output: Output;
+  readonly #moving: boolean;
   #timer: Timer;
 
   /** `line` is called whenever the progress is shown. */
-  constructor(clock: Clock, line: () => string) {
+  constructor(output: Output, clock: Clock, line: () => string) {
+    this.#output = output;
+    this.#moving = output.isTTY === true;
     this.#clock = clock;
     this.#line = line;
     this.#timer = this.#later();
@@ -28,13 +31,13 @@ export class Progress {
   /** Clears the line and shows no more. */
   end(): void {
     this.#timer.cancel();
-    if (this.#moving) process.stderr.write('\r\u001b[K');
+    if (this.#moving) this.#output.write('\r\u001b[K');
   }
 
   #later(): Timer {
     return this.#clock.after(this.#moving ? limits.movingShownMs : limits.movingToldMs, () => {
       const line = this.#line();
-      process.stderr.write(this.#moving ? `\r\u001b[K${line.slice(0, (process.stderr.columns || usualColumns) - 1)}` : `${line}\n`);
+      this.#output.write(this.#moving ? `\r\u001b[K${line.slice(0, (this.#output.columns || usualColumns) - 1)}` : `${line}\n`);
       this.#timer = this.#later();
     });
   }

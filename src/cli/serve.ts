@@ -1,19 +1,20 @@
 /** `parley serve` */
 import { Option, type Command } from 'commander';
-import { readConfig, SettingError, settings, type Setting } from '../config.ts';
-import { checkVoiceFolder } from '../voice-folder.ts';
+import { readConfig, SettingError, settings, type Setting } from '../base/config.ts';
+import { checkVoiceFolder } from '../providers/voice-folder.ts';
 import { CommandFailure } from './exit.ts';
+import type { Io } from './io.ts';
 
 /** The flags given, by commander's names; true for one without its value. */
 export type Flags = Readonly<Record<string, string | true>>;
 
-export function registerServe(program: Command): void {
+export function registerServe(program: Command, io: Io): void {
   const serve = program.command('serve').description('run the server');
-  for (const setting of settings) serve.addOption(flag(setting));
+  for (const setting of settings) serve.addOption(flagOption(setting));
   serve.addHelpText('after', examples);
   const { outputError } = serve.configureOutput();
   serve.configureOutput({ outputError: (text, write) => outputError!(withVariable(text), write) });
-  serve.action((options: Flags) => run(options));
+  serve.action((options: Flags) => run(io, options));
 }
 
 const examples = `
@@ -34,7 +35,7 @@ const withVariable = (text: string): string =>
   });
 
 /** A setting of 0 or 1 may be given without its value. */
-export function flag(setting: Setting): Option {
+export function flagOption(setting: Setting): Option {
   const fallback = setting.fallback === '' ? '' : `, default: ${setting.fallback}`;
   const description = `${setting.description} (${setting.variable}${fallback})`;
   if (setting.value !== '0|1') return new Option(`${setting.flag} <${setting.value}>`, description);
@@ -44,27 +45,27 @@ export function flag(setting: Setting): Option {
 /** The environment with the flags laid over it. A flag without its value is 1. */
 export function withFlags(options: Flags, environment: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const given = settings.flatMap((setting) => {
-    const value = options[flag(setting).attributeName()];
+    const value = options[flagOption(setting).attributeName()];
     return value === undefined ? [] : [[setting.variable, value === true ? '1' : value]];
   });
   return { ...environment, ...Object.fromEntries(given) };
 }
 
-async function run(options: Flags): Promise<void> {
-  const config = readConfig(withFlags(options, process.env));
+async function run(io: Io, options: Flags): Promise<void> {
+  const config = readConfig(withFlags(options, io.env));
   try {
     // Each of several processes comes this way too, as a worker.
     const isWorker = config.processes > 1 && !(await import('node:cluster')).default.isPrimary;
     // A worker that replaces another serves on where the folder has disappeared meanwhile.
     if (!isWorker) checkVoiceFolder(config.voiceFolder);
-    if (config.processes > 1 && !isWorker) await (await import('../supervisor.ts')).supervise(config, (await import('../edges.ts')).openServicePort);
+    if (config.processes > 1 && !isWorker) await (await import('../operations/supervisor.ts')).supervise(config, (await import('../operations/edges.ts')).openServicePort);
     else await (await import('../main.ts')).serve(config);
   } catch (error) {
     throw startFailure(error, config);
   }
 }
 
-/** What the system says about an address, in words: a wrong setting. Whatever else failed speaks for itself. */
+/** Returns a system error about an address as a wrong setting, in words. Any other error keeps its message. */
 export function startFailure(error: unknown, { host, port }: { readonly host: string; readonly port: number }): Error {
   if (error instanceof SettingError) return error;
   const { code, syscall, message } = error as NodeJS.ErrnoException;

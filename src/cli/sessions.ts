@@ -1,8 +1,9 @@
 /** `parley sessions` */
 import { Option, type Command } from 'commander';
 import type { List, Message, Session } from '../client/types.ts';
-import { connected, inWorkspace, moreLine, paged, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
+import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
+import type { Io } from './io.ts';
 import { fields, oneLine, printable, table, time } from './output.ts';
 
 interface ListOptions extends ConnectionOptions, PageOptions {
@@ -15,14 +16,14 @@ interface Shown {
   readonly transcript: List<Message>;
 }
 
-export function registerSessions(program: Command): void {
+export function registerSessions(program: Command, io: Io): void {
   const sessions = program.command('sessions').description('conversations and their transcripts');
   sessions.addHelpText('after', examples);
-  paged(sessions.command('list').description('list the sessions, newest first'))
+  addPageOptions(sessions.command('list').description('list the sessions, newest first'))
     .option('--assistant <id|name>', 'only of this assistant')
     .addOption(new Option('--status <status>', 'only in this state').choices(['open', 'ended', 'expired']))
-    .action(list);
-  connected(sessions.command('show').description('show a session and its transcript; with --json as {"session", "transcript"}').argument('<id>')).action(show);
+    .action(list(io));
+  addConnectionOptions(sessions.command('show').description('show a session and its transcript; with --json as {"session", "transcript"}').argument('<id>')).action(show(io));
 }
 
 const examples = `
@@ -30,16 +31,16 @@ Examples:
   parley sessions list --assistant demo --status open
   parley sessions show ses_01jm3k4q8z9v5x7w2r6t0y1n3b`;
 
-const list = (options: ListOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const list = (io: Io) => (options: ListOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     const { client, workspace } = connection;
     const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
     const query = { ...pageQuery(options), assistant_id, status: options.status };
     connection.show(await client.get<List<Session>>(`${workspace}/sessions`, query), renderList);
   });
 
-const show = (id: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(options, async (connection) => {
+const show = (io: Io) => (id: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
     const { client, workspace } = connection;
     const path = `${workspace}/sessions/${segment(id)}`;
     const session = await client.get<Session>(path);

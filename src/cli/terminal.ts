@@ -1,14 +1,15 @@
 /** The person's side of a conversation: reads lines, prints text, and tells Ctrl-C from the end of input. */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { printable } from './output.ts';
+import type { Io, Output } from './io.ts';
+import { printable, usualColumns } from './output.ts';
 
 /** Readline's output, which can be silenced: typed text is not echoed while a reply runs or a secret is typed. */
 class Echo extends Writable {
   silent = true;
-  readonly #target: NodeJS.WriteStream;
+  readonly #target: Output;
 
-  constructor(target: NodeJS.WriteStream) {
+  constructor(target: Output) {
     super();
     this.#target = target;
   }
@@ -31,9 +32,12 @@ export interface TerminalOptions {
 }
 
 export class Terminal {
+  readonly #io: Io;
   /** Whether a person types; otherwise stdin comes from a script. */
   readonly interactive: boolean;
-  readonly #prompts: NodeJS.WriteStream;
+  /** Whether a line on stderr can be overwritten. */
+  readonly overwrites: boolean;
+  readonly #prompts: Output;
   readonly #echo: Echo;
   readonly #reader: Interface | null;
   readonly #lines: AsyncIterator<string> | null;
@@ -43,11 +47,13 @@ export class Terminal {
   #end: () => void = () => {};
   #interrupted: () => void;
 
-  constructor({ reads, bare }: TerminalOptions) {
-    this.interactive = reads && process.stdin.isTTY === true;
-    this.#prompts = bare || !process.stdout.isTTY ? process.stderr : process.stdout;
+  constructor(io: Io, { reads, bare }: TerminalOptions) {
+    this.#io = io;
+    this.interactive = reads && io.stdin.isTTY === true;
+    this.overwrites = io.stderr.isTTY === true;
+    this.#prompts = bare || !io.stdout.isTTY ? io.stderr : io.stdout;
     this.#echo = new Echo(this.#prompts);
-    this.#reader = reads ? createInterface({ input: process.stdin, output: this.#echo, terminal: this.interactive, historySize: 100 }) : null;
+    this.#reader = reads ? createInterface({ input: io.stdin, output: this.#echo, terminal: this.interactive, historySize: 100 }) : null;
     this.#lines = this.#reader?.[Symbol.asyncIterator]() ?? null;
     this.#ended = new Promise((resolve) => {
       this.#end = () => resolve(null);
@@ -58,8 +64,8 @@ export class Terminal {
     this.#reader?.on('close', () => {
       this.#closed = true;
     });
-    process.on('SIGINT', this.#signal);
-    process.on('SIGTERM', this.#terminated);
+    io.on('SIGINT', this.#signal);
+    io.on('SIGTERM', this.#terminated);
   }
 
   /** Sets the handler of Ctrl-C; null for the default, which ends the input. */
@@ -89,34 +95,36 @@ export class Terminal {
 
   /** Prints a part of a reply: unchanged into a pipe, without control characters into a terminal. */
   write(text: string): void {
-    process.stdout.write(process.stdout.isTTY ? printable(text) : text);
+    const { stdout } = this.#io;
+    stdout.write(stdout.isTTY ? printable(text) : text);
   }
 
   /** Prints a note that is not part of a reply. */
   note(text: string): void {
-    process.stderr.write(`${printable(text)}\n`);
+    this.#io.stderr.write(`${printable(text)}\n`);
   }
 
   /**
    * Prints a line that the next one overwrites, in a terminal only; an empty text clears it. It is cut to the terminal's width,
    * because a second line would stay.
    */
-  passing(text: string): void {
-    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${printable(text).slice(0, process.stderr.columns - 1)}`);
+  showPassing(text: string): void {
+    const { stderr } = this.#io;
+    if (this.overwrites) stderr.write(`\r\u001b[K${printable(text).slice(0, (stderr.columns || usualColumns) - 1)}`);
   }
 
   close(): void {
-    process.off('SIGINT', this.#signal);
-    process.off('SIGTERM', this.#terminated);
+    this.#io.off('SIGINT', this.#signal);
+    this.#io.off('SIGTERM', this.#terminated);
     this.#reader?.close();
-    if (this.#reader) process.stdin.pause();
+    if (this.#reader) this.#io.stdin.pause();
   }
 
   readonly #signal = (): void => this.#interrupted();
 
   /** Ends the input. At the third Ctrl-C the process exits at once, without waiting for the cleanup. */
   readonly #leave = (): void => {
-    if (++this.#insisted > 2) process.exit(1);
+    if (++this.#insisted > 2) this.#io.exit(1);
     this.end();
   };
 
@@ -129,11 +137,11 @@ export class Terminal {
 }
 
 /** A secret from the terminal without an echo, or the first line of stdin. Empty if there is none. */
-export function readSecret(prompt: string): Promise<string> {
-  const terminal = process.stdin.isTTY === true;
-  const echo = new Echo(process.stderr);
-  if (terminal) process.stderr.write(prompt);
-  const reader = createInterface({ input: process.stdin, output: echo, terminal, historySize: 0 });
+export function readSecret({ stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>, prompt: string): Promise<string> {
+  const terminal = stdin.isTTY === true;
+  const echo = new Echo(stderr);
+  if (terminal) stderr.write(prompt);
+  const reader = createInterface({ input: stdin, output: echo, terminal, historySize: 0 });
   return new Promise((resolve) => {
     let secret = '';
     reader.on('line', (line) => {
@@ -142,8 +150,8 @@ export function readSecret(prompt: string): Promise<string> {
     });
     reader.on('SIGINT', () => reader.close());
     reader.on('close', () => {
-      if (terminal) process.stderr.write('\n');
-      process.stdin.pause();
+      if (terminal) stderr.write('\n');
+      stdin.pause();
       resolve(secret);
     });
   });

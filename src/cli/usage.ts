@@ -1,10 +1,11 @@
 /** `parley usage` */
 import { Option, type Command } from 'commander';
 import type { Usage, UsageCounts } from '../client/types.ts';
-import { secondsOf } from '../clock.ts';
-import { limits } from '../limits.ts';
+import { secondsOf } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import { moment } from './arguments.ts';
-import { connected, inWorkspace, type ConnectionOptions } from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
+import type { Io } from './io.ts';
 import { table, time } from './output.ts';
 
 interface UsageOptions extends ConnectionOptions {
@@ -14,14 +15,14 @@ interface UsageOptions extends ConnectionOptions {
   readonly assistant?: string;
 }
 
-export function registerUsage(program: Command): void {
-  connected(program.command('usage').description('what was used, by day or hour'))
+export function registerUsage(program: Command, io: Io): void {
+  addConnectionOptions(program.command('usage').description('print usage by day or hour'))
     .option('--start <when>', `a span back from now such as 7d, a date or Unix seconds (default: ${limits.usageDaysDefault} days before the end)`)
     .option('--end <when>', 'likewise, exclusive (default: now)')
     .addOption(new Option('--bucket <size>', 'one line for each').choices(['day', 'hour']))
     .option('--assistant <id|name>', 'only of this assistant')
     .addHelpText('after', examples)
-    .action(usage);
+    .action(usage(io));
 }
 
 const examples = `
@@ -29,8 +30,8 @@ Examples:
   parley usage --start 7d
   parley usage --start 2026-01-01 --end 2026-02-01 --assistant demo --json`;
 
-const usage = (options: UsageOptions): Promise<void> =>
-  inWorkspace(options, async ({ client, clock, workspace, show }) => {
+const usage = (io: Io) => (options: UsageOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, clock, workspace, show }) => {
     const now = secondsOf(clock.now());
     const when = (flag: string, text: string | undefined) => (text === undefined ? undefined : moment(flag, text, now, true));
     const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
@@ -51,7 +52,7 @@ const counts: readonly (readonly [keyof UsageCounts, string])[] = [
 function render(usage: Usage): string {
   const window = `From ${time(usage.start)} to ${time(usage.end)}`;
   const used = usage.data.filter((bucket) => counts.some(([name]) => bucket[name] > 0));
-  if (used.length === 0) return `${window}: nothing was used.`;
+  if (used.length === 0) return `${window}: no usage.`;
   const row = (label: string, record: UsageCounts) => [label, ...counts.map(([name]) => String(record[name]))];
   const label = (start: number) => (usage.bucket === 'day' ? time(start).slice(0, 10) : time(start));
   const columns = [{ title: usage.bucket.toUpperCase() }, ...counts.map(([, title]) => ({ title, right: true }))];

@@ -2,7 +2,6 @@
 import { createWriteStream } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
-import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { buffer, text as textOf } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
@@ -10,17 +9,18 @@ import { pause, realClock } from '../client/clock.ts';
 import { ParleyError, RateLimitError } from '../client/failure.ts';
 import { Parley } from '../client/parley.ts';
 import type { Assistant, List, NewSpeech, Voice } from '../client/types.ts';
-import { WheelClock } from '../clock.ts';
-import { Resampler } from '../voice/audio/resample.ts';
-import { joinedSamples } from '../voice/audio/samples.ts';
-import { UnreadableAudio } from '../voice/audio/unreadable.ts';
-import { readWav } from '../voice/audio/wav.ts';
+import { WheelClock } from '../base/clock.ts';
+import { Resampler } from '../providers/voice/audio/resample.ts';
+import { joinedSamples } from '../providers/voice/audio/samples.ts';
+import { UnreadableAudio } from '../providers/voice/audio/unreadable.ts';
+import { readWav } from '../providers/voice/audio/wav.ts';
 import { commandKey, type KeyOptions } from './api-key.ts';
 import { chooseAssistant } from './assistant-choice.ts';
 import { moreLine, pageQuery, serverUrl, type PageOptions } from './connection.ts';
 import { AdvisedFailure, CommandFailure, failureLine, UsageFailure } from './exit.ts';
 import { HeardJson, HeardText, type Heard } from './heard.ts';
-import { print, table } from './output.ts';
+import type { Io } from './io.ts';
+import { note, print, table } from './output.ts';
 import { installedPlayer, play } from './player.ts';
 
 interface VoiceOptions extends KeyOptions {
@@ -45,22 +45,20 @@ interface Speaking {
   readonly signal: AbortSignal;
 }
 
-const note = (text: string): void => void process.stderr.write(`${text}\n`);
-
 /** Runs a command with an assistant. Without `--assistant` it has voice on. */
-async function withAssistant(name: string, options: VoiceOptions, run: (speaking: Speaking) => Promise<void>): Promise<void> {
+async function withAssistant(io: Io, name: string, options: VoiceOptions, run: (speaking: Speaking) => Promise<void>): Promise<void> {
   const clock = new WheelClock();
-  const url = serverUrl(options, process.env);
+  const url = serverUrl(options, io.env);
   const stop = new AbortController();
   let signals = 0;
   // The first one leaves in order, and revokes the key; the second does not wait for that.
-  const interrupted = (): void => (++signals > 1 ? process.exit(1) : stop.abort(new CommandFailure('Interrupted.')));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupted);
+  const interrupted = (): void => (++signals > 1 ? io.exit(1) : stop.abort(new CommandFailure('Interrupted.')));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) io.on(signal, interrupted);
   try {
-    const key = await commandKey(name, options, process.env, url, clock);
+    const key = await commandKey(name, options, io.env, url, clock);
     try {
       const waits = ({ error, waitMs }: { error: Error; waitMs: number }): void => {
-        if (error instanceof RateLimitError) note(`Trying again in ${Math.ceil(waitMs / 1000)} s: ${failureLine(error)}`);
+        if (error instanceof RateLimitError) note(io, `Trying again in ${Math.ceil(waitMs / 1000)} s: ${failureLine(error)}`);
       };
       const parley = new Parley({ url, key: key.key, WebSocket, onRetry: waits });
       const suits = (one: Assistant): boolean => one.channels.voice;
@@ -68,48 +66,48 @@ async function withAssistant(name: string, options: VoiceOptions, run: (speaking
       const assistant = await chooseAssistant(parley, options.assistant, { suits, none });
       await run({ parley, assistant, signal: stop.signal });
     } finally {
-      await key.revoke(note);
+      await key.revoke((text) => note(io, text));
     }
   } finally {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupted);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) io.off(signal, interrupted);
     clock.stop();
   }
 }
 
-export async function speak(words: readonly string[], options: SpeakOptions): Promise<void> {
-  const plays = options.out === undefined && process.stdout.isTTY === true;
-  const player = plays ? installedPlayer(process.env) : null;
+export async function runSpeak(io: Io, words: readonly string[], options: SpeakOptions): Promise<void> {
+  const plays = options.out === undefined && io.stdout.isTTY === true;
+  const player = plays ? installedPlayer(io.env) : null;
   if (plays && player === null) {
     throw new UsageFailure('Audio is not for a terminal, and no player is installed (ffplay, aplay, afplay or paplay). Send it elsewhere: add > speech.wav or --out speech.wav.');
   }
-  const text = words.length > 0 ? words.join(' ') : await typed();
+  const text = words.length > 0 ? words.join(' ') : await readStdin(io);
   const format = player === null ? (options.format ?? formatOf(options.out)) : 'wav';
-  await withAssistant('parley speak', options, async ({ parley, assistant, signal }) => {
+  await withAssistant(io, 'parley speak', options, async ({ parley, assistant, signal }) => {
     const { voice, speed } = options;
     // Only a player that reads as it plays gains from audio that comes as it is made.
     const stream = player === null || player.reads;
     const wish = { assistant_id: assistant.id, text, format, stream, ...(voice !== undefined && { voice }), ...(speed !== undefined && { speed }) };
-    const speech = await parley.speech(wish, { signal }).catch((error: unknown) => Promise.reject(advised(error)));
+    const speech = await parley.speech(wish, { signal }).catch((error: unknown) => Promise.reject(withAdvice(error)));
     if (player !== null) return play(player, speech, signal);
-    if (options.out === undefined) return written(speech, process.stdout);
+    if (options.out === undefined) return writeAll(speech, io.stdout);
     await toFile(speech, options.out);
   });
 }
 
-async function typed(): Promise<string> {
-  const text = process.stdin.isTTY ? '' : (await textOf(process.stdin)).trim();
+async function readStdin({ stdin }: Io): Promise<string> {
+  const text = stdin.isTTY ? '' : (await textOf(stdin)).trim();
   if (text === '') throw new UsageFailure('Give the text, as in parley speak "Hello there", or send it on stdin.');
   return text;
 }
 
-/** By field, what its refusal does not say. */
+/** An explanation by field: the API's sentence is the same for all. */
 const advice: Readonly<Record<string, string>> = {
   text: 'The text has no letter or digit to speak.',
   voice: 'The assistant has no such voice: see `parley voices`.',
   speed: 'The speed must be from 0.5 to 2.',
 };
 
-function advised(error: unknown): unknown {
+function withAdvice(error: unknown): unknown {
   const sentence = error instanceof ParleyError && error.code === 'invalid_request' ? advice[error.field ?? ''] : undefined;
   return sentence === undefined ? error : new AdvisedFailure(sentence, error as ParleyError);
 }
@@ -117,7 +115,7 @@ function advised(error: unknown): unknown {
 const formats: Readonly<Record<string, SpeechFormat>> = { '.pcm': 'pcm', '.raw': 'pcm', '.mp3': 'mp3', '.opus': 'opus', '.ogg': 'opus' };
 const formatOf = (path = ''): SpeechFormat => formats[extname(path).toLowerCase()] ?? 'wav';
 
-/** What was cut leaves no file behind that looks whole. */
+/** Writes speech to a file. If the speech is cut, the file is removed, as it would look whole. */
 async function toFile(speech: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const file = createWriteStream(path);
   const closed = finished(file).catch((error: NodeJS.ErrnoException) => {
@@ -125,7 +123,7 @@ async function toFile(speech: AsyncIterable<Uint8Array>, path: string): Promise<
   });
   closed.catch(() => {});
   try {
-    await Promise.race([written(speech, file), closed]);
+    await Promise.race([writeAll(speech, file), closed]);
   } catch (error) {
     if (!file.destroyed) await rm(path, { force: true });
     file.destroy();
@@ -135,22 +133,22 @@ async function toFile(speech: AsyncIterable<Uint8Array>, path: string): Promise<
   await closed;
 }
 
-/** Writes what the other side takes. */
-async function written(pieces: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
+/** Writes with backpressure. */
+async function writeAll(pieces: AsyncIterable<Uint8Array>, target: NodeJS.WritableStream): Promise<void> {
   for await (const piece of pieces) {
     if (!target.write(piece)) await new Promise((resolve) => target.once('drain', resolve));
   }
 }
 
-/** Rates that a transcription takes; audio of another one is brought to that of recognition. */
+/** Sample rates that a transcription accepts; audio of another rate is resampled to that of recognition. */
 const [rateMin, rateMax, rateOther] = [8000, 48_000, 16_000];
 const frameMs = 20;
 
-export async function listen(file: string, options: ListenOptions): Promise<void> {
-  const { samples, sampleRate } = await clip(file);
-  const heard: Heard = options.json ? new HeardJson() : new HeardText();
+export async function runListen(io: Io, file: string, options: ListenOptions): Promise<void> {
+  const { samples, sampleRate } = await clip(io, file);
+  const heard: Heard = options.json ? new HeardJson(io.stdout) : new HeardText(io.stdout);
   try {
-    await withAssistant('parley listen', options, async ({ parley, assistant, signal }) => {
+    await withAssistant(io, 'parley listen', options, async ({ parley, assistant, signal }) => {
       const transcription = parley.transcribe({ assistant_id: assistant.id, sample_rate: sampleRate }, { signal });
       const sending = atItsPace(samples, sampleRate, (frame) => transcription.send(frame), signal).then(() => transcription.finish());
       // The iteration has the same failure.
@@ -161,7 +159,7 @@ export async function listen(file: string, options: ListenOptions): Promise<void
   } finally {
     heard.end();
   }
-  if (!heard.anything) note('Nothing was said.');
+  if (!heard.anything) note(io, 'Nothing was said.');
 }
 
 /** As fast as it was spoken: the service takes no more than ten seconds at once, and answers as it hears. */
@@ -177,23 +175,23 @@ async function atItsPace(samples: Int16Array, rate: number, send: (frame: Int16A
   }
 }
 
-async function clip(file: string): Promise<{ readonly samples: Int16Array; readonly sampleRate: number }> {
-  if (file === '-' && process.stdin.isTTY) throw new UsageFailure('Name a WAV file, as in parley listen hello.wav, or send one on stdin.');
+async function clip(io: Io, file: string): Promise<{ readonly samples: Int16Array; readonly sampleRate: number }> {
+  if (file === '-' && io.stdin.isTTY) throw new UsageFailure('Name a WAV file, as in parley listen hello.wav, or send one on stdin.');
   try {
-    const wav = readWav(file === '-' ? await buffer(process.stdin) : await readFile(file));
+    const wav = readWav(file === '-' ? await buffer(io.stdin) : await readFile(file));
     if (wav.sampleRate >= rateMin && wav.sampleRate <= rateMax) return wav;
     const resampler = new Resampler(wav.sampleRate, rateOther);
     return { samples: joinedSamples([resampler.push(wav.samples), resampler.end()]), sampleRate: rateOther };
   } catch (error) {
-    if (error instanceof UnreadableAudio) throw new CommandFailure(`${file === '-' ? 'What came on stdin' : file} cannot be read: ${error.message}`);
+    if (error instanceof UnreadableAudio) throw new CommandFailure(`${file === '-' ? 'The input on stdin' : file} cannot be read: ${error.message}`);
     throw new CommandFailure(`The file ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
 }
 
-export const voices = (options: VoicesOptions): Promise<void> =>
-  withAssistant('parley voices', options, async ({ parley, assistant, signal }) => {
+export const voices = (io: Io, options: VoicesOptions): Promise<void> =>
+  withAssistant(io, 'parley voices', options, async ({ parley, assistant, signal }) => {
     const list = await parley.voices({ assistant_id: assistant.id }).page(pageQuery(options), { signal });
-    print(options.json ? JSON.stringify(list) : rendered(list));
+    print(io, options.json ? JSON.stringify(list) : rendered(list));
   });
 
 function rendered(list: List<Voice>): string {

@@ -1,10 +1,11 @@
 /** `parley workspaces` */
 import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
-import { limits } from '../limits.ts';
-import type { WorkspaceView } from '../wire.ts';
+import { limits } from '../base/limits.ts';
+import type { WorkspaceView } from '../base/wire.ts';
 import { wholeNumber } from './arguments.ts';
-import { atServer, connected, moreLine, paged, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
+import { atServer, addConnectionOptions, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
+import type { Io } from './io.ts';
 import { oneLine, table, time } from './output.ts';
 
 interface CreateOptions extends ConnectionOptions {
@@ -12,14 +13,14 @@ interface CreateOptions extends ConnectionOptions {
   readonly turnsInFlightMax?: number;
 }
 
-export function registerWorkspaces(program: Command): void {
+export function registerWorkspaces(program: Command, io: Io): void {
   const workspaces = program.command('workspaces').description('workspaces: each owns its assistants, keys and sessions');
   workspaces.addHelpText('after', examples);
-  paged(workspaces.command('list').description('list the workspaces')).action(list);
-  connected(workspaces.command('create').description('create a workspace').argument('<name>'))
+  addPageOptions(workspaces.command('list').description('list the workspaces')).action(list(io));
+  addConnectionOptions(workspaces.command('create').description('create a workspace').argument('<name>'))
     .option('--retention-days <number>', `days that sessions are kept after their last activity (default: ${limits.retentionDaysDefault})`, wholeNumber(1, limits.retentionDaysMax))
     .option('--turns-in-flight-max <number>', `turns at one time (default: ${limits.turnsInFlightMax})`, wholeNumber(1, limits.turnsInFlightCeiling))
-    .action(create);
+    .action(create(io));
 }
 
 const examples = `
@@ -27,13 +28,13 @@ Examples:
   parley workspaces list
   parley workspaces create support --retention-days 90`;
 
-const list = (options: ConnectionOptions & PageOptions): Promise<void> =>
-  atServer(options, async (client, _clock, show) => {
+const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
+  atServer(io, options, async (client, _clock, show) => {
     show(await client.get<List<WorkspaceView>>('/workspaces', pageQuery(options)), render);
   });
 
-const create = (name: string, options: CreateOptions): Promise<void> =>
-  atServer(options, async (client, _clock, show) => {
+const create = (io: Io) => (name: string, options: CreateOptions): Promise<void> =>
+  atServer(io, options, async (client, _clock, show) => {
     const body = { name, retention_days: options.retentionDays, turns_in_flight_max: options.turnsInFlightMax };
     show(await client.post<WorkspaceView>('/workspaces', body), (workspace) => `Created the workspace "${oneLine(workspace.name)}": ${workspace.id}`);
   });

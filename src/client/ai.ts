@@ -1,7 +1,8 @@
 /**
  * `parley-client/ai`: a transport for `useChat` of the AI SDK (versions 5 and 6). The session holds the conversation, so only
  * the last message is sent. `stop()` aborts the turn; a page that is closed leaves it running, and `resume: true` goes on
- * with it. The SDK's types are met by their structure, so nothing of it is imported.
+ * with it. Messages cannot be taken back: `regenerate()` and the editing of a message are refused, since either would only say it a second
+ * time. The SDK's types are met by their structure, so nothing of it is imported.
  */
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
@@ -22,8 +23,16 @@ export interface ChatMessage {
   readonly parts: readonly { readonly type: string }[];
 }
 
+/** The fields that are read of those that the SDK gives a transport; `messageId` names the message that the call replaces. */
+export interface SendOptions {
+  readonly messages: readonly ChatMessage[];
+  readonly trigger?: string | undefined;
+  readonly messageId?: string | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
 export interface ParleyTransport {
-  sendMessages(options: { messages: readonly ChatMessage[]; abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<ReplyChunk>>;
+  sendMessages(options: SendOptions): Promise<ReadableStream<ReplyChunk>>;
   /** Null while no reply is under way. */
   reconnectToStream(options?: object): Promise<ReadableStream<ReplyChunk> | null>;
 }
@@ -34,7 +43,9 @@ export interface TransportOptions {
 
 export function parleyTransport(parley: Parley, { sessionId }: TransportOptions): ParleyTransport {
   return {
-    async sendMessages({ messages, abortSignal }) {
+    async sendMessages({ messages, trigger, messageId, abortSignal }) {
+      const message = messages.at(-1);
+      if (trigger === 'regenerate-message' || messageId !== undefined || message?.role !== 'user') throw new Error(saidOnce);
       const beginning = new AbortController();
       const stop = (): void => {
         beginning.abort(abortSignal!.reason);
@@ -43,7 +54,7 @@ export function parleyTransport(parley: Parley, { sessionId }: TransportOptions)
       if (abortSignal?.aborted) throw abortSignal.reason;
       abortSignal?.addEventListener('abort', stop, { once: true });
       try {
-        const turn = await parley.sessions.chat(sessionId, textOf(messages.at(-1)), { signal: beginning.signal });
+        const turn = await parley.sessions.chat(sessionId, textOf(message), { signal: beginning.signal });
         return chunksOf(turn, abortSignal);
       } finally {
         abortSignal?.removeEventListener('abort', stop);
@@ -57,8 +68,10 @@ export function parleyTransport(parley: Parley, { sessionId }: TransportOptions)
   };
 }
 
-const textOf = (message: ChatMessage | undefined): string =>
-  (message?.parts ?? []).map((part) => (part.type === 'text' ? (part as { text?: string }).text ?? '' : '')).join('');
+const saidOnce = 'A session keeps what was said: nothing is regenerated, edited or sent again. Send a new message.';
+
+const textOf = ({ parts }: ChatMessage): string =>
+  parts.map((part) => (part.type === 'text' ? (part as { text?: string }).text ?? '' : '')).join('');
 
 /** Until its first output only the session has the turn's id. */
 async function stopActive(parley: Parley, sessionId: string): Promise<void> {

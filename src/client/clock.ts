@@ -29,10 +29,10 @@ export const realClock: Clock = {
 };
 
 /** So many random bytes. */
-export const drawn = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
+export const drawBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 
 /** A new `Idempotency-Key`: 128 random bits. Not `randomUUID`, which browsers have over HTTPS alone. */
-export const newKey = (): string => Array.from(drawn(16), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export const newIdempotencyKey = (): string => Array.from(drawBytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** Resolves after `ms` milliseconds; rejects at once with the signal's reason when it is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined, wake?: (run: () => void) => () => void): Promise<void> {

@@ -15,7 +15,7 @@ export interface ConversationMessage {
   readonly role: Message['role'];
   readonly content: string;
   readonly status: Message['status'] | 'sending' | 'failed';
-  /** What ended a reply; null for one that goes on, and for the visitor's own messages. */
+  /** The reason why a reply ended; null while it goes on, and for the visitor's own messages. */
   readonly stopReason: StopReason | null;
   /** Unix seconds; null for a message that was sent or begun here. */
   readonly createdAt: number | null;
@@ -50,7 +50,7 @@ export interface Conversation {
   leave(): void;
 }
 
-/** The store of one session. Of a session that was made here the messages are known, if only that there are none: then nothing is loaded. */
+/** The store of one session. A session that was created here has known messages (none at first), so nothing is loaded. */
 export const conversation = (parley: Parley, sessionId: string, known: readonly ConversationMessage[] | null = null): Conversation => new Talk(parley, sessionId, known);
 
 const overCodes = new Set<unknown>(['session_ended', 'session_expired', 'session_not_found']);
@@ -157,7 +157,7 @@ class Talk implements Conversation {
     if (turnId !== null) void this.#step(() => this.#resume(turnId, messages));
   }
 
-  /** Goes on with a reply that was under way before, behind what the transcript has of it. */
+  /** Goes on with a reply that was under way before, after the text that the transcript has of it. */
   async #resume(turnId: string, messages: readonly ConversationMessage[]): Promise<void> {
     const last = messages.at(-1);
     const partial = last?.status === 'streaming' ? last.content : '';
@@ -181,7 +181,7 @@ class Talk implements Conversation {
         else show({ id: event.message_id, ...ends[event.type] });
       }
     } catch (error) {
-      // What only the connection lost may go on yet.
+      // After a lost connection the turn may still be running on the server.
       const { code } = error as Partial<ParleyError>;
       show({ status: 'partial', stopReason: code == null ? null : code === 'session_expired' ? 'expired' : 'error' });
       throw error;

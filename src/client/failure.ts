@@ -77,7 +77,7 @@ export class ConnectionError extends ParleyError {
 
 /** A turn that ended in an `error` event. */
 export class TurnFailedError extends ParleyError {
-  /** What the assistant had said before; it is in the transcript as well. */
+  /** The text that the assistant had said before; it is in the transcript as well. */
   declare readonly partial: string;
 
   constructor(message: string, fields: ErrorFields & { readonly partial: string }) {
@@ -90,13 +90,22 @@ export class TurnFailedError extends ParleyError {
 }
 
 /** The failure that a socket's last message names. */
-export const codedError = (code: ErrorCode, message: string): ParleyError => new ParleyError(message, { code, type: typeOf(code), status: null, requestId: null });
+export const codedError = (code: ErrorCode, message: string): ParleyError => new ParleyError(message, { code, type: categoryOf(code), status: null, requestId: null });
 
-const conflicts = /^(session_[ex]|assistant_[dn]|voice_d)/;
+/** The categories of the codes that end a stream or a socket, but for those of a service that is away. */
+const categories: { readonly [Code in ErrorCode]?: ErrorType } = {
+  assistant_disabled: 'conflict',
+  assistant_not_published: 'conflict',
+  voice_disabled: 'conflict',
+  session_ended: 'conflict',
+  session_expired: 'conflict',
+  api_error: 'api_error',
+  rate_limited: 'rate_limit_error',
+  invalid_request: 'invalid_request',
+};
 
 /** The category of a code that ends a stream or a socket. */
-export const typeOf = (code: ErrorCode): ErrorType =>
-  code === 'api_error' || code === 'invalid_request' ? code : code === 'rate_limited' ? 'rate_limit_error' : conflicts.test(code) ? 'conflict' : 'service_unavailable';
+export const categoryOf = (code: ErrorCode): ErrorType => categories[code] ?? 'service_unavailable';
 
 /** A class that a user derives from one of these is none of them: it is recognised as any other class is. */
 const names = new Map<unknown, string>([

@@ -17,7 +17,7 @@ class Gate {
   readonly #line: (() => void)[] = [];
   /** No request is sent before this time. */
   #until = -Infinity;
-  /** Of the calls that wait in line, no other is sent before this time. */
+  /** The next call that waits in line is not sent before this time. */
   #next = -Infinity;
   #cancel: (() => void) | null = null;
 
@@ -55,7 +55,7 @@ class Gate {
   }
 
   /** An answer that was no refusal: if requests are left, the next call in line need not wait. */
-  passed(limit: number, remaining: number): void {
+  pass(limit: number, remaining: number): void {
     if (limit > 0) this.limit = limit;
     if (remaining === 0) return;
     this.#next = -Infinity;
@@ -78,7 +78,7 @@ export class Gates {
   readonly #gates: Record<Budget, Gate>;
   readonly #described: boolean;
 
-  /** `described`: answers have headers that describe a budget. A visitor's have none, and what the limits of a link refuse is the call's own budget alone. */
+  /** `described`: answers have headers that describe a budget. A visitor's have none, and a link's limits refuse the call's own budget alone. */
   constructor(clock: Clock, described: boolean) {
     this.#described = described;
     this.#gates = { requests: new Gate(clock), speech: new Gate(clock, 30), tokens: new Gate(clock, 10), turns: new Gate(clock) };
@@ -99,7 +99,7 @@ export class Gates {
    * that refused: to speech, or for a token, that may be the request budget, which is charged first, and only the ceiling tells which one
    * it is. Where it does not, a wait too many is better than a request that is refused and makes the wait of all longer.
    */
-  answered(budgets: Budgets, headers: Headers, waitMs: number | null): void {
+  note(budgets: Budgets, headers: Headers, waitMs: number | null): void {
     const [limit, remaining] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN)) as [number, number];
     const [own] = budgets;
     // A chat's headers are those of the requests: if some are left, it is the workspace's turns that refused.
@@ -108,6 +108,6 @@ export class Gates {
       const { requests, [own === 'turns' && remaining > 0 ? own : described]: refusing } = this.#gates;
       refusing.refuse(waitMs);
       if (refusing !== requests && remaining === 0 && (limit === requests.limit || limit !== refusing.limit)) requests.refuse(waitMs);
-    } else for (const budget of budgets) this.#gates[budget].passed(budget === described ? limit : NaN, budget === described ? remaining : NaN);
+    } else for (const budget of budgets) this.#gates[budget].pass(budget === described ? limit : NaN, budget === described ? remaining : NaN);
   }
 }

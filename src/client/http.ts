@@ -23,7 +23,7 @@ export interface Answer {
   /** Aborted when the answer is closed, or by the caller's signal with its reason. */
   readonly signal: AbortSignal;
   /** Ends the time limit; the rest of the answer may take any time. */
-  unhurried(): void;
+  keep(): void;
   /** Resolves as the promise, unless the time limit ends or the caller's signal is aborted first. */
   within<T>(promise: Promise<T>): Promise<T>;
   /** Drops the rest of the answer, the timer and the signal. */
@@ -31,7 +31,7 @@ export interface Answer {
 }
 
 /** Sends the request. Resolves with the head of whatever answer comes; rejects with `ConnectionError` or the signal's reason. */
-export async function send(fetch: Fetch, clock: Clock, attempt: Attempt): Promise<Answer> {
+export async function sendAttempt(fetch: Fetch, clock: Clock, attempt: Attempt): Promise<Answer> {
   const { method, url, headers, body, timeoutMs, signal } = attempt;
   signal?.throwIfAborted();
   const ended = new AbortController();
@@ -39,15 +39,15 @@ export async function send(fetch: Fetch, clock: Clock, attempt: Attempt): Promis
   signal?.addEventListener('abort', stop, { once: true });
   let answered = false;
   const late = (): void => ended.abort(new ConnectionError(`${originOf(url)} did not answer within ${timeoutMs / 1000} seconds.`, { origin: originOf(url), answered }));
-  const unhurried = clock.after(timeoutMs, late);
+  const keep = clock.after(timeoutMs, late);
   const close = (): void => {
-    unhurried();
+    keep();
     signal?.removeEventListener('abort', stop);
     ended.abort();
   };
   const within = async <T>(promise: Promise<T>): Promise<T> => {
     try {
-      return await before(promise, ended.signal);
+      return await untilAborted(promise, ended.signal);
     } catch (cause) {
       if (ended.signal.aborted) throw ended.signal.reason;
       throw new ConnectionError(`The connection to ${originOf(url)} ${answered ? 'was cut' : 'failed'}.`, { origin: originOf(url), answered, cause });
@@ -59,7 +59,7 @@ export async function send(fetch: Fetch, clock: Clock, attempt: Attempt): Promis
     if (body !== undefined) init.body = JSON.stringify(body);
     const response = await within(fetch(url, init));
     answered = true;
-    return { response, url, signal: ended.signal, unhurried, within, close };
+    return { response, url, signal: ended.signal, keep, within, close };
   } catch (error) {
     close();
     throw error;
@@ -67,7 +67,7 @@ export async function send(fetch: Fetch, clock: Clock, attempt: Attempt): Promis
 }
 
 /** The promise's value, unless the signal is aborted first: a caller's own `fetch` may ignore it, and others may wait for the same promise. */
-export function before<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
@@ -79,7 +79,7 @@ export function before<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
 export async function jsonOf<T>(answer: Answer, object: string): Promise<T> {
   const text = await answer.within(answer.response.text());
   if (!answer.response.ok) throw failureOf(answer, text) ?? strange(answer);
-  const body = parsed(text) as { object?: unknown; data?: unknown } | null;
+  const body = parseJson(text) as { object?: unknown; data?: unknown } | null;
   if (body?.object !== object || (object === 'list' && !Array.isArray(body.data))) throw strange(answer);
   return body as T;
 }
@@ -93,9 +93,9 @@ export async function mustBe(answer: Answer, contentType: string): Promise<void>
 
 /** The error of an answer that is no success; null if the answer is not the API's. */
 export function failureOf({ response: { status, headers } }: Pick<Answer, 'response'>, text: string): ParleyError | null {
-  const { error, request_id } = (parsed(text) ?? {}) as { error?: Record<string, unknown> | null; request_id?: unknown };
+  const { error, request_id } = (parseJson(text) ?? {}) as { error?: Record<string, unknown> | null; request_id?: unknown };
   const { type, code, message } = error ?? {};
-  // What stands between client and service answers 502 and 504, and whatever has another shape.
+  // A proxy between client and service answers 502 and 504, and any body of another shape.
   if (status === 502 || status === 504 || typeof type !== 'string' || typeof code !== 'string' || typeof message !== 'string') return null;
   const seconds = Number(headers.get('retry-after') ?? NaN);
   const retryAfterSeconds = seconds >= 0 ? seconds : null;
@@ -120,8 +120,8 @@ export function strange({ response: { ok, status, headers }, url }: Pick<Answer,
 /** The field that a message names first: `visitor.email` of "The field `visitor.email` is required." */
 const fieldOf = (message: string): string | null => /`([^`]*)`/.exec(message)?.[1] ?? null;
 
-/** Null for what is no JSON. */
-export function parsed(text: string): unknown {
+/** Returns null for a text that is no JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,4 +1,4 @@
-/** `parley-client`: what a user of the package imports. */
+/** `parley-client`: the exports of the package. */
 export { Parley, type ParleyOptions } from './parley.ts';
 export { ConnectionError, ParleyError, RateLimitError, TurnFailedError } from './failure.ts';
 export type { Clock } from './clock.ts';

@@ -7,7 +7,7 @@ import { microphoneWorklet } from './worklet.ts';
 export interface MicrophoneOptions {
   /** The id of the device; the browser's choice by default. */
   deviceId?: string;
-  /** Keeps out what the page itself plays; true by default. */
+  /** Keeps out sound that the page itself plays; true by default. */
   echoCancellation?: boolean;
   noiseSuppression?: boolean;
   autoGainControl?: boolean;
@@ -15,7 +15,7 @@ export interface MicrophoneOptions {
   worklet?: string | URL;
 }
 
-/** What is used of the browser, written out so that a program for a server compiles as well. */
+/** The parts of the browser's API in use, written out so that a program for a server compiles as well. */
 interface Node {
   connect(other: object): void;
   disconnect(): void;
@@ -81,7 +81,7 @@ export class Microphone implements AsyncIterable<Int16Array> {
     for (const track of stream.getTracks()) track.addEventListener('ended', () => this.stop());
   }
 
-  /** Closes the microphone; the iteration ends, behind what has been heard. */
+  /** Closes the microphone; the iteration ends, after the frames recorded. */
   stop(): void {
     if (this.#over) return;
     this.#over = true;
@@ -122,7 +122,7 @@ export async function microphone({ deviceId, echoCancellation = true, worklet: a
     const worklet = new AudioWorkletNode(context, 'parley-microphone', { channelCount: 1, channelCountMode: 'explicit' });
     const opened = new Microphone(context, stream, worklet);
     context.createMediaStreamSource(stream).connect(worklet);
-    // It plays nothing, but only what leads to the loudspeaker runs.
+    // It plays nothing, but only nodes connected to the loudspeaker run.
     worklet.connect(context.destination);
     void context.resume();
     return opened;

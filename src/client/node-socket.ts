@@ -4,7 +4,7 @@
  */
 import type { Socket, SocketClass } from './socket.ts';
 
-/** What is used of Node, written out because the package needs no types of Node. */
+/** The parts of Node's API in use, written out so that the package needs no types of Node. */
 interface Connection {
   readonly writableLength: number;
   write(bytes: Uint8Array): void;
@@ -105,7 +105,7 @@ class NodeSocket implements Socket {
     if (this.#closed) return connection.destroy();
     connection.setNoDelay(true);
     this.#tell('open', {});
-    // The listener is added last: until then Node keeps what comes.
+    // The listener is added last: until then Node buffers the bytes.
     this.#data(first);
     connection.on('data', (bytes) => this.#data(bytes));
   }
@@ -118,7 +118,7 @@ class NodeSocket implements Socket {
     for (let frame = this.#next(); frame !== null && !this.#closed; frame = this.#next()) this.#take(frame.kind, frame.final, frame.payload);
   }
 
-  /** Takes a whole frame from what is held; null if there is none yet. A server's frames are not masked. */
+  /** Takes a whole frame from the buffer; null if there is none yet. A server's frames are not masked. */
   #next(): { readonly kind: number; readonly final: boolean; readonly payload: Uint8Array } | null {
     const held = this.#held;
     if (held.length < 2) return null;

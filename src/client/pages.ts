@@ -48,5 +48,5 @@ export class AwaitablePages<T, Q extends PageQuery = PageQuery> extends Pages<T,
   readonly then: PromiseLike<List<T>>['then'] = (...handlers) => this.page().then(...handlers);
 }
 
-/** Those of the options that are set. */
+/** Returns the options that are set. */
 export const given = ({ signal, timeoutMs }: CallOptions): CallOptions => ({ ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) });

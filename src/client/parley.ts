@@ -7,7 +7,7 @@ import { Requester, type CallOptions, type OnceOptions, type Retry } from './req
 import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
 import { Transcription } from './transcription.ts';
-import { chat, sessionPath, Turn, type TurnOptions } from './turn.ts';
+import { sendMessage, sessionPath, Turn, type TurnOptions } from './turn.ts';
 import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, SessionsQuery, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
 import type { LinkOptions } from './visit.ts';
 import { inBrowser } from './wake.ts';
@@ -17,9 +17,9 @@ export interface ParleyOptions {
   url: string;
   /** An API key. */
   key?: string;
-  /** Instead of a key: the visitor's way in, by a public link. Sessions, turns and voice are then the visitor's; what else the API has is not there. */
+  /** Instead of a key: the visitor's way in, by a public link. Sessions, turns and voice are then the visitor's; the rest of the API is not available. */
   link?: string | LinkOptions;
-  /** A key in a browser is everybody's; this says that it may be. */
+  /** Allows a key in a browser, where everybody can read it. */
   allowKeyInBrowser?: boolean;
   /** Instead of the runtime's own. */
   fetch?: Fetch;
@@ -42,12 +42,12 @@ export interface ParleyOptions {
 }
 
 export class Parley {
-  readonly assistants: Assistants;
-  readonly sessions: Sessions;
-  readonly turns: Turns;
+  readonly assistants: AssistantsResource;
+  readonly sessions: SessionsResource;
+  readonly turns: TurnsResource;
   readonly #requester: Requester;
 
-  /** Throws a `TypeError` for options that cannot be meant. */
+  /** Throws a `TypeError` for options that contradict each other. */
   constructor(options: ParleyOptions) {
     const { key, url, link } = options;
     if (key !== undefined && link !== undefined) throw new TypeError('Give `key` or `link`.');
@@ -68,22 +68,22 @@ export class Parley {
       WebSocket: options.WebSocket,
       link: typeof link === 'string' ? { slug: link } : (link ?? null),
     });
-    this.assistants = new Assistants(this.#requester);
-    this.sessions = new Sessions(this.#requester);
-    this.turns = new Turns(this.#requester);
+    this.assistants = new AssistantsResource(this.#requester);
+    this.sessions = new SessionsResource(this.#requester);
+    this.turns = new TurnsResource(this.#requester);
   }
 
-  /** Of a `link`: what a page shows of the assistant. */
+  /** For a `link`: returns the assistant's public description. */
   async about(): Promise<Link> {
     return (await this.#requester.visit()).about();
   }
 
-  /** Of a `link`: the visitor, with a fresh token. The first call that needs a visitor names one by itself. */
+  /** For a `link`: returns the visitor, with a fresh token. The first call that needs a visitor creates one by itself. */
   async visitor(): Promise<Visitor> {
     return (await this.#requester.visit()).renew();
   }
 
-  /** What was used in a window of at most 90 days, by day or hour. */
+  /** Returns the usage in a window of at most 90 days, by day or hour. */
   usage(query: UsageQuery & CallOptions = {}, options: CallOptions = {}): Promise<Usage> {
     const { signal, timeoutMs, ...parameters } = { ...query, ...options };
     return this.#requester.json('usage', { path: '/usage', query: parameters, ...given({ signal, timeoutMs }) });
@@ -100,13 +100,13 @@ export class Parley {
     return new AwaitablePages(this.#requester, '/voices', { ...query, ...options });
   }
 
-  /** Opens a socket that takes audio, at the pace in which it is spoken, and gives what was said. */
+  /** Opens a socket that takes audio, at the pace in which it is spoken, and yields its transcription. */
   transcribe(settings: (NewTranscription | NewVisitorTranscription) & CallOptions, options: CallOptions = {}): Transcription {
     return new Transcription(this.#requester, { ...settings, ...options });
   }
 }
 
-class Assistants {
+class AssistantsResource {
   readonly #requester: Requester;
 
   constructor(requester: Requester) {
@@ -123,7 +123,7 @@ class Assistants {
   }
 }
 
-class Sessions {
+class SessionsResource {
   readonly #requester: Requester;
 
   constructor(requester: Requester) {
@@ -131,7 +131,7 @@ class Sessions {
   }
 
   create(session: NewSession | NewVisitorSession, { idempotencyKey, ...options }: OnceOptions = {}): Promise<Session> {
-    // What a link's limits refuse is a visitor's next session or message, and not what the visitor reads.
+    // A link's limits refuse a visitor's next session or message, never a read.
     const budgets = this.#requester.options.link && (['turns', 'requests'] as const);
     return this.#requester.jsonOnce('session', { method: 'POST', path: '/sessions', body: session, ...(budgets && { budgets }), ...options }, idempotencyKey);
   }
@@ -154,13 +154,13 @@ class Sessions {
     return new Pages(this.#requester, `${sessionPath(id)}/transcript`, { ...query, ...options });
   }
 
-  /** Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws what came before the stream. */
+  /** Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws a failure before the stream. */
   chat(id: string, message: string, options: OnceOptions = {}): Promise<Turn> {
-    return chat(this.#requester, id, message, options);
+    return sendMessage(this.#requester, id, message, options);
   }
 }
 
-class Turns {
+class TurnsResource {
   readonly #requester: Requester;
 
   constructor(requester: Requester) {

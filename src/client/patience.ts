@@ -1,9 +1,9 @@
-/** The retry table (specification 7, contract 10): whether a failed attempt is followed by another, and after what wait. */
+/** The retry table (contract 10): whether a failed attempt is followed by another, and after what wait. */
 import type { Clock } from './clock.ts';
 import { ConnectionError, ParleyError, RateLimitError } from './failure.ts';
 
 /**
- * Which requests may be sent again: `always` for a request that takes effect once, however often it is sent; `unanswered` for one
+ * When a request may be retried: `always` for a request that takes effect once, however often it is sent; `unanswered` for one
  * that would take effect twice, so only if no answer came; `stream` for a turn's events, which are requested until new ones come.
  */
 export type Repeats = 'always' | 'unanswered' | 'stream';
@@ -45,12 +45,12 @@ export class Patience {
     return this.#repeats === 'stream';
   }
 
-  /** What is left of the time to try in, in milliseconds; Infinity before anything failed that it counts from. */
+  /** Milliseconds left for retries; Infinity before the first failure that the limit counts from. */
   get leftMs(): number {
     return this.#since === null ? Infinity : this.#since + patienceMs - this.#clock.now();
   }
 
-  /** The wait before the next attempt in milliseconds; throws what is not followed by one. */
+  /** Returns the wait before the next attempt in milliseconds; throws a failure that is not retried. */
   waitAfter(error: ParleyError): number {
     this.attempts++;
     const unanswered = error instanceof ConnectionError && !error.answered;
@@ -73,7 +73,7 @@ export class Patience {
 
   #waitOut(seconds: number): number | null {
     if (seconds > this.#retryAfterMaxSeconds || this.#waits++ >= waitsMax) return null;
-    // To stand in a wait that the service asks for is no attempt.
+    // A wait that the service asks for is no attempt.
     if (this.#since !== null) this.#since += seconds * 1000;
     return seconds * 1000;
   }

@@ -1,8 +1,8 @@
 /** Sends the calls of one client: attempts, the waits between them, and what all calls have in common. */
-import { newKey, pause, type Clock } from './clock.ts';
+import { newIdempotencyKey, pause, type Clock } from './clock.ts';
 import { ConnectionError, ParleyError, RateLimitError } from './failure.ts';
 import { Gates, type Budgets } from './gates.ts';
-import { before, failureOf, jsonOf, send, strange, type Answer, type Attempt, type Fetch } from './http.ts';
+import { untilAborted, failureOf, jsonOf, sendAttempt, strange, type Answer, type Attempt, type Fetch } from './http.ts';
 import { Patience, type Repeats } from './patience.ts';
 import type { SocketClass } from './socket.ts';
 import type { LinkOptions, Visit } from './visit.ts';
@@ -53,7 +53,7 @@ export interface Call extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly budgets?: Budgets;
-  /** Of a visitor's call: the token to send, or null for none; by default the visitor's own. */
+  /** For a visitor's call: the token to send, or null for none; by default the visitor's own. */
   readonly token?: string | null;
   /** The time limit of an attempt where the caller set none. */
   readonly defaultTimeoutMs?: number;
@@ -108,7 +108,7 @@ export class Requester {
    * sent again freely; without one only where no answer came.
    */
   runOnce<T>({ unkeyedTimeoutMs, ...call }: OnceCall, idempotencyKey: string | undefined, read: (answer: Answer) => Promise<T>): Promise<T> {
-    const key = idempotencyKey ?? (this.options.idempotency === 'auto' ? newKey() : undefined);
+    const key = idempotencyKey ?? (this.options.idempotency === 'auto' ? newIdempotencyKey() : undefined);
     if (key === undefined) return this.run({ ...call, ...(unkeyedTimeoutMs && { defaultTimeoutMs: unkeyedTimeoutMs }) }, this.patience('unanswered'), read);
     return this.run({ ...call, headers: { ...call.headers, 'idempotency-key': key } }, this.patience('always'), read);
   }
@@ -118,9 +118,9 @@ export class Requester {
     const { budgets = requestsAlone, signal } = call;
     for (;;) {
       signal?.throwIfAborted();
-      // Has attempts of its own, and what fails it fails this call.
+      // It makes attempts of its own, and its failure fails this call.
       const naming = this.#tokenOf(call);
-      const token = await (signal === undefined ? naming : before(naming, signal));
+      const token = await (signal === undefined ? naming : untilAborted(naming, signal));
       this.#refuseLongWait(budgets);
       await this.#gates.enter(budgets, signal);
       try {
@@ -147,15 +147,15 @@ export class Requester {
   }
 
   async #attempt<T>(call: Call, token: string | null, budgets: Budgets, patience: Patience, read: (answer: Answer) => Promise<T>): Promise<T> {
-    const answer = await send(this.#fetch, this.options.clock, this.#attemptOf(call, patience, token));
+    const answer = await sendAttempt(this.#fetch, this.options.clock, this.#attemptOf(call, patience, token));
     try {
       const { status, headers } = answer.response;
       if (status !== 429) {
-        this.#gates.answered(budgets, headers, null);
+        this.#gates.note(budgets, headers, null);
         return await read(answer);
       }
       const failure = failureOf(answer, await answer.within(answer.response.text())) ?? strange(answer);
-      this.#gates.answered(budgets, headers, failure instanceof RateLimitError ? failure.retryAfterSeconds * 1000 : null);
+      this.#gates.note(budgets, headers, failure instanceof RateLimitError ? failure.retryAfterSeconds * 1000 : null);
       throw failure;
     } catch (error) {
       answer.close();

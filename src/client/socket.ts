@@ -1,6 +1,6 @@
 /** The sockets that transcriptions run on: the runtime's, or those of a class that the user gives. */
 
-/** What is used of a WebSocket. */
+/** The parts of a WebSocket in use. */
 export interface Socket {
   readonly bufferedAmount: number;
   send(data: any): void;

@@ -1,4 +1,4 @@
-/** Speech as it comes: the audio of one text. Imported by the first call that wants some, so it stands alone. */
+/** Speech as it streams: the audio of one text. Imported by the first call for speech, so it stands alone. */
 import type { Clock } from './clock.ts';
 import type { ConnectionError } from './failure.ts';
 import type { Answer, mustBe } from './http.ts';
@@ -29,7 +29,7 @@ export class Speech implements AsyncIterable<Uint8Array> {
     this.#clock = clock;
     this.#silenceMs = silenceMs;
     this.#cut = cut;
-    answer.unhurried();
+    answer.keep();
   }
 
   /** The whole audio. Rejects with `ConnectionError` if it is cut. */
@@ -50,7 +50,7 @@ export class Speech implements AsyncIterable<Uint8Array> {
     this.#read = true;
     const answer = this.#answer;
     const reader = answer.response.body!.getReader();
-    // What was silent for so long is cut: a connection that is dead may never say so.
+    // A connection that was silent for so long is cut: a dead one may never report it.
     let silent = false;
     const late = (): void => {
       silent = true;
@@ -72,14 +72,14 @@ export class Speech implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** What the client has in any case. */
+/** Functions of the client's own module, passed in so that this module does not load them again. */
 interface Parts {
   readonly given: typeof given;
   readonly mustBe: typeof mustBe;
   readonly ConnectionError: typeof ConnectionError;
 }
 
-/** Resolves once the first sentence is spoken; throws what came before. A cut after that is not repeated, since every sentence spoken is charged. */
+/** Resolves once the first sentence is spoken; throws a failure before that. A cut after that is not retried, since every sentence spoken is charged. */
 export function speech(requester: Requester, { signal, timeoutMs, ...body }: (NewSpeech | NewVisitorSpeech) & CallOptions, { given, mustBe, ConnectionError }: Parts): Promise<Speech> {
   const call = { method: 'POST', path: '/speech', body, budgets: ['speech', 'requests'], ...given({ signal, timeoutMs }) } as const;
   return requester.run(call, requester.patience('always'), async (answer) => {

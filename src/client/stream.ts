@@ -33,7 +33,7 @@ export class EventReader {
     this.#clock = clock;
     this.#silenceMs = silenceMs;
     this.#reader = answer.response.body!.getReader();
-    answer.unhurried();
+    answer.keep();
     answer.signal.addEventListener('abort', () => void this.#reader.cancel().catch(() => {}), { once: true });
   }
 
@@ -41,7 +41,7 @@ export class EventReader {
     return this.#answer.response.headers.get('x-request-id');
   }
 
-  /** The events of the next bytes, of which there may be none: a comment is bytes as well. Null at the end, whatever made it. */
+  /** Resolves with the events of the next bytes, maybe none, since a comment is bytes as well. Null at the end, whatever its cause. */
   async next(): Promise<ServerEvent[] | null> {
     this.#readingSince = this.#clock.now();
     if (this.#unarm === null) this.#arm(this.#silenceMs);

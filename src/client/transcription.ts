@@ -1,7 +1,7 @@
 /** A transcription: audio out, messages in, over one socket. */
-import { drawn, pause } from './clock.ts';
+import { drawBytes, pause } from './clock.ts';
 import { codedError, ConnectionError } from './failure.ts';
-import { parsed } from './http.ts';
+import { parseJson } from './http.ts';
 import { given } from './pages.ts';
 import type { CallOptions, Requester } from './requester.ts';
 import type { Socket, SocketClass } from './socket.ts';
@@ -13,7 +13,7 @@ const lookMs = 10;
 const openMs = 30_000;
 
 /**
- * Iterate over it for the messages. The socket opens by itself, and what is sent before waits for it. Leaving the iteration leaves
+ * Iterate over it for the messages. The socket opens by itself, and audio sent before waits for it. Leaving the iteration leaves
  * the socket open, and a later one goes on; `close()` and the call's `signal` close it. One iteration at a time.
  */
 export class Transcription implements AsyncIterable<TranscriptionMessage> {
@@ -42,7 +42,7 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
 
   /**
    * Sends audio; of an array of samples its bytes. Resolves once more may be sent, so that a sender that waits for it never fills
-   * the memory; rejects with the failure that ended the socket. What is sent after its end is dropped.
+   * the memory; rejects with the failure that ended the socket. Audio sent after its end is dropped.
    */
   send(audio: ArrayBuffer | ArrayBufferView): Promise<void> {
     const view = ArrayBuffer.isView(audio) ? new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength) : new Uint8Array(audio);
@@ -50,17 +50,17 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     return this.#send(view.slice());
   }
 
-  /** Makes final what was said so far. */
+  /** Makes the text so far final. */
   flush(): Promise<void> {
     return this.#send('{"type":"flush"}');
   }
 
-  /** Says that no more audio comes: the finals that are owed, `done`, and the end of the iteration follow. */
+  /** Says that no more audio comes: the outstanding finals, `done`, and the end of the iteration follow. */
   finish(): Promise<void> {
     return this.#send('{"type":"finish"}');
   }
 
-  /** Closes the socket at once. The iteration ends, behind what has come. */
+  /** Closes the socket at once. The iteration ends, after the messages that have come. */
   close(): void {
     this.#end(null);
   }
@@ -131,11 +131,11 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
       socket.addEventListener('open', () => {
         cancel();
         opened = true;
-        // In a message, not in the address: what is wrong there is answered with a status that no browser shows.
+        // In a message, not in the address: an error there is answered with a status that no browser shows.
         socket.send(JSON.stringify({ type: 'start', ...this.#settings }));
         resolve(socket);
       });
-      socket.addEventListener('message', ({ data }: { data: unknown }) => this.#take(parsed(String(data)) as TranscriptionMessage));
+      socket.addEventListener('message', ({ data }: { data: unknown }) => this.#take(parseJson(String(data)) as TranscriptionMessage));
       // A close follows, but not from Node's own class where the upgrade was refused.
       socket.addEventListener('error', failed);
       socket.addEventListener('close', failed);
@@ -168,5 +168,5 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
 /** The user's, the runtime's, or one over `node:http` where the runtime has none, as Node 20; nothing of Node is imported elsewhere. */
 async function socketClass(given: SocketClass | undefined): Promise<SocketClass> {
   const own = given ?? (globalThis as { WebSocket?: SocketClass }).WebSocket;
-  return own ?? (await import('./node-socket.ts')).nodeSocketClass(drawn);
+  return own ?? (await import('./node-socket.ts')).nodeSocketClass(drawBytes);
 }

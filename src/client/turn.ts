@@ -1,13 +1,13 @@
 /** A turn's reply as it streams, over cuts of the connection: each character once, then one end. */
-import { ConnectionError, TurnFailedError, typeOf } from './failure.ts';
-import { mustBe, parsed, strange } from './http.ts';
+import { ConnectionError, TurnFailedError, categoryOf } from './failure.ts';
+import { mustBe, parseJson, strange } from './http.ts';
 import type { Patience } from './patience.ts';
 import type { CallOptions, OnceOptions, Requester } from './requester.ts';
 import { EventReader, type ServerEvent } from './stream.ts';
 import type { ErrorCode, TurnEvent, TurnRecord } from './types.ts';
 
 export interface TurnOptions extends CallOptions {
-  /** Give only what comes after this many code points of output, as `turn.cursor` counts them. */
+  /** Yield only output after this many code points, as `turn.cursor` counts them. */
   after?: number | string | null;
 }
 
@@ -18,7 +18,7 @@ export interface TurnOptions extends CallOptions {
 export class Turn implements AsyncIterable<TurnEvent> {
   readonly id: string;
   readonly sessionId: string;
-  /** Of the request that this object began with; null before it was answered. */
+  /** The id of this object's first request; null before it was answered. */
   requestId: string | null = null;
   /** The code points of output up to the last event given; null before the first. */
   cursor: number | null = null;
@@ -44,7 +44,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     this.requestId = reader?.requestId ?? null;
   }
 
-  /** What the assistant says, whole; of an aborted turn what it had said. Rejects with `TurnFailedError` if the turn fails. */
+  /** Resolves with the assistant's whole text; for an aborted turn, with the text until then. Rejects with `TurnFailedError` if the turn fails. */
   async text(): Promise<string> {
     for await (const _ of this);
     return this.#text;
@@ -116,7 +116,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   #failed({ code, message }: { code: ErrorCode; message: string }): TurnFailedError {
     const requestId = this.#reader?.requestId ?? null;
-    return new TurnFailedError(message, { code, type: typeOf(code), status: null, requestId, partial: this.#text });
+    return new TurnFailedError(message, { code, type: categoryOf(code), status: null, requestId, partial: this.#text });
   }
 
   #close(): void {
@@ -129,9 +129,9 @@ const eventStream = { accept: 'text/event-stream' };
 const ends = new Set<string | undefined>(['turn.completed', 'turn.aborted', 'error']);
 const events = new Set<string | undefined>(['turn.started', 'message.delta', 'turn.completed', 'turn.aborted']);
 
-/** Null for what is no JSON object, which no turn's event is. */
+/** Returns null for data that is no JSON object, which no turn's event is. */
 function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
-  const fields = parsed(data);
+  const fields = parseJson(data);
   return typeof fields === 'object' ? (fields as Record<string, unknown> | null) : null;
 }
 
@@ -142,8 +142,8 @@ const pathOf = (sessionId: string, turnId: string): string => `${sessionPath(ses
 /** Without a key a second message would begin a second turn, so the first is given the minute that the service allows a model, and some more. */
 const unkeyedTimeoutMs = 75_000;
 
-/** Sends a message. Resolves once the assistant has begun to answer; throws what came before. */
-export function chat(requester: Requester, sessionId: string, message: string, { idempotencyKey, ...options }: OnceOptions): Promise<Turn> {
+/** Sends a message. Resolves once the assistant has begun to answer; throws a failure before that. */
+export function sendMessage(requester: Requester, sessionId: string, message: string, { idempotencyKey, ...options }: OnceOptions): Promise<Turn> {
   const path = `${sessionPath(sessionId)}/chat`;
   const call = { method: 'POST', path, headers: eventStream, body: { message }, budgets: ['turns', 'requests'], unkeyedTimeoutMs, ...options } as const;
   return requester.runOnce(call, idempotencyKey, async (answer) => {

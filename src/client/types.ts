@@ -95,7 +95,7 @@ export interface NewSession {
 /** A session of a link's visitor: of the link's own assistant. */
 export type NewVisitorSession = Omit<NewSession, 'assistant_id'>;
 
-/** What a page shows of a link's assistant. */
+/** The public description of a link's assistant. */
 export interface Link {
   object: 'link';
   slug: string;
@@ -192,7 +192,7 @@ export interface NewSpeech {
 /** The same of a link's visitor, for a session of the visitor's. */
 export type NewVisitorSpeech = Omit<NewSpeech, 'assistant_id'> & { session_id: string };
 
-/** How audio is sent and what is wanted of its transcription. */
+/** The format of the audio, and the options of its transcription. */
 export interface TranscriptionSettings {
   /** `pcm_s16le` by default, all mono; with `opus` each `send` is one raw packet. */
   encoding?: 'pcm_s16le' | 'pcm_mulaw' | 'pcm_alaw' | 'opus';
@@ -215,7 +215,7 @@ export interface NewTranscription extends TranscriptionSettings {
 /** The same of a link's visitor. */
 export type NewVisitorTranscription = TranscriptionSettings & { session_id: string };
 
-/** What a transcription's iteration gives. Times are milliseconds of audio from its beginning; utterances count from 1. */
+/** The messages that iterating a transcription yields. Times are milliseconds of audio from its beginning; utterances count from 1. */
 export type TranscriptionMessage =
   | { type: 'ready'; sample_rate: number; encoding: NonNullable<TranscriptionSettings['encoding']>; silence_ms: number; expires_at: number | null }
   | { type: 'speech.started'; utterance: number; at_ms: number }
@@ -253,7 +253,7 @@ export interface UsageQuery {
   assistant_id?: string;
 }
 
-/** What a turn's iteration gives. */
+/** The events that iterating a turn yields. */
 export type TurnEvent =
   | { type: 'turn.started'; turn_id: string; message_id: string }
   | { type: 'message.delta'; text: string }

@@ -34,12 +34,12 @@ export class Visit {
 
   /** The visitor's token; the first call that needs one names the visitor. */
   async token(): Promise<string> {
-    return (this.#visitor ?? (await this.#named(null))).token;
+    return (this.#visitor ?? (await this.#requestVisitor(null))).token;
   }
 
   /** The same visitor with a fresh token. */
   renew(): Promise<Visitor> {
-    return this.#named(this.#visitor?.token ?? null);
+    return this.#requestVisitor(this.#visitor?.token ?? null);
   }
 
   /** The service knows this token no more: the next call is another visitor's. */
@@ -47,7 +47,7 @@ export class Visit {
     if (this.#visitor?.token === token) this.#visitor = null;
   }
 
-  #named(token: string | null): Promise<Visitor> {
+  #requestVisitor(token: string | null): Promise<Visitor> {
     const { host, onVisitor } = this.#options;
     const body = host === undefined ? { channel: 'link' } : { channel: 'widget', host };
     this.#naming ??= this.#ask<Visitor>('visitor', { method: 'POST', path: '/visitors', body }, token)

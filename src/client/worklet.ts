@@ -1,4 +1,4 @@
-/** What runs in the microphone's audio worklet. It takes nothing from outside itself, since its text alone may be what is run there. */
+/** The code of the microphone's audio worklet. It uses nothing from outside itself, since its source text alone may be run there. */
 export function microphoneWorklet(): void {
   interface Processor {
     readonly port: { postMessage(data: Int16Array, transfer: readonly ArrayBufferLike[]): void };

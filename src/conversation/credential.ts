@@ -1,7 +1,7 @@
 /** The credential that an assistant's model or voice is called with. */
-import { promptly } from '../promptly.ts';
-import type { Services } from '../services.ts';
-import type { Credential, ModelSettings, VoiceSettings } from '../store.ts';
+import { promptly } from '../base/promptly.ts';
+import type { Services } from './services.ts';
+import type { Credential, ModelSettings, VoiceSettings } from '../store/store.ts';
 
 /** The opened credential; null if none is named, it is not there, of another kind or provider, or cannot be decrypted. */
 export const openCredential = (

@@ -1,18 +1,18 @@
-/** What a caller may use and what exists: 404 comes before 403 (contract 3). */
-import { secondsOf } from '../clock.ts';
-import { Failure } from '../errors.ts';
+/** Looks up assistants and sessions, and checks that the caller may use them: 404 comes before 403 (contract 3). */
+import { secondsOf } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SessionActor } from '../host/sessions.ts';
-import { limits } from '../limits.ts';
-import { promptly } from '../promptly.ts';
-import type { Party } from '../request.ts';
-import type { Services } from '../services.ts';
-import type { Session } from '../store.ts';
-import { sessionView } from '../views.ts';
+import { limits } from '../base/limits.ts';
+import { promptly } from '../base/promptly.ts';
+import type { Services } from './services.ts';
+import type { Session } from '../store/store.ts';
+import { sessionView } from './views.ts';
+import type { Party } from './party.ts';
 
 export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean => assistantIds?.includes(assistantId) ?? true;
 
-/** The API key that what the party makes and uses is counted for; null if the party is none. */
+/** Returns the API key whose usage the party's requests count for; null if the party is none. */
 export const keyOf = ({ channel, id }: Party): string | null => (channel === 'api' ? id : null);
 
 /** Throws 403 `assistant_not_permitted`. */
@@ -21,7 +21,7 @@ export function checkPermission(party: Party, assistantId: string): void {
 }
 
 /** The assistant, whether or not the caller may use it: 404 if the workspace does not have it. */
-export async function knownAssistant({ workspaceId }: Party, id: string, { host }: Services): Promise<AssistantActor> {
+export async function findAssistant({ workspaceId }: Party, id: string, { host }: Services): Promise<AssistantActor> {
   const actor = await host.assistants.of(workspaceId, id);
   if (actor === null) throw new Failure('assistant_not_found');
   return actor;
@@ -29,7 +29,7 @@ export async function knownAssistant({ workspaceId }: Party, id: string, { host 
 
 /** The assistant: 404 if the workspace does not have it, then 403 if the caller may not use it. */
 export async function reachAssistant(party: Party, id: string, services: Services): Promise<AssistantActor> {
-  const actor = await knownAssistant(party, id, services);
+  const actor = await findAssistant(party, id, services);
   checkPermission(party, id);
   return actor;
 }
@@ -38,7 +38,7 @@ export async function reachAssistant(party: Party, id: string, services: Service
  * The assistants that a list may contain: the requested one, otherwise all that the caller may use; null for any. An assistant
  * that the caller may not use is treated as unknown (contract 4).
  */
-export async function listedAssistants(party: Party, asked: string | undefined, { host }: Services): Promise<readonly string[] | null> {
+export async function checkListed(party: Party, asked: string | undefined, { host }: Services): Promise<readonly string[] | null> {
   if (asked === undefined) return party.assistantIds;
   const actor = await host.assistants.of(party.workspaceId, asked);
   if (actor === null || !mayUse(party, asked)) throw new Failure('assistant_not_found');
@@ -53,19 +53,19 @@ export const retainedSince = (workspaceId: string, { host, clock }: Services): n
   });
 
 /** The workspace's session: 404 if it is unknown, another workspace's or past retention. */
-export const retainedSession = (workspaceId: string, id: string, services: Services): Session | Promise<Session> =>
+export const readSession = (workspaceId: string, id: string, services: Services): Session | Promise<Session> =>
   promptly(services.host.sessions.read(workspaceId, id), (session) => {
     if (session === null) throw new Failure('session_not_found');
-    return retained(session, services);
+    return checkRetained(session, services);
   });
 
-const retained = (session: Session, services: Services): Session | Promise<Session> =>
+const checkRetained = (session: Session, services: Services): Session | Promise<Session> =>
   promptly(retainedSince(session.workspaceId, services), (since) => {
     if (session.lastActivityAt < since) throw new Failure('session_not_found');
     return session;
   });
 
-/** Throws 404 for what the caller does not see: only the console has trials, and a visitor has no sessions but their own (contract 9). */
+/** Throws 404 for a session that is hidden from the caller: only the console has trials, and a visitor has no sessions but their own (contract 9). */
 export function checkVisible({ channel, link }: Session, { id, channel: from, visitor }: Party): void {
   const hidden = (channel === 'console' && from !== 'console') || (visitor !== undefined && link?.visitorId !== id);
   if (hidden) throw new Failure('session_not_found');
@@ -73,7 +73,7 @@ export function checkVisible({ channel, link }: Session, { id, channel: from, vi
 
 /** The session: 404 as above, then 403. */
 export async function reachSession(party: Party, id: string, services: Services): Promise<Session> {
-  const session = await retainedSession(party.workspaceId, id, services);
+  const session = await readSession(party.workspaceId, id, services);
   checkVisible(session, party);
   checkPermission(party, session.assistantId);
   return session;
@@ -85,11 +85,11 @@ export function checkOpen(session: Session, { clock }: Services): void {
   if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
 }
 
-/** The session's actor, with the refusals of `reachSession`. `asKnown`: see `Sessions.of`; what the refusals depend on never changes in a session, but for its retention, which is a day at least. */
+/** The session's actor, with the refusals of `reachSession`. `asKnown`: see `Sessions.of`; the fields that the refusals depend on never change in a session, except its retention, which is a day at least. */
 export const reachActor = (party: Party, id: string, services: Services, asKnown = false): SessionActor | Promise<SessionActor> =>
   promptly(services.host.sessions.of(party.workspaceId, id, asKnown), (actor) => {
     if (actor === null) throw new Failure('session_not_found');
-    return promptly(retained(actor.record, services), (session) => {
+    return promptly(checkRetained(actor.record, services), (session) => {
       checkVisible(session, party);
       checkPermission(party, session.assistantId);
       return actor;

@@ -1,13 +1,13 @@
 /** Opens and ends sessions for a caller. */
-import { Failure } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { causeOf, type Party } from '../request.ts';
-import { refusedByDrain, type Services } from '../services.ts';
-import type { Session, VisitorField } from '../store.ts';
-import type { CreateSessionBody } from '../wire.ts';
+import { Failure } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { refusedByDrain, type Services } from './services.ts';
+import type { Session, VisitorField } from '../store/store.ts';
+import type { CreateSessionBody } from '../base/wire.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
-import { checkPermission, keyOf, knownAssistant, reachActor, reachAssistant } from './reach.ts';
+import { causeByParty, type Party } from './party.ts';
+import { checkPermission, keyOf, findAssistant, reachActor, reachAssistant } from './reach.ts';
 
 type Visitor = CreateSessionBody['visitor'] & {};
 
@@ -25,7 +25,7 @@ export async function openSession(
   const { host } = services;
   // A repeat comes before every check that could refuse it (contract 12): the session exists, whatever became of the assistant. The
   // caller must still be permitted to see it.
-  const earlier = remember && (await host.sessions.remembered(party.workspaceId, remember));
+  const earlier = remember && (await host.sessions.findRemembered(party.workspaceId, remember));
   if (earlier) checkPermission(party, earlier.assistantId);
   if (earlier) return { session: earlier, replayed: true };
   if (services.draining) throw refusedByDrain();
@@ -33,7 +33,7 @@ export async function openSession(
   const { visitorFields, maxCallSeconds, greeting } = assistant.record;
   const visitor = visitorOf(asked.visitor ?? {}, visitorFields);
 
-  const cause = causeOf(party, requestId);
+  const cause = causeByParty(party, requestId);
   const refusal = host.assistants.refusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
   const use = useOf(party, assistant);
@@ -49,8 +49,8 @@ export async function openSession(
  */
 export async function openTrial(party: Party, assistantId: string, requestId: string, services: Services): Promise<Session> {
   const { host } = services;
-  const assistant = await knownAssistant(party, assistantId, services);
-  const cause = causeOf(party, requestId);
+  const assistant = await findAssistant(party, assistantId, services);
+  const cause = causeByParty(party, requestId);
   const refusal = host.assistants.trialRefusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
@@ -62,7 +62,7 @@ export async function openTrial(party: Party, assistantId: string, requestId: st
 /** Ends the session and aborts its turn in flight; a session that is over stays as it is. */
 export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
   const actor = await reachActor(party, id, services);
-  await services.host.sessions.end(actor, causeOf(party, requestId));
+  await services.host.sessions.end(actor, causeByParty(party, requestId));
   return actor.record;
 }
 

@@ -1,14 +1,14 @@
 /** Speaks a text on behalf of any caller, sentence by sentence (contract 8). */
-import { atTurnEnd } from '../clock.ts';
+import { atTurnEnd } from '../base/clock.ts';
 import type { AssistantActor } from '../host/assistants.ts';
-import { limits } from '../limits.ts';
-import type { Services } from '../services.ts';
-import { codePoints } from '../text.ts';
-import type { SentenceAudio } from '../voice.ts';
-import { encoderFor, type AudioEncoder } from '../voice/audio/encoding.ts';
-import type { SpeechFormat } from '../voice/audio/formats.ts';
-import { Resampler } from '../voice/audio/resample.ts';
-import { sentencesOf, spoken } from '../voice/sentences.ts';
+import { limits } from '../base/limits.ts';
+import type { Services } from './services.ts';
+import { codePoints } from '../base/text.ts';
+import { VoiceFailed, type SentenceAudio } from '../providers/voice.ts';
+import { encoderFor, type AudioEncoder } from '../providers/voice/audio/encoding.ts';
+import type { SpeechFormat } from '../base/audio-formats.ts';
+import { Resampler } from '../providers/voice/audio/resample.ts';
+import { sentencesOf, speakableText } from '../providers/voice/sentences.ts';
 import type { ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
@@ -37,7 +37,7 @@ export interface BegunSpeech {
 
 /** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. A client that leaves, of which `onGone` tells, stops the work. */
 export async function beginSpeech(assistant: AssistantActor, { provider, settings, access }: ReadyVoice, wish: SpeechWish, onGone: (callback: () => void) => void, services: Services): Promise<BegunSpeech> {
-  const sentences = sentencesToSpeak(wish.text);
+  const sentences = sentencesToSpeak(wish.text, (text) => provider.sayable?.(text) ?? text);
   const stop = new AbortController();
   onGone(() => stop.abort());
   const { workspaceId } = assistant.record;
@@ -57,7 +57,12 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
     throw error;
   });
   const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
-  const encoder = await encoderFor(wish.format, first.sampleRate, whole);
+  const encoder = await encoderFor(wish.format, first.sampleRate, whole).catch((error) => {
+    // Synthesis that has begun would go on with nobody to take it.
+    stop.abort();
+    throw error;
+  });
+  let samplesMade = 0;
   const bytes = async function* (): AsyncGenerator<Uint8Array, void> {
     try {
       for (let index = 0, audio: Promise<SentenceAudio> = Promise.resolve(first); index < sentences.length; index++) {
@@ -65,9 +70,12 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
         // The next sentence is made while this one is sent.
         if (index + 1 < sentences.length && !stop.signal.aborted) audio = speak(index + 1);
         else if (stop.signal.aborted) return;
-        const resampler = sampleRate === first.sampleRate ? null : new Resampler(sampleRate, first.sampleRate);
-        for await (const piece of pieces) yield* encoded(encoder, resampler?.push(piece) ?? piece);
-        if (resampler !== null) yield* encoded(encoder, resampler.end());
+        for await (const samples of convert(pieces, sampleRate, first.sampleRate)) {
+          samplesMade += samples.length;
+          if (whole && 2 * samplesMade > limits.speechWholeBytesMax) throw new VoiceFailed('malformed', 'The audio is too long to be sent whole.');
+          const encoded = encoder.push(samples);
+          if (encoded.length > 0) yield encoded;
+        }
       }
       const rest = encoder.end();
       if (rest.length > 0) yield rest;
@@ -84,31 +92,34 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
 }
 
 interface Sentence {
-  /** What is given to the voice. */
+  /** The text given to the voice. */
   readonly said: string;
-  /** Code points of the text that it stands for. */
+  /** The number of code points of the original text. */
   readonly characters: number;
 }
 
-/** A piece in which nothing is said, such as the mark of a code block, counts with the one before or after it. */
-function sentencesToSpeak(text: string): Sentence[] {
+/** A piece without speech, such as the mark of a code block, counts with the one before or after it. */
+function sentencesToSpeak(text: string, sayable: (text: string) => string): Sentence[] {
   const sentences: Sentence[] = [];
   let silent = 0;
   for (const piece of sentencesOf(text)) {
-    const [said, characters] = [spoken(piece), codePoints(piece)];
+    const [said, characters] = [sayable(speakableText(piece)), codePoints(piece)];
     if (said !== '') sentences.push({ said, characters: characters + silent });
     silent = said === '' ? silent + characters : 0;
   }
   const last = sentences.pop();
-  return last === undefined ? [{ said: text, characters: silent }] : [...sentences, { ...last, characters: last.characters + silent }];
+  return last === undefined ? [{ said: sayable(text), characters: silent }] : [...sentences, { ...last, characters: last.characters + silent }];
 }
 
-/** A little at a time, with other work of the process in between. */
-async function* encoded(encoder: AudioEncoder, samples: Int16Array): AsyncIterable<Uint8Array> {
-  const step = Math.max(1, Math.round((encoder.sampleRate * limits.speechPieceMs) / 1000));
-  for (let from = 0; from < samples.length; from += step) {
-    const bytes = encoder.push(samples.subarray(from, from + step));
-    if (bytes.length > 0) yield bytes;
-    await new Promise<void>(atTurnEnd);
+/** The samples at another rate, a little at a time, with other work of the process in between. */
+async function* convert(pieces: AsyncIterable<Int16Array>, from: number, to: number): AsyncIterable<Int16Array> {
+  const resampler = new Resampler(from, to);
+  const step = Math.round((from * limits.speechPieceMs) / 1000);
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += step) {
+      yield resampler.push(piece.subarray(at, at + step));
+      await new Promise<void>(atTurnEnd);
+    }
   }
+  yield resampler.end();
 }

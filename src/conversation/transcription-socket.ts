@@ -1,20 +1,21 @@
 /** One open transcription socket: its messages, its pace, its deadline and its close (contract 8). */
-import type { Socket, SocketListener } from '../edge.ts';
-import { errors, type ErrorName } from '../errors.ts';
+import type { Socket, SocketListener } from '../base/edge.ts';
+import { errors, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SocketActor } from '../host/sockets.ts';
-import { limits } from '../limits.ts';
-import type { Timer } from '../clock.ts';
-import type { Services } from '../services.ts';
-import type { Session } from '../store.ts';
-import { sessionView } from '../views.ts';
-import { audioDecoder, type AudioDecoder } from '../voice/audio/decoding.ts';
-import type { Encoding } from '../voice/audio/formats.ts';
-import { UnreadableAudio } from '../voice/audio/unreadable.ts';
-import type { VoiceDetector } from '../voice/desk.ts';
-import { Listener, type ListenerEvent } from '../voice/listener.ts';
-import { shape, FinishMessage, FlushMessage, StartMessage } from '../wire.ts';
-import { AudioPace } from './audio-pace.ts';
+import { jsonText, withoutMark } from '../base/json.ts';
+import { limits } from '../base/limits.ts';
+import type { Timer } from '../base/clock.ts';
+import type { Services } from './services.ts';
+import type { Session } from '../store/store.ts';
+import { TokenBucket } from '../base/token-bucket.ts';
+import { sessionView } from './views.ts';
+import { audioDecoder, type AudioDecoder } from '../providers/voice/audio/decoding.ts';
+import type { Encoding } from '../base/audio-formats.ts';
+import { UnreadableAudio } from '../providers/voice/audio/unreadable.ts';
+import type { VoiceDetector } from '../providers/voice/desk.ts';
+import { Listener, type ListenerEvent } from '../providers/voice/listener.ts';
+import { shape, FinishMessage, FlushMessage, StartMessage } from '../base/wire.ts';
 import { failureOfVoice, type ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
@@ -43,7 +44,6 @@ export interface TranscriptionSocketOptions {
 }
 
 interface Hearing {
-  readonly decoder: Promise<AudioDecoder>;
   readonly detector: VoiceDetector;
   readonly listener: Listener;
 }
@@ -56,28 +56,32 @@ export class TranscriptionSocket implements SocketListener {
   readonly #options: TranscriptionSocketOptions;
   #settings: AudioSettings;
   #socket: Socket | null = null;
-  /** Made for the first audio: what was set before it counts. */
+  /** Made for the first audio, with the settings before it. */
   #hearing: Hearing | null = null;
   #decoder: AudioDecoder | null = null;
-  /** Messages are taken in order, though a decoder may have to be loaded first; null while none waits. */
-  #inputs: Promise<void> | null = null;
-  readonly #pace: AudioPace;
-  /** Milliseconds of audio taken; what the pace refuses is not among them. */
+  /** Messages that wait for the decoder to load, which the first audio among them has asked for; null while none waits. */
+  #queue: (string | Uint8Array)[] | null = null;
+  #queuedBytes = 0;
+  /** The pace of audio, in milliseconds (contract 8). */
+  readonly #pace: TokenBucket;
+  /** Milliseconds of audio taken, without the audio that the pace refused. */
   #takenMs = 0;
   #secondsReported = 0;
   #secondsCounted = 0;
   #countedAt: number;
   #lookedAt: number;
+  #homeAt = -Infinity;
+  #chargedAt = -Infinity;
   #timer: Timer | null = null;
   #over = false;
-  /** What closed it between the answer to the upgrade and the opening: a drain, or its session's end. */
+  /** The cause of a close between the answer to the upgrade and the opening: a drain, or its session's end. */
   #closedEarly: { readonly code: string | null; readonly close: number } | null = null;
 
   constructor(options: TranscriptionSocketOptions) {
     const { clock } = options.services;
     this.#options = options;
     this.#settings = options.settings;
-    this.#pace = new AudioPace(clock);
+    this.#pace = new TokenBucket(clock, limits.socketAudioMsMax, 1000);
     this.#countedAt = this.#lookedAt = clock.monotonic();
     options.actor.onClosed = ({ code, close }) => this.#close(code, close);
   }
@@ -87,6 +91,7 @@ export class TranscriptionSocket implements SocketListener {
     this.#socket = socket;
     const { sampleRate, encoding, silenceMs } = this.#settings;
     this.#send({ type: 'ready', sample_rate: sampleRate, encoding, silence_ms: silenceMs, expires_at: this.#options.session?.expiresAt ?? null });
+    void this.#charge(this.#options.services.clock.monotonic());
     this.#tick();
     // The process may have begun to end while the token was taken.
     if (this.#options.services.draining) this.#options.actor.send({ type: 'drain', at: this.#now });
@@ -94,26 +99,19 @@ export class TranscriptionSocket implements SocketListener {
 
   message(data: string | Uint8Array): void {
     if (this.#over || this.#finishing) return;
-    if (this.#inputs === null) {
-      try {
-        this.#wait(this.#take(data));
-      } catch (error) {
-        this.#failed(error);
-      }
-    } else this.#wait(this.#inputs.then(() => (this.#over || this.#finishing ? undefined : this.#take(data))));
+    if (this.#queue === null) return this.#take(data);
+    this.#queue.push(data);
+    this.#queuedBytes += data.length;
+    if (this.#queue.length > limits.socketQueuedMax || this.#queuedBytes > limits.socketMessageBytesMax) this.#fault('rate_limited', refused);
   }
 
-  /** Later messages wait for the input, if it is not taken yet. */
-  #wait(input: void | Promise<void>): void {
-    if (input === undefined) return;
-    const taken = input.catch((error) => this.#failed(error)).then(() => {
-      if (this.#inputs === taken) this.#inputs = null;
-    });
-    this.#inputs = taken;
-  }
-
-  #take(data: string | Uint8Array): void | Promise<void> {
-    return typeof data === 'string' ? this.#command(data) : this.#audio(data);
+  #take(data: string | Uint8Array): void {
+    try {
+      if (typeof data === 'string') this.#command(data);
+      else if (data.length > 0) this.#audio(data);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Wrong like any other text that is no message. */
@@ -125,6 +123,11 @@ export class TranscriptionSocket implements SocketListener {
     if (this.#finishing) return true;
     this.#fault('invalid_request', tooLarge);
     return false;
+  }
+
+  tooFast(): boolean {
+    if (!this.#finishing) this.#invalid();
+    return this.#finishing;
   }
 
   closed(): void {
@@ -141,7 +144,7 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   #command(text: string): void {
-    const message = parsed(text);
+    const message = text.length > limits.socketTextCharactersMax ? null : parseMessage(text);
     if (message?.type === 'start') this.#start(message);
     else if (message?.type === 'flush' && fits('flush', message)) this.#hearing?.listener.flush();
     else if (message?.type === 'finish' && fits('finish', message)) this.#finish();
@@ -165,15 +168,23 @@ export class TranscriptionSocket implements SocketListener {
     this.#settings = settings;
   }
 
-  #audio(frame: Uint8Array): void | Promise<void> {
-    if (frame.length === 0) return;
-    const { listener, decoder } = (this.#hearing ??= this.#hear());
+  #audio(frame: Uint8Array): void {
+    const { listener } = (this.#hearing ??= this.#hear());
     if (this.#decoder !== null) return this.#decode(frame, this.#decoder, listener);
-    return decoder.then((opened) => {
-      if (this.#over) return opened.close();
-      this.#decoder = opened;
-      this.#decode(frame, opened, listener);
-    });
+    this.#queue = [frame];
+    this.#queuedBytes = frame.length;
+    const decoder = audioDecoder(this.#settings);
+    if (!(decoder instanceof Promise)) return this.#useDecoder(decoder);
+    decoder.then((opened) => this.#useDecoder(opened)).catch((error) => this.#fail(error));
+  }
+
+  /** Takes the messages that waited for the decoder. */
+  #useDecoder(decoder: AudioDecoder): void {
+    if (this.#over) return decoder.close();
+    this.#decoder = decoder;
+    const waited = this.#queue ?? [];
+    this.#queue = null;
+    for (const data of waited) this.message(data);
   }
 
   #decode(frame: Uint8Array, decoder: AudioDecoder, listener: Listener): void {
@@ -193,7 +204,7 @@ export class TranscriptionSocket implements SocketListener {
       this.#secondsReported = seconds;
       this.#send({ type: 'audio.received', audio_ms: seconds * 1000 });
     }
-    if (listener.backlogMs > limits.socketBacklogMs) this.#failed(new Error('No detector takes the audio.'));
+    if (listener.backlogMs > limits.socketBacklogMs) this.#fail(new Error('No detector takes the audio.'));
   }
 
   #hear(): Hearing {
@@ -212,9 +223,9 @@ export class TranscriptionSocket implements SocketListener {
       begins: () => this.#begins(assistant),
       ends: () => void this.#options.actor.send({ type: 'silence', at: this.#now }),
       emit: (event) => this.#emit(event),
-      failed: (error) => this.#failed(error),
+      failed: (error) => this.#fail(error),
     });
-    return { decoder: audioDecoder(this.#settings), detector, listener };
+    return { detector, listener };
   }
 
   /** Speech begins: from here on the assistant's state counts as it is now. */
@@ -245,7 +256,7 @@ export class TranscriptionSocket implements SocketListener {
       this.#options.actor.send({ type: 'done', at: this.#now });
     };
     // A final that fails closes the socket, which the listener reports.
-    finished.then(done).catch((error) => this.#failed(error));
+    finished.then(done).catch((error) => this.#fail(error));
   }
 
   #finishHearing(listener: Listener): Promise<void> {
@@ -259,7 +270,7 @@ export class TranscriptionSocket implements SocketListener {
 
   #send(message: object): void {
     if (this.#socket === null || this.#over) return;
-    const text = JSON.stringify(message);
+    const text = jsonText(message);
     // The closing error must still fit.
     if (this.#waitingBytes + text.length > limits.socketWaitingBytesMax - closingBytes) return this.#fault('rate_limited', refused);
     this.#socket.send(text);
@@ -269,7 +280,7 @@ export class TranscriptionSocket implements SocketListener {
     this.#fault('invalid_request', refused);
   }
 
-  #failed(error: unknown): void {
+  #fail(error: unknown): void {
     if (this.#over) return;
     const { services, requestId, assistant } = this.#options;
     services.log.warn({ request_id: requestId, assistant_id: assistant.record.id, err: error }, 'transcription failed');
@@ -289,7 +300,7 @@ export class TranscriptionSocket implements SocketListener {
     else endWith(socket, code, close);
   }
 
-  /** Counts what was heard, and gives back what the socket holds. */
+  /** Counts the audio, and frees the socket's resources. */
   #end(): void {
     this.#over = true;
     this.#timer?.cancel();
@@ -299,6 +310,7 @@ export class TranscriptionSocket implements SocketListener {
     this.#hearing?.detector.close();
     this.#decoder?.close();
     this.#hearing = null;
+    this.#queue = null;
     this.#socket = null;
   }
 
@@ -322,33 +334,64 @@ export class TranscriptionSocket implements SocketListener {
       const now = clock.monotonic();
       if (now - this.#countedAt >= limits.socketUsageMs) this.#count();
       if (this.#overdue) this.#options.actor.send({ type: 'tick', at: this.#now });
-      if (!this.#over) void this.#lookAtSession(now);
+      if (!this.#over) void this.#look(now);
+      if (!this.#over && now - this.#chargedAt >= limits.linkSocketMs) void this.#charge(now);
       if (!this.#over) this.#tick();
     });
   }
 
-  /** Whether the session has ended since: in this process at once, in another one within a second. */
-  async #lookAtSession(now: number): Promise<void> {
+  /** The clock of a visitor's session runs while the socket is open. A charge that the store rejects now is made with the next look. */
+  async #charge(now: number): Promise<void> {
+    const { session, services, actor } = this.#options;
+    this.#chargedAt = now;
+    if (session?.link === undefined) return;
+    try {
+      const held = await services.host.sessions.of(session.workspaceId, session.id);
+      if (held !== null && !this.#over) await services.host.sessions.keepPresent(held, actor.cause);
+    } catch (error) {
+      services.log.warn({ request_id: this.#options.requestId, err: error }, "a visitor's socket could not be charged; the next look retries");
+    }
+  }
+
+  /** Closes the socket if its workspace or session has ended: in this process at once, in another one within a second. */
+  async #look(now: number): Promise<void> {
+    try {
+      if ((await this.#isHomeless(now)) || (await this.#isSessionOver(now))) this.#options.actor.send({ type: 'session.ended', at: this.#now });
+    } catch {
+      // While the store is away, nothing is known to have ended.
+    }
+  }
+
+  /** Whether the workspace was removed, which the process that removes it says by itself. There is then no usage left to count the audio in. */
+  async #isHomeless(now: number): Promise<boolean> {
+    const { assistant, services } = this.#options;
+    if (now - this.#homeAt < limits.catalogFreshMs) return false;
+    this.#homeAt = now;
+    if ((await services.host.workspaces.of(assistant.record.workspaceId)) !== null) return false;
+    this.#secondsCounted = Infinity;
+    return true;
+  }
+
+  async #isSessionOver(now: number): Promise<boolean> {
     const { session, services } = this.#options;
     const { host, store, clock } = services;
-    if (session === null || (store.leaseMs !== null && now - this.#lookedAt < limits.catalogFreshMs)) return;
+    if (session === null || this.#over || (store.leaseMs !== null && now - this.#lookedAt < limits.catalogFreshMs)) return false;
     this.#lookedAt = now;
-    const found = await Promise.resolve(host.sessions.read(session.workspaceId, session.id)).catch(() => session);
-    if (this.#over) return;
-    if (found === null || sessionView(found, clock.now()).status === 'ended') this.#options.actor.send({ type: 'session.ended', at: this.#now });
+    const found = await host.sessions.read(session.workspaceId, session.id);
+    return found === null || sessionView(found, clock.now()).status === 'ended';
   }
 }
 
 /** Room that is kept for the error before the close. */
 const closingBytes = 1024;
 
-interface Message {
+interface ClientMessage {
   readonly type?: unknown;
 }
 
-function parsed(text: string): Message | null {
+function parseMessage(text: string): ClientMessage | null {
   try {
-    const json: unknown = JSON.parse(text);
+    const json: unknown = JSON.parse(withoutMark(text));
     return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : null;
   } catch {
     return null;
@@ -364,7 +407,7 @@ function fits(type: keyof typeof messages, message: object): object | null {
   }
 }
 
-/** Sentences of their own; other codes have that of the table of errors. */
+/** Messages for these codes; other codes have that of the table of errors. */
 const sentences: Readonly<Record<string, string>> = {
   invalid_request: 'The message could not be read, or is not allowed here.',
   rate_limited: 'The audio comes faster than it is spoken, or what is sent is not read.',
@@ -372,7 +415,7 @@ const sentences: Readonly<Record<string, string>> = {
 
 /** `code`: of the error that is sent before, if one is. */
 function endWith(socket: Socket, code: string | null, close: number): void {
-  if (code !== null) socket.send(JSON.stringify({ type: 'error', code, message: sentenceFor(code, close) }));
+  if (code !== null) socket.send(jsonText({ type: 'error', code, message: sentenceFor(code, close) }));
   socket.close(close);
 }
 

@@ -1,19 +1,20 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 import type { SessionActor } from '../host/sessions.ts';
 import type { StartedTurn, WantedTurn } from '../host/turns.ts';
-import { limits } from '../limits.ts';
-import { promptly } from '../promptly.ts';
-import { causeOf, type Party } from '../request.ts';
-import { refusedByDrain, type Services } from '../services.ts';
-import type { Cause, Turn } from '../store.ts';
-import { terminalOf, TurnLog } from '../turn.ts';
+import { limits } from '../base/limits.ts';
+import { promptly } from '../base/promptly.ts';
+import { refusedByDrain, type Services } from './services.ts';
+import type { Cause, Turn, Assistant, Message } from '../store/store.ts';
+import { terminalOf, TurnLog } from '../turn/turn.ts';
 import type { Begun } from '../turn/outcome.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
-import { callModel } from './model-call.ts';
+import { causeByParty, type Party } from './party.ts';
 import { reachActor } from './reach.ts';
+import { cutHistory } from '../providers/model/history.ts';
+import { openCredential } from './credential.ts';
 
 /** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
 export interface FoundTurn {
@@ -35,16 +36,16 @@ export interface SentMessage {
 }
 
 /** The turn that answers a message; `replayed` if an earlier request with the same key began it. */
-export interface Reply {
+export interface AnsweringTurn {
   readonly turn: FoundTurn;
   readonly replayed: boolean;
 }
 
 /**
  * Begins a turn with the message, or joins the turn that an earlier request with the same key began. Resolves once the provider
- * has begun to answer; throws every failure before that (specification 6, contract 3, 6 to 9).
+ * has begun to answer; throws every failure before that (contract 3, 6 to 9).
  */
-export async function converse(party: Party, sent: SentMessage, services: Services): Promise<Reply> {
+export async function converse(party: Party, sent: SentMessage, services: Services): Promise<AnsweringTurn> {
   const { host, clock } = services;
   const { remember } = sent;
   // On a shared store the session is not read before: the step that begins the turn is compared with the stored session in any case.
@@ -63,14 +64,14 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   }
 
   const startedAt = clock.monotonic();
-  const cause = causeOf(party, sent.requestId);
+  const cause = causeByParty(party, sent.requestId);
   const assistantRefusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
-  const wanted = wantedTurn(party, sent, { cause, assistantRefusal, use: useOf(party, assistant) }, services);
+  const wanted = wantedTurn(party, sent, { cause, assistantRefusal, use: useOf(party, assistant), historyTokensMax: assistant.record.model.historyTokensMax }, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(actor, wanted);
     if (started.kind === 'started') {
       void callModel(started.runner, assistant.record, started.conversation, services);
-      return { turn: await answered(started, startedAt, services), replayed: false };
+      return { turn: await awaitAnswer(started, startedAt, services), replayed: false };
     }
     const joined = await join(actor, started.remembered.resultId, services);
     if (joined !== null) return { turn: joined, replayed: true };
@@ -78,14 +79,16 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   throw new Failure('service_unavailable');
 }
 
-const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, { cause, assistantRefusal, use }: Pick<WantedTurn, 'assistantRefusal' | 'use'> & { cause: Cause }, { log, metrics }: Services): WantedTurn => ({
+const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, { cause, assistantRefusal, use, historyTokensMax }: Pick<WantedTurn, 'assistantRefusal' | 'use' | 'historyTokensMax'> & { cause: Cause }, { log, metrics }: Services): WantedTurn => ({
   use,
   cause,
+  historyTokensMax,
   message: text,
   assistantRefusal,
   takesSlot: channel === 'api',
   remember,
   providerFailed: (reason) => log.warn({ request_id: requestId, session_id: sessionId, reason }, 'model provider failed'),
+  leftOut: (messages) => log.info({ request_id: requestId, session_id: sessionId, messages }, 'the model was not sent the whole conversation'),
   ourFault: (turnId, reason, cause) => {
     metrics.turnFaults.inc({ reason });
     log.error({ request_id: requestId, session_id: sessionId, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
@@ -93,9 +96,9 @@ const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }
   over: (outcome) => metrics.turns.inc({ outcome }),
 });
 
-async function answered({ runner }: Extract<StartedTurn, { kind: 'started' }>, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
+async function awaitAnswer({ runner }: Extract<StartedTurn, { kind: 'started' }>, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
   const turn = running(runner);
-  await begun(turn);
+  await awaitBeginning(turn);
   if (runner.log.stored > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
   return turn;
 }
@@ -106,16 +109,15 @@ async function join(actor: SessionActor, turnId: string, services: Services): Pr
   const turn = await findTurn(actor, turnId, services);
   if (turn === null || host.turns.withdraws(actor, turnId)) return null;
   const { id: sessionId, workspaceId } = actor.record;
-  if (turn.runner === null && !(await host.remote.begun({ workspaceId, sessionId, turnId }, turn.log, turn.endedAt))) return null;
-  await begun(turn);
+  if (turn.runner === null && !(await host.remote.awaitBeginning({ workspaceId, sessionId, turnId }, turn.log, turn.endedAt))) return null;
+  await awaitBeginning(turn);
   return turn;
 }
 
 /**
- * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status (specification 6,
- * contract 3). An abort is no failure.
+ * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status (contract 3). An abort is no failure.
  */
-const begun = ({ runner, log }: FoundTurn): void | Promise<void> =>
+const awaitBeginning = ({ runner, log }: FoundTurn): void | Promise<void> =>
   promptly<Begun | null, void>(runner && runner.begun, (answer) => {
     const kind = answer?.kind;
     if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
@@ -143,7 +145,7 @@ export async function abortTurn(party: Party, sessionId: string, turnId: string,
     return turn;
   };
   await read();
-  await host.sessions.abort(actor, turnId, causeOf(party, requestId));
+  await host.sessions.abort(actor, turnId, causeByParty(party, requestId));
   return read();
 }
 
@@ -166,3 +168,22 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
 }
 
 const running = (runner: TurnRunner): FoundTurn => ({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
+
+/** Calls the assistant's model: opens its credential and cuts the history to the budget. Never throws: if the model cannot be called, the turn is refused, and the client gets `assistant_unavailable`. */
+async function callModel(runner: TurnRunner, assistant: Assistant, history: readonly Message[], services: Services): Promise<void> {
+  const { provider, name, systemPrompt, temperature, outputTokensMax, reasoning = 'hidden' } = assistant.model;
+  const model = services.models.get(provider);
+  if (model === undefined) return runner.refuse('credential');
+  try {
+    const opened = model.needsCredential ? openCredential(assistant.workspaceId, 'model', assistant.model, services) : { baseUrl: null, apiKey: null };
+    const access = opened instanceof Promise ? await opened : opened;
+    if (access === null) return runner.refuse('credential');
+    const { messages, leftOut } = cutHistory(history, assistant.model.historyTokensMax ?? limits.historyTokensMax);
+    if (leftOut > 0) runner.noteLeftOut(leftOut);
+    const request = { name, systemPrompt, messages, temperature, outputTokensMax, reasoning, assistantName: assistant.name, ...access };
+    runner.start((sink) => model.start(request, sink));
+  } catch (error) {
+    // A fault of ours, such as a store that is away, must not be reported as the assistant's.
+    runner.fail(error);
+  }
+}

@@ -1,14 +1,14 @@
 /** An assistant's voice, ready to be called: its provider with its settings and the opened credential. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
-import type { Services } from '../services.ts';
-import type { Cause, VoiceSettings } from '../store.ts';
-import { StoreUnavailable } from '../store.ts';
-import { VoiceProcessFailed } from '../voice/processes.ts';
-import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../voice.ts';
+import type { Services } from './services.ts';
+import type { Cause, VoiceSettings } from '../store/store.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import { VoiceProcessFailed } from '../providers/voice/processes.ts';
+import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../providers/voice.ts';
 import { openCredential } from './credential.ts';
 
-/** Of an assistant whose voice is not configured (contract 8). */
+/** The settings of an assistant whose voice is not configured (contract 8). */
 export const defaultVoice: VoiceSettings = { provider: 'embedded', name: null, transcriptionName: null, voice: null, credentialId: null };
 
 export interface AssistantVoice {
@@ -46,7 +46,7 @@ export async function readyVoice({ record }: AssistantActor, { settings, provide
   return { provider, settings, access };
 }
 
-/** What a client gets for a failure of the provider or of ours (contract 12). */
+/** Returns the failure that a client is told for a failure of the provider or of ours (contract 12). */
 export function failureOfVoice(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof VoiceFailed) return new Failure(error.reason === 'rate_limit' ? 'assistant_unavailable' : 'voice_unavailable', { cause: error });

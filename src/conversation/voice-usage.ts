@@ -1,13 +1,13 @@
-/** Counts what an assistant spoke and heard. */
-import { secondsOf } from '../clock.ts';
-import { limits } from '../limits.ts';
-import type { Services } from '../services.ts';
-import { StoreUnavailable, type Assistant, type VoiceCounts } from '../store.ts';
+/** Counts an assistant's speech and transcription. */
+import { secondsOf } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Services } from './services.ts';
+import { StoreUnavailable, type Assistant, type VoiceCounts } from '../store/store.ts';
 
 /** For so long a repeat of the step is known to the store as one. */
 const repeatMsMax = limits.redisStepKeptMs / 2;
 
-/** `keyId`: the API key that asked for it. Never rejects: a count that the store does not take within half a minute is logged and lost. */
+/** `keyId`: the API key that asked for it. Never rejects: a count that the store does not accept within half a minute is logged and lost. */
 export async function countVoice({ workspaceId, id: assistantId }: Pick<Assistant, 'workspaceId' | 'id'>, keyId: string | null, counts: Partial<VoiceCounts>, { store, clock, ids, log }: Services): Promise<void> {
   const step = { id: ids.secret(), workspaceId, assistantId, keyId, at: secondsOf(clock.now()), speechCharacters: 0, transcriptionSeconds: 0, ...counts };
   if (step.speechCharacters === 0 && step.transcriptionSeconds === 0) return;

@@ -5,13 +5,16 @@ import {
   type AssistantEvent,
   type AssistantOutcome,
 } from '../../machines/assistant.ts';
-import type { Clock } from '../clock.ts';
-import type { ErrorName } from '../errors.ts';
-import { limits } from '../limits.ts';
-import type { Assistant, Cause, Store } from '../store.ts';
-import { openActor, refusalOf } from './actor.ts';
-import { nobody } from './cause.ts';
-import type { Inspector } from './inspector.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ErrorName } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { keepNewest } from '../base/newest.ts';
+import type { Assistant, Cause, Store } from '../store/store.ts';
+import { slugPattern } from '../base/text.ts';
+import { openActor, refusalOf } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import type { Inspector } from '../actors/inspector.ts';
+import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
@@ -23,6 +26,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
 
   /** Where the assistants of slugs are; checked against the record at each use. */
   readonly #slugs = new Map<string, { readonly workspaceId: string; readonly id: string }>();
+  readonly #lookUps: LookUps<Assistant>;
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -34,6 +38,24 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       open: (record, identity) =>
         openActor<AssistantEvent, AssistantOutcome>(assistantKind, { snapshot: record.machine }, identity, inspector),
     });
+    this.#lookUps = new LookUps(clock);
+  }
+
+  /** An assistant may have got any slug. */
+  override doubt(id: string): void {
+    super.doubt(id);
+    this.#lookUps.forgetAll();
+  }
+
+  override doubtAll(): void {
+    super.doubtAll();
+    this.#lookUps.forgetAll();
+  }
+
+  override async change(...[workspaceId, id, decide, cause]: Parameters<CatalogActors<'assistant', AssistantEvent, AssistantOutcome>['change']>): Promise<AssistantActor | null> {
+    const changed = await super.change(workspaceId, id, decide, cause);
+    this.#lookUps.forgetAll();
+    return changed;
   }
 
   /** The assistant with the slug, in any state; null if there is none. */
@@ -42,11 +64,12 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     const actor = known === undefined ? null : await this.of(known.workspaceId, known.id);
     if (actor?.record.link?.slug === slug) return actor;
     this.#slugs.delete(slug);
-    const found = await this.options.catalog.assistantBySlug(slug);
+    if (!slugPattern.test(slug)) return null;
+    const found = await this.#lookUps.find(slug, async () => (await this.options.catalog.assistantBySlug(slug))?.record ?? null);
     if (found === null) return null;
-    const { workspaceId, id } = found.record;
-    if (this.#slugs.size >= limits.actorsLiveMax) this.#slugs.clear();
+    const { workspaceId, id } = found;
     this.#slugs.set(slug, { workspaceId, id });
+    keepNewest(this.#slugs, limits.slugsKept);
     const present = await this.of(workspaceId, id);
     return present?.record.link?.slug === slug ? present : null;
   }

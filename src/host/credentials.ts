@@ -1,8 +1,9 @@
 /** Credentials. They have no actor: a turn uses a cached record that is at most `catalogFreshMs` old, so that it need not read the store. */
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
-import type { Catalog, Credential } from '../store.ts';
-import { Mailbox } from './mailbox.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { keepNewest } from '../base/newest.ts';
+import type { Catalog, Credential } from '../store/store.ts';
+import { Mailbox } from '../actors/mailbox.ts';
 
 interface Look {
   /** Milliseconds of the monotonic clock. */
@@ -33,7 +34,7 @@ export class Credentials {
     const look = { askedAt: now, found };
     this.#looks.delete(name);
     this.#looks.set(name, look);
-    if (this.#looks.size > limits.credentialsKeptMax) this.#looks.delete(this.#looks.keys().next().value!);
+    keepNewest(this.#looks, limits.credentialsKeptMax);
     // After a failed read the next turn reads again.
     found.catch(() => this.#looks.get(name) === look && this.#looks.delete(name));
     return found;

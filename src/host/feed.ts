@@ -1,13 +1,13 @@
 /**
- * The feed of live actors, of every process on a shared store. A process that has watchers says so again and again; the others send
- * it what their actors do for as long as they hear that, and nothing else is sent or computed. What they send is a hint: it arrives
- * at most once, and `picture` asks all processes anew.
+ * The feed of live actors, of every process on a shared store. A process that has watchers announces it repeatedly; the others send
+ * it their actors' events while they receive the announcement, and nothing else is sent or computed. These messages are hints: they
+ * arrive at most once, and each picture asks all processes anew.
  */
-import type { Clock, Timer } from '../clock.ts';
-import { limits } from '../limits.ts';
-import { promptly } from '../promptly.ts';
-import type { Exchange } from '../store.ts';
-import type { ActorIdentity, Inspected, Inspector } from './inspector.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { PubSub } from '../store/store.ts';
+import type { ActorIdentity, Inspected, Inspector } from '../actors/inspector.ts';
+import { Pictures, type PictureReceiver } from './pictures.ts';
 
 /** A live actor as the charts show it. */
 export interface Awake {
@@ -33,7 +33,7 @@ export interface FeedOptions {
   readonly inspector: Inspector;
   readonly clock: Clock;
   /** Undefined where one process owns the store. */
-  readonly exchange: Exchange | undefined;
+  readonly pubSub: PubSub | undefined;
   /** A name that no other process has. */
   readonly self: string;
   /** Every live actor of this process, brought up to date. */
@@ -42,6 +42,7 @@ export interface FeedOptions {
 }
 
 export class Feed {
+  readonly pictures: Pictures<Awake[]>;
   readonly #options: FeedOptions;
   readonly #watchers = new Set<Watcher>();
   readonly #onDrain = new Set<() => void>();
@@ -60,13 +61,14 @@ export class Feed {
 
   constructor(options: FeedOptions) {
     this.#options = options;
+    this.pictures = new Pictures(options.clock, () => this.#askOthers());
   }
 
   /** Begins to listen for watchers of other processes. */
   start(): void {
-    const { exchange, clock } = this.#options;
-    if (exchange === undefined || this.#closed) return;
-    this.#listening = exchange.listen('watching', (text) => this.#wanted(JSON.parse(text) as Wanted));
+    const { pubSub, clock } = this.#options;
+    if (pubSub === undefined || this.#closed) return;
+    this.#listening = pubSub.listen('watching', (text) => this.#answerWatcher(JSON.parse(text) as Wanted));
     this.#listening.catch(() => (this.#again = clock.after(limits.sweepAgainMs, () => this.start())));
   }
 
@@ -90,44 +92,40 @@ export class Feed {
 
   /** Calls back for every event of every process from now on; returns a function that stops it. */
   watch(watcher: Watcher): () => void {
-    const { inspector, exchange } = this.#options;
+    const { inspector, pubSub } = this.#options;
     const unwatch = inspector.watch((inspected) => watcher(inspected, false));
     this.#watchers.add(watcher);
-    if (exchange !== undefined && this.#watchers.size === 1) this.#join(exchange);
+    if (pubSub !== undefined && this.#watchers.size === 1) this.#join(pubSub);
     return () => {
       unwatch();
       if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#leave();
     };
   }
 
-  /** Every live actor. Other processes have a moment to answer; of one that is awake in several, the newest counts. */
-  picture(): Awake[] | Promise<Awake[]> {
-    const { exchange, awake } = this.#options;
-    return exchange === undefined ? awake() : this.#asked(exchange);
-  }
-
-  async #asked(exchange: Exchange): Promise<Awake[]> {
-    const { self, clock, awake } = this.#options;
+  /** Resolves with a function that returns every live actor. Other processes have a moment to answer before; of an actor that is awake in several, the newest counts. */
+  async #askOthers(): Promise<() => Awake[]> {
+    const { self, clock, awake, pubSub } = this.#options;
+    if (pubSub === undefined) return awake;
     const question = `${self} ${++this.#questions}`;
     const answers: Awake[] = [];
     this.#answers.set(question, answers);
     await this.#hearing?.catch(() => {});
-    await exchange.publish('watching', JSON.stringify({ from: self, question } satisfies Wanted)).catch(() => {});
+    await pubSub.publish('watching', JSON.stringify({ from: self, question } satisfies Wanted)).catch(() => {});
     await new Promise<void>((resolve) => void clock.after(limits.feedPictureMs, resolve));
     this.#answers.delete(question);
-    return merged(awake(), answers);
+    return () => merged(awake(), answers);
   }
 
-  #join(exchange: Exchange): void {
-    this.#hearing = exchange.listen('feed', (text) => this.#heard(JSON.parse(text) as Sent));
+  #join(pubSub: PubSub): void {
+    this.#hearing = pubSub.listen('feed', (text) => this.#hear(JSON.parse(text) as Sent));
     this.#hearing.catch(() => {});
-    this.#ask(exchange);
+    this.#ask(pubSub);
   }
 
-  #ask(exchange: Exchange): void {
+  #ask(pubSub: PubSub): void {
     const { self, clock } = this.#options;
-    exchange.publish('watching', JSON.stringify({ from: self, question: null } satisfies Wanted)).catch(() => {});
-    this.#asking = clock.after(limits.feedAskMs, () => this.#ask(exchange));
+    pubSub.publish('watching', JSON.stringify({ from: self, question: null } satisfies Wanted)).catch(() => {});
+    this.#asking = clock.after(limits.feedAskMs, () => this.#ask(pubSub));
   }
 
   #leave(): void {
@@ -136,7 +134,7 @@ export class Feed {
     this.#hearing = null;
   }
 
-  #heard(sent: Sent): void {
+  #hear(sent: Sent): void {
     if (sent.from === this.#options.self) return;
     if ('question' in sent) return void this.#answers.get(sent.question)?.push(...sent.actors);
     const { inspected } = sent;
@@ -145,10 +143,10 @@ export class Feed {
     for (const watcher of this.#watchers) watcher(inspected, true);
   }
 
-  #wanted({ from, question }: Wanted): void {
-    const { self, clock, inspector, awake, exchange } = this.#options;
+  #answerWatcher({ from, question }: Wanted): void {
+    const { self, clock, inspector, awake, pubSub } = this.#options;
     if (from === self || this.#closed) return;
-    const send = (sent: object): void => void exchange!.publish('feed', JSON.stringify({ from: self, ...sent })).catch(() => {});
+    const send = (sent: object): void => void pubSub!.publish('feed', JSON.stringify({ from: self, ...sent })).catch(() => {});
     this.#wantedUntil = clock.monotonic() + limits.feedWantedMs;
     if (this.#unsend === null) {
       // Quiet actors are brought up to date before their events are sent.
@@ -171,7 +169,7 @@ export class Feed {
   }
 }
 
-/** Of an actor that is awake in several processes, the one after the most steps; of those after as many, the one of this process. */
+/** Merges the lists. An actor that is awake in several processes is shown as the process with the highest `seq` has it; if they are equal, this process's copy is shown. */
 function merged(own: readonly Awake[], others: readonly Awake[]): Awake[] {
   const newest = new Map<string, Awake>();
   for (const each of [...own, ...others]) {
@@ -182,22 +180,40 @@ function merged(own: readonly Awake[], others: readonly Awake[]): Awake[] {
   return [...newest.values()];
 }
 
-/** What is shown to one watcher: the picture first, then the events that it does not have yet, until the process begins to end. */
-export function followed(feed: Feed, shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void; draining(): void }): () => void {
-  /** Events of other processes before the picture: their answers may have been written before. */
+/** The controls of one watcher. */
+export interface Watching {
+  /** Asks for the picture again. */
+  again(): void;
+  stop(): void;
+}
+
+/** Shows the feed to one watcher: the picture first, then the events that it does not have yet, until the process begins to drain. */
+export function watchFeed(feed: Feed, shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void; draining(): void }): Watching {
+  /** Events of other processes since the question of the first picture: their answers may have been written before. */
   let early: Inspected[] | null = [];
   const unwatch = feed.watch((inspected, far) => {
     if (early === null) shown.inspected(inspected);
     else if (far && early.length < limits.feedActorsMax) early.push(inspected);
   });
-  void promptly(feed.picture(), (actors) => {
-    shown.actors(actors);
-    for (const inspected of early!) shown.inspected(inspected);
-    early = null;
-  });
-  const stop = feed.whenDraining(() => shown.draining());
-  return () => {
-    stop();
-    unwatch();
+  const receiver: PictureReceiver<Awake[]> = {
+    asked() {
+      if (early !== null) early = [];
+    },
+    give(actors) {
+      shown.actors(actors);
+      for (const inspected of early ?? []) shown.inspected(inspected);
+      early = null;
+    },
+  };
+  const again = (): void => feed.pictures.request(receiver);
+  const undrain = feed.whenDraining(() => shown.draining());
+  again();
+  return {
+    again,
+    stop() {
+      feed.pictures.withdraw(receiver);
+      undrain();
+      unwatch();
+    },
   };
 }

@@ -1,27 +1,27 @@
-/** Key actors: whether a request may pass, and what it costs. */
+/** Key actors: they decide whether a request may pass, and charge it. */
 import { keyKind, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome, type Levels } from '../../machines/key.ts';
 import { full, remaining, resetAt } from '../../machines/budget.ts';
-import { secondsOf, type Clock } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { isWhole, matches, publicIdOf } from '../keys.ts';
-import { promptly } from '../promptly.ts';
-import type { BudgetName, Cause, Key, StandingBudget, Store, Taken } from '../store.ts';
-import { openActor, refusalOf } from './actor.ts';
-import { nobody } from './cause.ts';
-import type { Inspector } from './inspector.ts';
+import { secondsOf, type Clock } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { isWhole, matchesDigest, publicIdOf } from '../access/keys.ts';
+import { promptly } from '../base/promptly.ts';
+import type { BudgetName, Cause, Key, StandingBudget, Store, Taken } from '../store/store.ts';
+import { openActor, refusalOf } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { isRefused, type Inspector } from '../actors/inspector.ts';
+import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
-import { UnknownKeys } from './unknown-keys.ts';
 
 export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
 
 export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   readonly #store: Store;
   readonly #owed = new WeakMap<object, Debt>();
+  /** Limited keys whose recovery is awaited. */
+  readonly #recovering = new WeakSet<KeyActor>();
   /** A key's budgets as they were answered last in this process. */
   readonly #answered = new WeakMap<KeyActor, Partial<Record<BudgetName, StandingBudget>>>();
-  readonly #unknown: UnknownKeys;
-  /** Reads under way, by id: concurrent requests for the same key share one. */
-  readonly #lookUps = new Map<string, Promise<KeyActor | null>>();
+  readonly #lookUps: LookUps<KeyActor>;
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -33,45 +33,45 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       open: (record, identity) => openActor<KeyEvent, KeyOutcome>(keyKind, { snapshot: record.machine }, identity, inspector),
     });
     this.#store = store;
-    this.#unknown = new UnknownKeys(clock);
+    this.#lookUps = new LookUps(clock);
   }
 
   override doubt(id: string): void {
     super.doubt(id);
-    this.#unknown.forget(id);
+    this.#lookUps.forget(id);
   }
 
   override doubtAll(): void {
     super.doubtAll();
-    this.#unknown.forgetAll();
+    this.#lookUps.forgetAll();
   }
 
   /** The key with this text; throws the 401 that says why the text is not a valid key. Charges no budget. */
   authenticate(text: string, requestId: string | null = null): KeyActor | Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const live = publicId === null ? undefined : this.population.peek(keyIdOf(publicId));
-    const known = live !== undefined && matches(text, live.record.digest);
-    return known && this.#isFresh(live) ? this.#admitted(live, requestId) : this.#recognized(text, requestId);
+    const known = live !== undefined && matchesDigest(text, live.record.digest);
+    return known && this.#isFresh(live) ? this.#admit(live, requestId) : this.#recognize(text, requestId);
   }
 
   /** Does the same for a key that is not live or may have changed. */
-  async #recognized(text: string, requestId: string | null): Promise<KeyActor> {
+  async #recognize(text: string, requestId: string | null): Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
-    if (actor === null || !matches(text, actor.record.digest)) throw new Failure('invalid_api_key');
-    return this.#admitted(actor, requestId);
+    if (actor === null || !matchesDigest(text, actor.record.digest)) throw new Failure('invalid_api_key');
+    return this.#admit(actor, requestId);
   }
 
   #isFresh(actor: KeyActor): boolean {
-    return !this.options.shared || this.fresh(actor) === true;
+    return !this.options.shared || this.checkFresh(actor) === true;
   }
 
-  #admitted(actor: KeyActor, requestId: string | null): KeyActor {
+  #admit(actor: KeyActor, requestId: string | null): KeyActor {
     const at = this.options.clock.now();
     const { state } = actor.machine;
     // The machine gets an event only where it would refuse or change state: a request within the key's budgets changes nothing in it.
     if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {
-      const refusal = refusalOf(actor.send({ type: 'request', at, debt: null }, at, causeOf(actor, requestId)));
+      const refusal = refusalOf(actor.send({ type: 'request', at, debt: null }, at, causeByKey(actor, requestId)));
       if (refusal !== null) throw new Failure(refusal);
     }
     return actor;
@@ -82,7 +82,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
     const asked = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
-    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) => this.#taken(actor, taken, at, requestId));
+    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) => this.#settleTaken(actor, taken, at, requestId));
   }
 
   /**
@@ -101,7 +101,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return { remaining: Math.min(ceiling, Math.max(answered.remaining, remaining(bucket))), resetAt: resetAt(bucket, ceiling) };
   }
 
-  #taken(actor: KeyActor, taken: Taken[], at: number, requestId: string | null): Taken[] {
+  #settleTaken(actor: KeyActor, taken: Taken[], at: number, requestId: string | null): Taken[] {
     this.#note(actor, taken);
     const last = taken.at(-1);
     const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
@@ -110,12 +110,12 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const { watched } = this.options.inspector;
     if (debt !== null && limited && !watched && !isOverdue(actor, at)) {
       this.#owe(actor, debt);
-      actor.refused({ event: { type: 'request' }, from: state, to: state, outcomes: overBudget }, at, causeOf(actor, requestId));
+      actor.note({ event: { type: 'request' }, from: state, to: state, outcomes: overBudget }, at, causeByKey(actor, requestId));
     } else if (debt !== null || limited) {
       this.#level(actor, at);
-      actor.send({ type: 'request', at, debt, ...(watched && { budgets: levelsOf(actor.record, taken) }) }, at, causeOf(actor, requestId));
+      this.#send(actor, { type: 'request', at, debt, ...(watched && { budgets: levelsOf(actor.record, taken) }) }, causeByKey(actor, requestId));
     } else if (watched && state === 'active' && !isOverdue(actor, at)) {
-      actor.send({ type: 'request', at, debt, budgets: levelsOf(actor.record, taken) }, at, causeOf(actor, requestId));
+      actor.send({ type: 'request', at, debt, budgets: levelsOf(actor.record, taken) }, at, causeByKey(actor, requestId));
     }
     return taken;
   }
@@ -140,10 +140,37 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   override levelAll(): void {
     super.levelAll();
     const at = this.options.clock.now();
-    for (const { machine, version } of this.population.residents()) {
-      const decision = machine.decide({ type: 'tick', at });
-      if (decision.from !== decision.to) machine.tell(decision, version, nobody);
-    }
+    for (const actor of this.population.residents()) this.#tick(actor, at);
+  }
+
+  /** Sends the machine an event that moves it without a commit. The history shows such a move as well; a refusal is noted already. */
+  #send(actor: KeyActor, event: KeyEvent & { at: number }, cause: Cause): void {
+    const { machine } = actor;
+    const { state: from } = machine;
+    const outcomes = actor.send(event, event.at, cause);
+    if (machine.state !== from && !isRefused(outcomes)) actor.note({ event, from, to: machine.state, outcomes }, event.at, cause);
+    if (machine.state === 'limited') this.#awaitRecovery(actor);
+  }
+
+  #tick(actor: KeyActor, at: number): void {
+    if (actor.machine.draft().send({ type: 'tick', at }).every(({ type }) => type === 'unchanged')) return;
+    this.#send(actor, { type: 'tick', at }, nobody);
+  }
+
+  /** Ends the debt when it is paid off, if no request does before. */
+  #awaitRecovery(actor: KeyActor): void {
+    const { clock } = this.options;
+    if (this.#recovering.has(actor)) return;
+    this.#recovering.add(actor);
+    const { until } = this.#owed.get(actor.machine) ?? (actor.machine.context as KeyContext).debt!;
+    clock.after(Math.max(1, until - clock.now()), () => {
+      this.#recovering.delete(actor);
+      if (actor.machine.state !== 'limited' || this.population.find(actor.identity.id) !== actor) return;
+      const at = clock.now();
+      this.#level(actor, at);
+      this.#tick(actor, at);
+      if (actor.machine.state === 'limited') this.#awaitRecovery(actor);
+    });
   }
 
   /** Sends the machine the debt that was not sent to it yet. */
@@ -176,29 +203,19 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     // A text with a wrong checksum needs no read. The digest of a live key that needs no read finds a wrong text anyway.
     if ((live === undefined || this.options.shared) && !isWhole(text)) return null;
     // A key that was removed may have left its public id to another key.
-    if (live !== undefined && (!this.options.shared || (await this.fresh(live)))) return live;
+    if (live !== undefined && (!this.options.shared || (await this.checkFresh(live)))) return live;
     const id = keyIdOf(publicId);
-    if (this.#unknown.has(id)) return null;
-    let lookUp = this.#lookUps.get(id);
-    if (lookUp === undefined) this.#lookUps.set(id, (lookUp = this.#lookUp(publicId, id).finally(() => this.#lookUps.delete(id))));
-    return lookUp;
-  }
-
-  async #lookUp(publicId: string, id: string): Promise<KeyActor | null> {
-    const askedAt = this.options.clock.monotonic();
-    const found = await this.#store.catalog.keyByPublicId(publicId);
-    if (found === null) {
-      this.#unknown.add(id, askedAt);
-      return null;
-    }
-    return this.adopt(found, found.record.workspaceId);
+    return this.#lookUps.find(id, async () => {
+      const found = await this.#store.catalog.keyByPublicId(publicId);
+      return found && this.adopt(found, found.record.workspaceId);
+    });
   }
 }
 
 const overBudget = [{ type: 'refused', code: 'rate_limited' }] as const;
 
 /** The key's own request. */
-const causeOf = ({ record: { id, name } }: KeyActor, requestId: string | null): Cause => ({ requestId, by: { kind: 'key', id, name } });
+const causeByKey = ({ record: { id, name } }: KeyActor, requestId: string | null): Cause => ({ requestId, by: { kind: 'key', id, name } });
 
 const levelsOf = ({ limits }: Key, taken: readonly Taken[]): Levels =>
   Object.fromEntries(taken.map(({ budget, remaining, resetAt }) => [budget === 'transcriptionTokens' ? 'transcription_tokens' : budget, { limit: limits[budget], remaining, reset: resetAt }]));

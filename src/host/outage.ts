@@ -1,7 +1,7 @@
 /** Logs an outage of the store once when it begins and once when it ends, however many calls fail in between. */
-import type { Clock } from '../clock.ts';
-import type { Log } from '../log.ts';
-import { StoreUnavailable } from '../store.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { StoreUnavailable } from '../store/store.ts';
 
 export class Outage {
   /** The number of outages so far. */
@@ -25,7 +25,7 @@ export class Outage {
   }
 
   /** Reports a failure of background work. An outage of the store is logged once, any other error each time. */
-  failed(error: unknown): void {
+  noteFailure(error: unknown): void {
     if (!(error instanceof StoreUnavailable)) return this.#log.error({ err: error }, 'sweep failed');
     if (this.#sinceMs !== null) return;
     this.count++;
@@ -33,7 +33,7 @@ export class Outage {
     this.#log.error({ err: error }, 'the store is away');
   }
 
-  answered(): void {
+  noteAnswer(): void {
     if (this.#sinceMs === null) return;
     this.#log.warn({ away_seconds: Math.round(this.seconds * 10) / 10 }, 'the store is back');
     this.#sinceMs = null;

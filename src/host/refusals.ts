@@ -1,18 +1,23 @@
-/** The refusals of a live actor. They commit nothing, so they are kept in memory, while the actor is awake, and equal ones in a row are counted together. */
-import { limits } from '../limits.ts';
-import type { Cause } from '../store.ts';
-import type { Decision } from './inspector.ts';
+/**
+ * The refusals of a live actor, and its moves between states of which the store knows nothing: that a key's debt is paid off. They commit
+ * nothing, so they are kept in memory, while the actor is awake, and equal ones in a row are counted together.
+ */
+import { limits } from '../base/limits.ts';
+import type { Cause } from '../store/store.ts';
+import { isRefused, type Decision } from '../actors/inspector.ts';
 
-/** What a machine refused. */
+/** Events that a machine refused, or took without a commit. */
 export type Refused = Pick<Decision, 'event' | 'from' | 'to'> & { readonly outcomes: readonly { readonly type: string }[] };
 
-/** Equal refusals in a row. */
-export interface Refusal {
+/** Equal ones in a row. */
+export interface RepeatedRefusal {
   /** The number of the actor's step before them. */
   readonly seq: number;
   /** Different for each row of one actor, and larger for later ones. */
   readonly order: number;
   readonly event: string;
+  /** The event with its fields; null for a refusal. */
+  readonly data: { readonly type: string } | null;
   readonly from: string;
   readonly to: string;
   readonly outcomes: readonly { readonly type: string }[];
@@ -24,7 +29,7 @@ export interface Refusal {
 
 export class Refusals {
   /** The newest `refusalsKept`, oldest first. */
-  rows: Refusal[] = [];
+  rows: RepeatedRefusal[] = [];
   #order = 0;
 
   note(seq: number, atMs: number, { event, from, to, outcomes }: Refused, cause: Cause): void {
@@ -35,7 +40,7 @@ export class Refusals {
       return;
     }
     if (this.rows.length === limits.refusalsKept) this.rows.shift();
-    this.rows.push({ seq, order: ++this.#order, event: event.type, from, to, outcomes, atMs, cause, count: 1 });
+    this.rows.push({ seq, order: ++this.#order, event: event.type, data: isRefused(outcomes) ? null : event, from, to, outcomes, atMs, cause, count: 1 });
   }
 }
 

@@ -3,19 +3,19 @@
  * the live actor and committed against the version that it was decided on; requests and watchers see it from then on.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
-import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Cause, type Move, type Snapshot, type Versioned } from '../store.ts';
-import type { Draft, Stateful } from './actor.ts';
-import { nobody } from './cause.ts';
-import { moveOf } from './history.ts';
-import { isRefused, type ActorIdentity, type Decision, type Inspector } from './inspector.ts';
-import { Mailbox } from './mailbox.ts';
-import { Population, type Resident } from './population.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { promptly } from '../base/promptly.ts';
+import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Cause, type Move, type Snapshot, type Versioned } from '../store/store.ts';
+import type { MachineDraft, Stateful } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { moveOf } from '../actors/history.ts';
+import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
+import { Mailbox } from '../actors/mailbox.ts';
+import { Population, type Resident } from '../actors/population.ts';
 import { Refusals, type Refused } from './refusals.ts';
 
-/** What has a type: an event, an outcome. */
+/** An object with a type: an event, an outcome. */
 type Typed = { type: string };
 
 export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> implements Resident {
@@ -50,15 +50,16 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
   send(event: Event, atMs: number, cause: Cause = nobody): Outcome[] {
     const { state: from } = this.machine;
     const outcomes = this.machine.send(event, this.version, cause);
-    if (isRefused(outcomes)) this.refused({ event, from, to: this.machine.state, outcomes }, atMs, cause);
+    if (isRefused(outcomes)) this.note({ event, from, to: this.machine.state, outcomes }, atMs, cause);
     return outcomes;
   }
 
-  refused(decision: Refused, atMs: number, cause: Cause): void {
+  /** Keeps decisions that commit nothing for the history. */
+  note(decision: Refused, atMs: number, cause: Cause): void {
     (this.refusals ??= new Refusals()).note(this.version, atMs, decision, cause);
   }
 
-  /** Takes over what is stored, after another process has changed it. `machine` is opened from the record. */
+  /** Adopts the stored record, after another process has changed it. `machine` is opened from the record. */
   adopt(found: Versioned<CatalogRecords[K]>, machine: Stateful<Event, Outcome>): void {
     this.machine = machine;
     this.record = found.record;
@@ -85,7 +86,7 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed
 /** The basis of a change: the record, and a copy of the machine. */
 export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
   readonly record: CatalogRecords[K];
-  readonly machine: Draft<Event, Outcome>;
+  readonly machine: MachineDraft<Event, Outcome>;
 }
 
 type MaybeActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> = CatalogActor<K, Event, Outcome> | null | Promise<CatalogActor<K, Event, Outcome> | null>;
@@ -103,7 +104,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome> {
     return promptly(this.population.activate(id, () => this.#load(workspaceId, id), workspaceId), (actor) => {
       if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
-      return this.options.shared ? promptly(this.fresh(actor), (lives) => (lives ? actor : null)) : actor;
+      return this.options.shared ? promptly(this.checkFresh(actor), (lives) => (lives ? actor : null)) : actor;
     });
   }
 
@@ -122,7 +123,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   }
 
   /** Reads the store if the last read is older than `catalogFreshMs`; false if the record was removed. */
-  fresh(actor: CatalogActor<K, Event, Outcome>): Promise<boolean> | boolean {
+  checkFresh(actor: CatalogActor<K, Event, Outcome>): Promise<boolean> | boolean {
     const now = this.options.clock.monotonic();
     if (now - actor.checkedAt < limits.catalogFreshMs) return true;
     actor.checking ??= this.#check(actor, now).finally(() => (actor.checking = null));
@@ -154,7 +155,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
 
   /**
    * Decides, commits and applies a change: `decide` returns the record after it. Resolves with the changed actor, or null if there
-   * is none. Throws what `decide` and the store throw, and then the actor is unchanged.
+   * is none. Rethrows errors of `decide` and the store, and then the actor is unchanged.
    */
   async change(
     workspaceId: string,
@@ -168,7 +169,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       const changed = await actor.mailbox.post(() => this.#commit(actor, decide, cause));
       if (changed) return actor;
     }
-    throw new StoreUnavailable(`a ${this.options.kind} would not hold still`);
+    throw new StoreUnavailable(`a ${this.options.kind} changed concurrently ${limits.decisionAttemptsMax} times`);
   }
 
   async remove(workspaceId: string, id: string): Promise<boolean> {
@@ -177,7 +178,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     return removed;
   }
 
-  /** False if another writer changed the record: the actor then holds what is stored, and the caller must decide again. */
+  /** False if another writer changed the record: the actor then holds the stored record, and the caller must decide again. */
   async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K], cause: Cause): Promise<boolean> {
     const { kind, catalog } = this.options;
     const machine = actor.machine.draft();
@@ -221,7 +222,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   }
 }
 
-/** What the history gets with a change. Its states are those that are stored: a key's debt, which is not, leaves no trace in it. */
+/** Returns the history's entry for a change. It names the stored states: a key's debt, which is not stored, leaves no trace in it. */
 function movedTo(record: object, before: { readonly record: object; readonly version: number }, decision: Decision | undefined, atMs: number, cause: Cause): Move | undefined {
   if (decision === undefined || !hasMachine(record) || !hasMachine(before.record)) return undefined;
   return moveOf({ ...decision, from: before.record.machine.state, to: record.machine.state }, before.version + 1, atMs, cause, record.machine);

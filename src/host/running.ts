@@ -1,23 +1,24 @@
-/** A running turn: what its runner does to the store and to the turn's session. */
-import { secondsOf } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { limits, retryMs } from '../limits.ts';
-import type { TurnFault } from '../metrics.ts';
-import { estimateInputTokens, estimateTokens, type ModelFailure, type ModelUsage } from '../model.ts';
-import { messageOf } from '../records.ts';
-import { StoreUnavailable } from '../store.ts';
-import type { Appended, Basis, Cause, Fence, Finished, Message, IdempotencyRecord, Move, Session, Turn, TurnPlace, Versioned } from '../store.ts';
-import { terminalOf } from '../turn.ts';
-import type { Fate, TurnEffects, TurnOutcome } from '../turn/outcome.ts';
+/** A running turn: the effects of its runner on the store and on the turn's session. */
+import { secondsOf } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { limits, retryMs } from '../base/limits.ts';
+import type { TurnFault } from '../base/metrics.ts';
+import { estimateInputTokens, estimateTokens, type ModelFailure, type ModelUsage } from '../providers/model.ts';
+import { messageOf } from '../store/records.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import type { AppendResult, Basis, Cause, Fence, Finished, Message, IdempotencyRecord, Move, Session, Turn, TurnPlace, Versioned } from '../store/store.ts';
+import { indexAfter } from '../base/text.ts';
+import { terminalOf } from '../turn/turn.ts';
+import type { Fate, TurnEffects, TurnResult, TurnStatus } from '../turn/outcome.ts';
 import type { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
-import { UnreadableSnapshot } from './actor.ts';
-import { nobody } from './cause.ts';
-import type { Histories } from './histories.ts';
-import { movedSession, moveOf } from './history.ts';
-import { Lease, type LeaseEvents } from './lease.ts';
-import * as linkUse from './link-use.ts';
-import type { Settled, VisitorUse } from './link-use.ts';
+import { UnreadableSnapshot } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import type { Histories } from '../turn/histories.ts';
+import { movedSession, moveOf } from '../actors/history.ts';
+import { Lease, type LeaseEvents } from '../turn/lease.ts';
+import * as linkUse from '../turn/link-use.ts';
+import type { Settled, VisitorUse } from '../turn/link-use.ts';
 import type { SessionActor, Sessions } from './sessions.ts';
 
 export interface WantedTurn {
@@ -31,14 +32,18 @@ export interface WantedTurn {
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
   /** The chat. */
   readonly cause?: Cause;
+  /** How much of the conversation its model is sent at most, in estimated tokens; the default if it is left out. */
+  readonly historyTokensMax?: number | null | undefined;
   /** For the log and the metrics. */
   providerFailed(reason: ModelFailure): void;
+  /** The model was not sent so many messages of the conversation. */
+  leftOut?(messages: number): void;
   ourFault(turnId: string, reason: TurnFault, cause: unknown): void;
-  over(status: TurnOutcome['status'] | 'withdrawn'): void;
+  over(status: TurnStatus): void;
 }
 
 /** A turn that was begun. `before`: its session before the turn; `begunAt`: the monotonic time from which its lease runs. */
-export interface BegunTurn {
+export interface LeasedTurn {
   readonly actor: SessionActor;
   readonly before: Session;
   /** The version of the session that the turn was begun on. */
@@ -51,7 +56,7 @@ export interface BegunTurn {
   readonly begunAt: number;
 }
 
-/** What all turns of the process share. */
+/** The parts that all turns of the process share. */
 export interface TurnsParts {
   readonly sessions: Sessions;
   readonly histories: Histories;
@@ -59,31 +64,35 @@ export interface TurnsParts {
 }
 
 export class RunningTurn implements TurnEffects {
-  readonly begun: BegunTurn;
+  readonly begun: LeasedTurn;
   readonly runner: TurnRunner;
-  /** The messages that the model gets: the newest ones, the user's last. */
+  /** The messages for the model: the newest ones, the user's last. */
   readonly conversation: readonly Message[];
-  /** What ended it; of a turn that another process has ended, this one does not know. */
+  /** The cause of its end; unknown if another process has ended the turn. */
   endedBy: Cause = nobody;
   readonly #wanted: WantedTurn;
   readonly #parts: TurnsParts;
   readonly #place: TurnPlace;
   readonly #lease: Lease | null;
   readonly #left: (running: RunningTurn) => void;
+  /** The number of the session's messages that were not sent to the model: at first, those that were not even read. */
+  #leftOut: number;
 
   /** `left` is called once, when this process no longer runs the turn. */
-  constructor(begun: BegunTurn, wanted: WantedTurn, parts: TurnsParts, left: (running: RunningTurn) => void) {
-    const { store, clock, turnMsMax } = parts.sessions.options;
+  constructor(begun: LeasedTurn, wanted: WantedTurn, parts: TurnsParts, left: (running: RunningTurn) => void) {
+    const { store, clock, inspector, turnMsMax } = parts.sessions.options;
     const { before, turn, fence, begunAt } = begun;
     this.begun = begun;
     this.#wanted = wanted;
     this.#parts = parts;
-    // Of exact size, which spreading is not.
+    // `concat` makes an array of the exact size; spreading does not.
     this.conversation = begun.history.concat([begun.said]);
+    this.#leftOut = before.messageCount - begun.history.length;
     this.#place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
     this.#left = left;
-    this.runner = new TurnRunner({ turnId: turn.id, messageId: turn.messageId }, this, clock, parts.pace, turnMsMax);
     const { leaseMs } = store;
+    const facts = { turnId: turn.id, messageId: turn.messageId, workspaceId: before.workspaceId, cause: wanted.cause ?? nobody };
+    this.runner = new TurnRunner(facts, this, { clock, pace: parts.pace, inspector, turnMsMax, shared: leaseMs !== null });
     this.#lease = leaseMs === null ? null : new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, this.#leaseEvents);
   }
 
@@ -92,16 +101,16 @@ export class RunningTurn implements TurnEffects {
     this.#left(this);
   }
 
-  over(status: TurnOutcome['status'] | 'withdrawn'): void {
+  over(status: TurnStatus): void {
     this.#wanted.over(status);
+  }
+
+  leftOut(messages: number): void {
+    this.#leftOut += messages;
   }
 
   get #leaseEvents(): LeaseEvents {
     return { stop: (reason) => void this.runner.stop(reason), lost: () => this.runner.lose(), fenced: () => this.runner.fenced() };
-  }
-
-  get unsure(): boolean {
-    return this.#lease !== null;
   }
 
   append(position: number, text: string): Promise<'stored' | 'fenced'> {
@@ -110,27 +119,41 @@ export class RunningTurn implements TurnEffects {
     return this.#parts.sessions.options.store.turns.append({ fence: this.begun.fence, position, text, ...this.#place }).then(this.#heard);
   }
 
-  readonly #heard = (answer: Appended): 'stored' | 'fenced' => {
+  readonly #heard = (answer: AppendResult): 'stored' | 'fenced' => {
     if (typeof answer === 'object') void this.runner.stop(answer.stop);
     return answer === 'fenced' ? answer : 'stored';
   };
 
-  async finish(outcome: TurnOutcome, tail: { position: number; text: string } | null, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage> {
+  async finish(outcome: TurnResult, tail: { position: number; text: string } | null, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage> {
     const { sessions, histories } = this.#parts;
     const { store, clock } = sessions.options;
     const { history, said, fence, basis } = this.begun;
-    const counted = tokensOf(outcome, usage, this.conversation, length);
+    const counted = this.#tokensOf(outcome, usage, length);
+    const shortened = this.#leftOut > 0 || this.begun.before.historyLeftOut !== undefined ? { historyLeftOut: this.#leftOut } : null;
+    if (this.#leftOut > 0) this.#wanted.leftOut?.(this.#leftOut);
     const nowMs = clock.now();
     const { status, stopReason, errorCode } = outcome;
     const { inputTokens, outputTokens } = counted;
     const turn: Turn = { ...linkUse.overTurn(this.begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs) };
     const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode });
-    const finished = await this.#close(linkUse.sealed, (session, basis, move, settled) => store.turns.finish({ session, ...basis, move, turn, message, tail: tail ?? noTail, ...settled, fence, nowMs }), this.#causeOf(outcome));
+    const finished = await this.#close(linkUse.sealSettlement, (session, basis, move, settled) => store.turns.finish({ session, ...basis, move, turn, message, tail: tail ?? noTail, ...settled, fence, nowMs }), this.#causeOf(outcome), shortened);
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
-    if (tail !== null && finished.version === basis.version + 2) histories.keep(finished, history, [said, { ...message, content: this.runner.log.pieces.join('') }]);
+    if (tail !== null && finished.version === basis.version + 2) histories.keep(finished, history, [said, { ...message, content: this.runner.log.pieces.join('') }], this.#wanted.historyTokensMax ?? undefined);
     return counted;
+  }
+
+  /** The provider's token counts. For a turn that was cut, the provider may not have counted all output, so the larger of count and estimate is used. */
+  #tokensOf({ status }: TurnResult, usage: ModelUsage | null, length: number): ModelUsage {
+    if (usage !== null && status === 'completed') return usage;
+    const text = this.runner.log.pieces.join('');
+    const outputTokens = estimateTokens(text.slice(0, indexAfter(text, length)));
+    if (usage !== null) return { ...usage, outputTokens: Math.max(usage.outputTokens, outputTokens) };
+    // Messages that were left out were cut from the front, and most of them may not even have been read.
+    const { before, history } = this.begun;
+    const sent = this.conversation.slice(this.#leftOut - (before.messageCount - history.length));
+    return { inputTokens: estimateInputTokens(sent), outputTokens };
   }
 
   async withdraw(): Promise<boolean> {
@@ -140,7 +163,7 @@ export class RunningTurn implements TurnEffects {
     this.#lease?.end();
     const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
     try {
-      // If another process has ended the turn, the session may have gone on, and must not be put back to what it was before the turn.
+      // If another process has ended the turn, the session may have gone on, and must not be put back to its state before the turn.
       const isActive = (): boolean => actor.context.activeTurnId === turn.id;
       const withdraw = (session: Session, basis: Basis, move: Move, settled: Pick<Settled, 'settled'>) => store.turns.withdraw({ session, ...basis, move, turn, fence, ...settled, nowMs: this.#parts.sessions.options.clock.now() });
       const withdrawn = await this.#close(linkUse.withdrawn, withdraw, this.#wanted.cause ?? nobody, changes, isActive);
@@ -187,15 +210,15 @@ export class RunningTurn implements TurnEffects {
     this.#wanted.ourFault(this.begun.turn.id, reason, cause);
   }
 
-  /** A turn that ends by itself has the cause that it began with; one that was aborted, that of the abort. A deadline and a drain have none. */
-  #causeOf({ status, errorCode }: TurnOutcome): Cause {
+  /** A turn that ends by itself has the cause of its beginning; an aborted turn has the cause of the abort. A deadline and a drain have none. */
+  #causeOf({ status, errorCode }: TurnResult): Cause {
     if (status === 'aborted') return this.begun.actor.abortedBy;
     return status === 'completed' || errorCode === 'assistant_unavailable' ? (this.#wanted.cause ?? nobody) : nobody;
   }
 
   /** Sends the machine the end of its turn and stores it in one step; resolves with the session after that. `fenced` also if `isAsDue` is no longer true. */
   #close(
-    settle: typeof linkUse.sealed,
+    settle: typeof linkUse.sealSettlement,
     step: (session: Session, basis: Basis, move: Move, settled: Pick<Settled, 'settled'>) => Promise<Finished>,
     cause: Cause,
     changes: Partial<Session> | null = null,
@@ -228,22 +251,16 @@ export class RunningTurn implements TurnEffects {
           if (!fenced) throw error;
         }
         if (finished) {
-          actor.told(decision, cause);
+          actor.tell(decision, cause);
           this.endedBy = cause;
-          if (turn.link !== undefined) visitors.moved(session, cause);
+          if (turn.link !== undefined) visitors.noteMoved(session, cause);
           return { record: actor.record, version: actor.version };
         }
         if (fenced) return 'fenced';
       }
-      throw new StoreUnavailable('a session would not hold still');
+      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
   }
-}
-
-/** The provider's token counts. For a turn that was cut, the provider may not have counted all output, so the larger of count and estimate is used. */
-function tokensOf({ status }: TurnOutcome, usage: ModelUsage | null, conversation: readonly Message[], length: number): ModelUsage {
-  if (usage === null) return { inputTokens: estimateInputTokens(conversation), outputTokens: estimateTokens(length) };
-  return status === 'completed' ? usage : { ...usage, outputTokens: Math.max(usage.outputTokens, estimateTokens(length)) };
 }
 
 /** Valid at any stored length, because it adds nothing. */

@@ -1,20 +1,20 @@
 /** Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered. */
 import { openedSession, sessionKind, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
-import { secondsOf, type Timer } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { promptly } from '../promptly.ts';
-import { StoreUnavailable, type Basis, type Cause, type Message, type IdempotencyRecord, type Session, type SessionLink, type StopRequest, type Versioned } from '../store.ts';
+import { secondsOf, type Timer } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { promptly } from '../base/promptly.ts';
+import { StoreUnavailable, type Basis, type Cause, type Message, type IdempotencyRecord, type Session, type SessionLink, type StopRequest, type Versioned } from '../store/store.ts';
 import type { TurnRunner } from '../turn/runner.ts';
-import { current, openActor, type Stateful } from './actor.ts';
-import { nobody } from './cause.ts';
-import { createdMove, moveOf } from './history.ts';
-import { isRefused, type ActorIdentity, type Decision, type Inspector } from './inspector.ts';
-import { admission, ended, type VisitorUse } from './link-use.ts';
-import { Mailbox } from './mailbox.ts';
+import { migratedSnapshot, openActor, type Stateful } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { createdMove, moveOf } from '../actors/history.ts';
+import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
+import { admission, endSettlement, speechSettlement, type VisitorUse } from '../turn/link-use.ts';
+import { Mailbox } from '../actors/mailbox.ts';
 import type { SessionsOptions } from './options.ts';
-import { sealOrphan } from './orphans.ts';
-import { Population, type Resident } from './population.ts';
+import { sealOrphan } from '../turn/orphans.ts';
+import { Population, type Resident } from '../actors/population.ts';
 import { Refusals } from './refusals.ts';
 
 export interface NewSession {
@@ -30,12 +30,12 @@ export interface NewSession {
   readonly maxCallSeconds: number;
   readonly greeting: string | null;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
-  /** Of a trial: how many may be open at a time. */
+  /** The number of trials that may be open at a time; for a trial only. */
   readonly trialsMax?: number;
   readonly cause?: Cause;
 }
 
-/** What a session's machine made of an event. */
+/** The decision of a session's machine on an event. */
 export type SessionDecision = Decision<SessionEvent, SessionOutcome>;
 
 /** A request's `Idempotency-Key`, to be looked up among those remembered. */
@@ -56,11 +56,11 @@ export class SessionActor implements Resident {
   unsettledAt: number | null = null;
   /** Fires when a session with a turn in flight and an unanswered move must be read again. */
   look: Timer | null = null;
-  /** What had the turn in flight aborted, if it was a request to this process. */
+  /** The cause of the abort of the turn in flight, if it was a request to this process. */
   abortedBy: Cause = nobody;
   /** Null if there were none. */
   refusals: Refusals | null = null;
-  /** How many looks at the stored session must find it unchanged before a step relies on what this process knows of it; none for a new session. */
+  /** How many looks at the stored session must find it unchanged before a step relies on this process's copy; none for a new session. */
   looksDue: number;
   readonly #inspector: Inspector;
 
@@ -102,14 +102,14 @@ export class SessionActor implements Resident {
   }
 
   /** A decision can no longer be undone: it is committed, or there was nothing to commit. */
-  told(decision: SessionDecision, cause: Cause): void {
+  tell(decision: SessionDecision, cause: Cause): void {
     const { event, from, to, outcomes } = decision;
     this.machine.tell(decision, this.version, cause);
     // A refusal that moves the session, as one by its deadline does, is committed.
     if (from === to && isRefused(outcomes)) (this.refusals ??= new Refusals()).note(this.version, event.at, decision, cause);
   }
 
-  /** Takes over what is stored. Throws `UnreadableSnapshot` and then changes nothing. */
+  /** Adopts the stored session. Throws `UnreadableSnapshot` and then changes nothing. */
   adopt(found: Versioned<Session>): void {
     const { state } = this.machine;
     this.machine.restore(found.record.machine);
@@ -162,7 +162,7 @@ export class Sessions {
     });
     if (created.outcome === 'created') return { session, replayed: false };
     if (created.outcome === 'full') throw new Failure('rate_limited', { seconds: 1 });
-    return { session: await this.#made(wanted.workspaceId, sameBody(created.remembered, remember!)), replayed: true };
+    return { session: await this.#readMade(wanted.workspaceId, sameBody(created.remembered, remember!)), replayed: true };
   }
 
   /** The record of an earlier request under this `Idempotency-Key`; null if there was none. Throws `idempotency_mismatch` if that request had another body. */
@@ -172,12 +172,12 @@ export class Sessions {
   }
 
   /** The session that an earlier request under this `Idempotency-Key` created; null if there was none. */
-  async remembered(workspaceId: string, remember: Asked): Promise<Session | null> {
+  async findRemembered(workspaceId: string, remember: Asked): Promise<Session | null> {
     const earlier = await this.earlier(workspaceId, remember);
-    return earlier && this.#made(workspaceId, earlier);
+    return earlier && this.#readMade(workspaceId, earlier);
   }
 
-  async #made(workspaceId: string, { resultId }: IdempotencyRecord): Promise<Session> {
+  async #readMade(workspaceId: string, { resultId }: IdempotencyRecord): Promise<Session> {
     const session = await this.read(workspaceId, resultId);
     if (session === null) throw new Failure('session_not_found');
     return session;
@@ -189,11 +189,11 @@ export class Sessions {
    */
   read(workspaceId: string, sessionId: string): Session | null | Promise<Session | null> {
     const live = this.population.peek(sessionId);
-    if (live === undefined || this.#shared || this.#stale(live)) return this.#stored(workspaceId, sessionId);
+    if (live === undefined || this.#shared || this.#stale(live)) return this.#readStored(workspaceId, sessionId);
     return live.record.workspaceId === workspaceId ? live.record : null;
   }
 
-  async #stored(workspaceId: string, sessionId: string): Promise<Session | null> {
+  async #readStored(workspaceId: string, sessionId: string): Promise<Session | null> {
     const record = (await this.options.store.sessions.read(workspaceId, sessionId))?.record ?? null;
     const turnId = record && activeTurnOf(record);
     if (record === null || turnId === null || this.population.peek(sessionId)?.runner?.turnId === turnId) return record;
@@ -203,33 +203,33 @@ export class Sessions {
   /**
    * The live actor of a session, as the store has the session now; an open turn of a dead process is sealed first. `asKnown`: without
    * that look at the store if only this process has moved the session lately. It is for a step that the store compares with the session
-   * in any case; a refusal must be confirmed by `changedElsewhere`, unless it follows from what never changes in a session.
+   * in any case; a refusal must be confirmed by `checkElsewhere`, unless it follows from fields that never change in a session.
    */
   of(workspaceId: string, sessionId: string, asKnown = false): SessionActor | null | Promise<SessionActor | null> {
     // A record that this very call has loaded from a shared store is as fresh as a second read would make it.
     let loaded = false;
     const load = async (): Promise<SessionActor | null> => {
       loaded = true;
-      const found = await this.#settled(workspaceId, sessionId);
+      const found = await this.#readSettled(workspaceId, sessionId);
       return found && new SessionActor(found, this.options.inspector);
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
       const stale = this.#stale(actor) || (this.#shared && !(asKnown && actor.looksDue === 0));
-      return stale && !(loaded && this.#shared) ? this.#refreshed(actor).then((lives) => (lives ? actor : null)) : actor;
+      return stale && !(loaded && this.#shared) ? this.#refresh(actor).then((lives) => (lives ? actor : null)) : actor;
     });
   }
 
-  /** Adopts what other processes have changed in the session since its last use; false if the session was removed. */
-  #refreshed(actor: SessionActor): Promise<boolean> {
+  /** Adopts changes of other processes to the session since its last use; false if the session was removed. */
+  #refresh(actor: SessionActor): Promise<boolean> {
     return actor.mailbox.post(async () => (await this.#lookAt(actor)) !== 'removed');
   }
 
   /**
-   * Whether the stored session is not what this process knows of it; the actor then adopts it. That includes the end of a dead process's
+   * Whether the stored session differs from this process's copy; the actor then adopts it. That includes the end of a dead process's
    * turn, which this call seals. False where one process owns the store. For jobs in the actor's mailbox. Throws `session_not_found`.
    */
-  async changedElsewhere(actor: SessionActor): Promise<boolean> {
+  async checkElsewhere(actor: SessionActor): Promise<boolean> {
     if (!this.#shared) return false;
     const found = await this.#lookAt(actor);
     if (found === 'removed') throw new Failure('session_not_found');
@@ -239,7 +239,7 @@ export class Sessions {
   /** An open turn of a dead process is sealed first. */
   async #lookAt(actor: SessionActor): Promise<'removed' | 'changed' | 'same'> {
     const { workspaceId, id } = actor.record;
-    const found = await this.#settled(workspaceId, id, actor.runner?.turnId);
+    const found = await this.#readSettled(workspaceId, id, actor.runner?.turnId);
     if (found === null) {
       this.population.discard(id);
       return 'removed';
@@ -268,7 +268,7 @@ export class Sessions {
   /** Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal. */
   async end(actor: SessionActor, cause: Cause = nobody): Promise<void> {
     await this.tell(actor, (at) => ({ type: 'end', at }), cause);
-    await this.#stopped(actor, actor.context.activeTurnId);
+    await this.#awaitStop(actor, actor.context.activeTurnId);
     await actor.runner?.settled;
     await this.options.store.confirm(actor.record.workspaceId);
   }
@@ -277,7 +277,7 @@ export class Sessions {
   async abort(actor: SessionActor, turnId: string, cause: Cause = nobody): Promise<void> {
     const { runner } = actor;
     await this.tell(actor, (at) => ({ type: 'abort', at, turnId }), cause);
-    if (actor.context.activeTurnId === turnId) await this.#stopped(actor, turnId);
+    if (actor.context.activeTurnId === turnId) await this.#awaitStop(actor, turnId);
     const sealed = runner?.turnId === turnId ? await runner.settled : actor.context.activeTurnId !== turnId;
     if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
     await this.options.store.confirm(actor.record.workspaceId);
@@ -287,17 +287,17 @@ export class Sessions {
    * Waits for a turn that another process runs and that was requested to stop. If that process has died, waits until the turn's
    * lease, which the request has cut, runs out, and then seals the turn.
    */
-  async #stopped(actor: SessionActor, turnId: string | null): Promise<void> {
+  async #awaitStop(actor: SessionActor, turnId: string | null): Promise<void> {
     if (!this.#shared || turnId === null || actor.runner?.turnId === turnId) return;
     const { workspaceId, id: sessionId } = actor.record;
     for (const withinMs of [limits.stopMs + limits.remotePollMs, limits.remoteStopMs]) {
-      await this.options.remote.stopped({ workspaceId, sessionId, turnId }, withinMs);
-      await this.#refreshed(actor);
+      await this.options.remote.awaitStop({ workspaceId, sessionId, turnId }, withinMs);
+      await this.#refresh(actor);
       if (actor.context.activeTurnId !== turnId) return;
     }
   }
 
-  /** Takes what a message of the visitor takes, for a request that counts as one but begins no turn. Throws the 429. */
+  /** Charges a request that counts as a message of the visitor but begins no turn. Throws the 429. */
   spend(actor: SessionActor, use: VisitorUse, cause: Cause = nobody): Promise<void> {
     return actor.mailbox.post(async () => {
       const { store, clock, visitors } = this.options;
@@ -306,7 +306,7 @@ export class Sessions {
       const turnRuns = activeTurnId !== null && actor.record.link?.clock?.movedBy === activeTurnId;
       const wanted = admission(use, actor.record, at, limits.linkHoldMs, turnRuns ? activeTurnId : 'voice', turnRuns);
       await visitors.take(actor.record.workspaceId, use, wanted, cause);
-      visitors.accepted(actor.record, wanted.clock.untilMs, cause);
+      visitors.noteAccepted(actor.record, wanted.clock.untilMs, cause);
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         // A turn that another process has begun meanwhile settles the clock with its end.
         const present = actor.record.link?.clock ?? null;
@@ -319,6 +319,21 @@ export class Sessions {
     });
   }
 
+  /** A voice socket of the visitor's session is open: its clock runs, and the visitor is present. */
+  keepPresent(actor: SessionActor, cause: Cause): Promise<void> {
+    return actor.mailbox.post(async () => {
+      const { store, clock, visitors } = this.options;
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
+        const at = clock.now();
+        const { session, settled } = speechSettlement(actor.record, actor.context.activeTurnId, at);
+        if (settled === undefined) return;
+        const moved = { ...session, lastActivityAt: secondsOf(at), mark: this.options.mark() };
+        if (await this.commit(actor, moved, () => store.sessions.save(moved, actor.basis, undefined, settled, at))) return visitors.noteMoved(moved, cause);
+      }
+    });
+  }
+
   /** Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the outcomes. */
   tell(actor: SessionActor, event: (at: number) => SessionEvent, cause: Cause = nobody): Promise<SessionOutcome[]> {
     return actor.mailbox.post(async () => {
@@ -326,10 +341,10 @@ export class Sessions {
         const at = this.options.clock.now();
         const decision = actor.machine.decide(event(at));
         if (!(await this.settle(actor, decision, at, cause))) continue;
-        actor.told(decision, cause);
+        actor.tell(decision, cause);
         return decision.outcomes;
       }
-      throw new StoreUnavailable('a session would not hold still');
+      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
   }
 
@@ -347,11 +362,11 @@ export class Sessions {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const moved = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const { session, settled } = ended(moved, activeTurnOf(actor.record), Math.min(at, actor.record.expiresAt * 1000));
+      const { session, settled } = endSettlement(moved, activeTurnOf(actor.record), Math.min(at, actor.record.expiresAt * 1000));
       const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
       const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis, move, settled, at));
-      if (!(await committed.catch((error) => this.#unanswered(actor, error)))) return false;
-      if (settled !== undefined) this.options.visitors.moved(session, cause);
+      if (!(await committed.catch((error) => this.#failUnanswered(actor, error)))) return false;
+      if (settled !== undefined) this.options.visitors.noteMoved(session, cause);
     }
     for (const outcome of outcomes) {
       if (outcome.type !== 'turn.stop' || actor.runner?.turnId !== outcome.turnId) continue;
@@ -362,7 +377,7 @@ export class Sessions {
   }
 
   /** The end of the session may be stored although the store's answer was lost: its turn must not go on. */
-  #unanswered(actor: SessionActor, error: unknown): never {
+  #failUnanswered(actor: SessionActor, error: unknown): never {
     actor.unsettledAt = actor.version;
     this.#lookAgain(actor, limits.unsettledLookMs);
     throw error;
@@ -377,7 +392,7 @@ export class Sessions {
     // Polls again, with a longer pause, if the store is away or the session has not moved.
     const again = (): void => this.#lookAgain(actor, Math.min(2 * waitMs, limits.unsettledLookMsMax));
     actor.look?.cancel();
-    if (waits()) actor.look = this.options.clock.after(waitMs, () => waits() && void this.#refreshed(actor).then(again, again));
+    if (waits()) actor.look = this.options.clock.after(waitMs, () => waits() && void this.#refresh(actor).then(again, again));
   }
 
   /** The stop is requested before anything is committed: after a failure, a retry must not find the session moved and its turn still running. */
@@ -429,7 +444,7 @@ export class Sessions {
   }
 
   /** The stored session; the open turn of a dead process is sealed first. */
-  async #settled(workspaceId: string, sessionId: string, runningTurnId?: string): Promise<Versioned<Session> | null> {
+  async #readSettled(workspaceId: string, sessionId: string, runningTurnId?: string): Promise<Versioned<Session> | null> {
     const found = await this.options.store.sessions.read(workspaceId, sessionId);
     if (found === null) return null;
     const activeTurnId = activeTurnOf(found.record);
@@ -454,7 +469,7 @@ function adopt(actor: SessionActor, found: Versioned<Session>): void {
 
 const stopsWith: Readonly<Record<string, StopRequest>> = { ended: 'aborted', expired: 'expired' };
 
-const activeTurnOf = ({ machine }: Session): string | null => (current(sessionKind, machine).context as SessionContext).activeTurnId;
+const activeTurnOf = ({ machine }: Session): string | null => (migratedSnapshot(sessionKind, machine).context as SessionContext).activeTurnId;
 
 const greetingMessage = (id: string, content: string, createdAt: number): Message => ({
   id,

@@ -1,16 +1,16 @@
 /** Socket actors: the transcription sockets that are open in this process. Nothing of them is stored, as a socket ends with its process. */
 import { socketKind, type SocketEvent, type SocketOutcome } from '../../machines/socket.ts';
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
-import type { Cause, Store } from '../store.ts';
-import { openActor, type Stateful } from './actor.ts';
-import { nobody } from './cause.ts';
-import { isRefused, type ActorIdentity, type Inspector } from './inspector.ts';
-import { Population, type Resident } from './population.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Cause, Store } from '../store/store.ts';
+import { openActor, type Stateful } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
+import { Population, type Resident } from '../actors/population.ts';
 
-/** What an open socket belongs to. */
+/** The token, workspace and session that an open socket belongs to. */
 export interface SocketFacts {
-  /** That of its token. */
+  /** The id of its token. */
   readonly id: string;
   readonly workspaceId: string;
   readonly tokenUntilMs: number;
@@ -20,7 +20,7 @@ export interface SocketFacts {
   readonly cause: Cause;
 }
 
-/** What no message of the client causes. */
+/** The events that no message of the client causes. */
 const ofItself: ReadonlySet<SocketEvent['type']> = new Set(['tick', 'drain', 'session.ended']);
 
 export class SocketActor implements Resident {
@@ -31,10 +31,11 @@ export class SocketActor implements Resident {
   usedAt = 0;
   readonly #inspector: Inspector;
   readonly #over: () => void;
-  readonly #cause: Cause;
+  /** The request that became the socket. */
+  readonly cause: Cause;
   /** Nothing of a socket is stored: its steps are the events that it did not refuse. */
   version = 0;
-  /** Called with what the machine decides beyond the answer to an event: that the socket closes. */
+  /** Called when the machine decides, beyond the answer to an event, that the socket closes. */
   onClosed: (closed: Extract<SocketOutcome, { type: 'socket.closed' }>) => void = () => {};
 
   constructor({ id, workspaceId, tokenUntilMs, expiresAt, cause }: SocketFacts, inspector: Inspector, over: () => void) {
@@ -42,7 +43,7 @@ export class SocketActor implements Resident {
     this.machine = openActor<SocketEvent, SocketOutcome>(socketKind, { input: { tokenUntil: tokenUntilMs, expiresAt } }, this.identity, inspector);
     this.#inspector = inspector;
     this.#over = over;
-    this.#cause = cause;
+    this.cause = cause;
     inspector.life('activated', this.identity, this.machine);
   }
 
@@ -54,7 +55,7 @@ export class SocketActor implements Resident {
     const decision = this.machine.decide(event);
     const { outcomes } = decision;
     if (!isRefused(outcomes)) this.version++;
-    this.machine.tell(decision, this.version, ofItself.has(event.type) ? nobody : this.#cause);
+    this.machine.tell(decision, this.version, ofItself.has(event.type) ? nobody : this.cause);
     const closed = outcomes.find((outcome) => outcome.type === 'socket.closed');
     if (closed !== undefined) {
       this.onClosed(closed as Extract<SocketOutcome, { type: 'socket.closed' }>);
@@ -111,6 +112,12 @@ export class Sockets {
   async open(facts: SocketFacts): Promise<SocketActor> {
     const actor = await this.population.activate(facts.id, async () => new SocketActor(facts, this.#inspector, () => this.population.discard(facts.id)));
     return actor!;
+  }
+
+  /** Closes the sockets of a workspace that is removed. */
+  endAll(workspaceId: string): void {
+    const at = this.#clock.now();
+    for (const actor of [...this.population.residents()]) if (actor.identity.workspaceId === workspaceId) actor.send({ type: 'session.ended', at });
   }
 
   /** Closes every socket, for the process ends. */

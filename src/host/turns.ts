@@ -1,23 +1,23 @@
-/** Begins turns and ends them. What happens between never passes through an actor. */
-import { secondsOf, type Timer } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { Members } from '../members.ts';
-import { messageOf } from '../records.ts';
-import { StoreUnavailable, type BegunTurn as Begun, type Message, type IdempotencyRecord, type Session, type Turn } from '../store.ts';
+/** Begins turns and ends them. The output between never passes through an actor. */
+import { secondsOf, type Timer } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { Members } from '../base/members.ts';
+import { messageOf } from '../store/records.ts';
+import { StoreUnavailable, type BegunTurn as Begun, type Message, type IdempotencyRecord, type Session, type Turn } from '../store/store.ts';
 import { Pace } from '../turn/pace.ts';
 import type { TurnRunner } from '../turn/runner.ts';
-import { Histories } from './histories.ts';
-import { movedSession, moveOf } from './history.ts';
-import { leaseUntil } from './lease.ts';
-import { admission, turnOf } from './link-use.ts';
+import { Histories } from '../turn/histories.ts';
+import { movedSession, moveOf } from '../actors/history.ts';
+import { leaseUntil } from '../turn/lease.ts';
+import { admission, visitorSlot } from '../turn/link-use.ts';
 import type { SessionsOptions } from './options.ts';
-import { refusalOf } from './actor.ts';
-import { nobody } from './cause.ts';
-import { RunningTurn, type BegunTurn, type TurnsParts, type WantedTurn } from './running.ts';
+import { refusalOf } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { RunningTurn, type LeasedTurn, type TurnsParts, type WantedTurn } from './running.ts';
 import type { SessionActor, SessionDecision, Sessions } from './sessions.ts';
 import { LinkRefused } from './visitors.ts';
-import type { Withdrawal } from './withdrawals.ts';
+import type { Withdrawal } from '../turn/withdrawals.ts';
 import type { WorkspaceActor, Workspaces } from './workspaces.ts';
 
 export type { WantedTurn } from './running.ts';
@@ -42,13 +42,27 @@ interface Look {
  */
 const forever = Number.MAX_SAFE_INTEGER;
 
+/** The turns in flight, as live actors. They are neither discarded nor put to sleep: each ends. A turn that another process has taken over is none of them. */
+class TurnsInFlight extends Members<TurnRunner> {
+  residents(): TurnRunner[] {
+    return this.all();
+  }
+
+  /** A turn is in flight in one process: what another one says of it holds. */
+  find(): undefined {}
+
+  discard(): void {}
+
+  clear(): void {}
+}
+
 export class Turns {
   readonly #sessions: Sessions;
   readonly #workspaces: Workspaces;
   readonly #options: SessionsOptions;
   readonly #histories: Histories;
   readonly #parts: TurnsParts;
-  readonly #running = new Members<TurnRunner>();
+  readonly population = new TurnsInFlight();
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
     this.#sessions = sessions;
@@ -59,7 +73,7 @@ export class Turns {
   }
 
   get inFlight(): number {
-    return this.#running.size;
+    return this.population.size;
   }
 
   /**
@@ -75,12 +89,12 @@ export class Turns {
       timer?.cancel();
     };
     await within(graceMs, this.#allOver());
-    for (const runner of this.#running.all()) void runner.stop('drain');
+    for (const runner of this.population.all()) void runner.stop('drain');
     await within(sealMs, this.#allOver().then(() => withdrawals.allOver()));
   }
 
   async #allOver(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running.all().map((runner) => runner.over));
+    while (this.population.size > 0) await Promise.all(this.population.all().map((runner) => runner.over));
   }
 
   /** Begins a turn on the session: decides and commits. Throws the refusal as a `Failure`. */
@@ -91,8 +105,8 @@ export class Turns {
       if (started !== 'behind') return started;
       // This waits outside the mailbox: concurrent chats wait side by side, and other events of the session do not wait.
       untilMs ??= clock.monotonic() + limits.withdrawalMs;
-      const settled = await withdrawals.settled(actor.record.id, Math.max(0, untilMs - clock.monotonic()));
-      if (!settled) throw new StoreUnavailable('the turn before is not withdrawn yet');
+      const settled = await withdrawals.awaitSettled(actor.record.id, Math.max(0, untilMs - clock.monotonic()));
+      if (!settled) throw new StoreUnavailable('the previous turn is not withdrawn yet');
     }
   }
 
@@ -105,12 +119,12 @@ export class Turns {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const earlier = wanted.remember && (await this.#sessions.earlier(actor.record.workspaceId, wanted.remember));
         // Its turn may be that of a dead process, which the look seals or withdraws.
-        if (earlier && !look.taken && (await this.#changedElsewhere(actor, look))) continue;
+        if (earlier && !look.taken && (await this.#checkElsewhere(actor, look))) continue;
         if (earlier) return { kind: 'remembered', remembered: earlier };
         const running = await this.#beginOnce(actor, wanted, look);
         if (running !== null) return { kind: 'started', runner: running.runner, conversation: running.conversation };
       }
-      throw new StoreUnavailable('a session would not hold still');
+      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
   }
 
@@ -122,7 +136,7 @@ export class Turns {
     const { withdrawals } = this.#options;
     if (withdrawals.size === 0) return false;
     if (withdrawals.full) throw new StoreUnavailable('too many turns wait to be withdrawn');
-    return withdrawals.pending(actor.record.id);
+    return withdrawals.isPending(actor.record.id);
   }
 
   /** Resolves with the running turn, or null if another writer moved the session and the caller must decide again. */
@@ -141,8 +155,8 @@ export class Turns {
       const confirmed = look.taken || decision.from !== decision.to;
       // The turn in progress may be the one that this request began before, withdrawn since the request was looked up.
       const mayBeOwn = wanted.remember !== null && refusal === 'turn_in_progress';
-      if ((!confirmed || mayBeOwn) && (await this.#changedElsewhere(actor, look))) return null;
-      actor.told(decision, cause);
+      if ((!confirmed || mayBeOwn) && (await this.#checkElsewhere(actor, look))) return null;
+      actor.tell(decision, cause);
       throw new Failure(refusal);
     }
 
@@ -150,17 +164,17 @@ export class Turns {
     let history: readonly Message[];
     let workspace: WorkspaceActor | null;
     try {
-      const recent = this.#histories.of(before, actor.version);
+      const recent = this.#histories.of(before, actor.version, wanted.historyTokensMax ?? undefined);
       history = recent instanceof Promise ? await recent : recent;
       const found = this.#workspaces.of(before.workspaceId);
       workspace = found instanceof Promise ? await found : found;
       if (workspace === null) throw new Failure('session_not_found');
-      const acquired = !wanted.takesSlot || this.#workspaces.acquired(workspace, cause);
+      const acquired = !wanted.takesSlot || this.#workspaces.acquire(workspace, cause);
       if (!(acquired instanceof Promise ? await acquired : acquired)) throw workspaceFull();
     } catch (error) {
       actor.machine.restore(before.machine);
       // If another process has begun a turn on the session, this request is a conflict, even if that turn took the workspace's last slot (contract 3).
-      if (isFull(error) && (await this.#changedElsewhere(actor, look))) return null;
+      if (isFull(error) && (await this.#checkElsewhere(actor, look))) return null;
       throw error;
     }
     const turn: Turn = {
@@ -178,15 +192,15 @@ export class Turns {
     };
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax);
     if (begun === null) {
-      this.#released(before, wanted);
+      this.#release(before, wanted);
       return null;
     }
     return this.#run({ actor, before, history, begunAt, ...begun }, wanted);
   }
 
-  #changedElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
+  #checkElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
     look.taken = true;
-    return this.#sessions.changedElsewhere(actor);
+    return this.#sessions.checkElsewhere(actor);
   }
 
   async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {
@@ -212,7 +226,7 @@ export class Turns {
           mark: basis.mark,
           turn,
           userMessage,
-          slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: turnOf(wanted.use!.visitorId), ceiling: 1 },
+          slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
           ...(admitted && { asked: admitted.asked }),
           owner,
           leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
@@ -226,19 +240,19 @@ export class Turns {
         });
       });
     } catch (error) {
-      this.#released(before, wanted);
+      this.#release(before, wanted);
       // With a single owner of the store a rejection is certain. Otherwise the turn may be stored, or may still be.
       if (answer === undefined && store.leaseMs !== null) this.#withdraw({ workspaceId: before.workspaceId, turn, basis, fence: { epoch: 1, owner } }, wanted);
       throw error;
     }
-    if (held) actor.told(decision, cause);
-    if (admitted !== null && held) visitors.accepted(session, at + placeMs, cause);
-    if (answer?.outcome === 'full') throw admitted === null ? await this.#full(before) : new LinkRefused(['visitor_turn'], 0);
-    if (answer?.outcome === 'limited') throw await visitors.refused(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
+    if (held) actor.tell(decision, cause);
+    if (admitted !== null && held) visitors.noteAccepted(session, at + placeMs, cause);
+    if (answer?.outcome === 'full') throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
+    if (answer?.outcome === 'limited') throw await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
     return held && answer?.outcome === 'begun' ? { turn, basis, fence: answer.fence, said: userMessage } : null;
   }
 
-  async #full({ workspaceId }: Session): Promise<Failure> {
+  async #failFull({ workspaceId }: Session): Promise<Failure> {
     await this.#workspaces.sync(workspaceId);
     return workspaceFull();
   }
@@ -252,25 +266,25 @@ export class Turns {
     return this.#options.withdrawals.has(actor.record.id, turnId);
   }
 
-  #run(begun: BegunTurn, wanted: WantedTurn): RunningTurn {
+  #run(begun: LeasedTurn, wanted: WantedTurn): RunningTurn {
     const { actor, before } = begun;
     const turn = new RunningTurn(begun, wanted, this.#parts, (running) => {
-      this.#running.delete(running.runner);
+      this.population.delete(running.runner);
       if (actor.runner === running.runner) {
         actor.runner = null;
         actor.deadline?.cancel();
       }
-      this.#released(before, wanted, running.endedBy);
+      this.#release(before, wanted, running.endedBy);
     });
-    this.#running.add(turn.runner);
+    this.population.add(turn.runner);
     actor.runner = turn.runner;
     actor.abortedBy = nobody;
     this.#watchDeadline(actor);
     return turn;
   }
 
-  #released({ workspaceId }: Session, { takesSlot, cause = nobody }: WantedTurn, endedBy = cause): void {
-    if (takesSlot) this.#workspaces.released(workspaceId, endedBy);
+  #release({ workspaceId }: Session, { takesSlot, cause = nobody }: WantedTurn, endedBy = cause): void {
+    if (takesSlot) this.#workspaces.release(workspaceId, endedBy);
   }
 
   /** Expires the session at its deadline, to the second, while its turn is in flight. */

@@ -3,17 +3,17 @@
  * and turns take; an actor is told the verdict. Nothing of it is stored.
  */
 import { visitorKind, type VisitorContext, type VisitorEvent, type VisitorOutcome } from '../../machines/visitor.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { limits, type LinkLimitName } from '../limits.ts';
-import type { Cause, Session, Store, TakenLimit } from '../store.ts';
-import { openActor, type Stateful } from './actor.ts';
-import { nobody } from './cause.ts';
-import { isRefused, type ActorIdentity, type Inspector } from './inspector.ts';
-import { notedRefusals, refusalOfLimits, sessionAdmission, type Admission, type VisitorUse } from './link-use.ts';
-import { Population, type Resident } from './population.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { limits, type LinkLimitName } from '../base/limits.ts';
+import type { Cause, Session, Store, TakenLimit } from '../store/store.ts';
+import { openActor, type Stateful } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
+import { notedRefusals, refusalOfLimits, sessionAdmission, type MessageCharge, type VisitorUse } from '../turn/link-use.ts';
+import { Population, type Resident } from '../actors/population.ts';
 
-/** What refused a request of a visitor: some of the assistant's limits, or the visitor's own turn in flight. */
+/** The reason why a visitor's request was refused: one of the assistant's limits, or the visitor's own turn in flight. */
 export type VisitorLimiter = LinkLimitName | 'visitor_turn';
 
 /** A 429 of the link's limits. */
@@ -30,8 +30,11 @@ class VisitorActor implements Resident {
   usedAt = 0;
   readonly identity: ActorIdentity;
   readonly machine: Stateful<VisitorEvent, VisitorOutcome>;
-  /** When the clock of each of the visitor's sessions runs out, as far as this process knows. */
+  /** When the clock of each of the visitor's sessions runs out, as far as this process knows; the one that was moved last at the end. */
   readonly clocks = new Map<string, number>();
+  /** When the last of them runs out. */
+  clockUntil = 0;
+  /** Runs while a clock does. */
   timer: Timer | null = null;
   /** Nothing of a visitor is stored: its steps are the events that were not refused. */
   version = 0;
@@ -44,8 +47,9 @@ class VisitorActor implements Resident {
     inspector.life('activated', identity, this.machine);
   }
 
+  /** A refused visitor whose clock does not run has no place and costs nothing: nothing is lost with the actor. */
   get busy(): boolean {
-    return this.machine.state !== 'away';
+    return this.timer !== null;
   }
 
   get context(): VisitorContext {
@@ -56,6 +60,19 @@ class VisitorActor implements Resident {
     const decision = this.machine.decide(event);
     if (!isRefused(decision.outcomes)) this.version++;
     this.machine.tell(decision, this.version, cause);
+  }
+
+  /** A clock that is moved later runs out later, so the expired ones come first. Only after a stopped clock all must be examined. */
+  setClock(sessionId: string, untilMs: number, at: number): void {
+    const before = this.clocks.get(sessionId);
+    this.clocks.delete(sessionId);
+    if (untilMs > at) this.clocks.set(sessionId, untilMs);
+    for (const [id, until] of this.clocks) {
+      if (until > at) break;
+      this.clocks.delete(id);
+    }
+    if (untilMs >= this.clockUntil) this.clockUntil = untilMs;
+    else if (before === this.clockUntil) this.clockUntil = [...this.clocks.values()].reduce((last, until) => Math.max(last, until), 0);
   }
 
   passivated(): void {
@@ -77,21 +94,21 @@ export class Visitors {
     this.population = new Population(clock, limits);
   }
 
-  /** Takes what a new session of the visitor costs. Throws `LinkRefused`. */
+  /** Charges a new session of the visitor to the limits. Throws `LinkRefused`. */
   async takeSession(workspaceId: string, use: VisitorUse, cause: Cause): Promise<void> {
     await this.take(workspaceId, use, sessionAdmission(use), cause);
   }
 
   /** Takes limits apart from any turn. Throws `LinkRefused`, and then nothing was taken. */
-  async take(workspaceId: string, use: VisitorUse, wanted: Pick<Admission, 'asked' | 'names'>, cause: Cause): Promise<void> {
+  async take(workspaceId: string, use: VisitorUse, wanted: Pick<MessageCharge, 'asked' | 'names'>, cause: Cause): Promise<void> {
     if (wanted.asked.length === 0) return;
     const nowMs = this.#clock.now();
     const answers = await this.#store.limits.take({ workspaceId, asked: wanted.asked, nowMs });
-    if (answers.some(({ passed }) => !passed)) throw await this.refused(workspaceId, use, wanted, answers, nowMs, cause);
+    if (answers.some(({ passed }) => !passed)) throw await this.refuse(workspaceId, use, wanted, answers, nowMs, cause);
   }
 
   /** The refusal of limits that did not pass, after it is counted and the visitor's machine has it. */
-  async refused(workspaceId: string, use: VisitorUse, wanted: Pick<Admission, 'names'>, answers: readonly TakenLimit[], nowMs: number, cause: Cause): Promise<LinkRefused> {
+  async refuse(workspaceId: string, use: VisitorUse, wanted: Pick<MessageCharge, 'names'>, answers: readonly TakenLimit[], nowMs: number, cause: Cause): Promise<LinkRefused> {
     const { refusing, waitMs } = refusalOfLimits(wanted, answers, nowMs)!;
     // The count is for the console: without it the request is refused all the same.
     await this.#store.limits.take({ workspaceId, asked: notedRefusals(use.assistantId, refusing), nowMs }).catch(() => {});
@@ -100,22 +117,21 @@ export class Visitors {
   }
 
   /** A message of the session was accepted: its clock runs until `untilMs` at least. */
-  accepted({ workspaceId, id, link }: Session, untilMs: number, cause: Cause): void {
+  noteAccepted({ workspaceId, id, link }: Session, untilMs: number, cause: Cause): void {
     if (link === undefined) return;
     void this.#send(workspaceId, link.visitorId, cause, (at, actor) => {
-      actor.clocks.set(id, untilMs);
-      return { type: 'message', at, refusal: null, clockUntil: lastOf(actor) };
+      actor.setClock(id, untilMs, at);
+      return { type: 'message', at, refusal: null, clockUntil: actor.clockUntil };
     });
   }
 
   /** The session's turn is over, or its end has stopped the clock. */
-  moved({ workspaceId, id, link }: Session, cause: Cause): void {
+  noteMoved({ workspaceId, id, link }: Session, cause: Cause): void {
     if (link === undefined) return;
     void this.#send(workspaceId, link.visitorId, cause, (at, actor) => {
       const ends = link.clock?.movedBy === 'end';
-      actor.clocks.set(id, link.clock?.untilMs ?? 0);
-      for (const [session, untilMs] of actor.clocks) if (untilMs <= at) actor.clocks.delete(session);
-      return ends && actor.clocks.size === 0 ? { type: 'left', at } : { type: 'sealed', at, clockUntil: lastOf(actor) };
+      actor.setClock(id, link.clock?.untilMs ?? 0, at);
+      return ends && actor.clocks.size === 0 ? { type: 'left', at } : { type: 'sealed', at, clockUntil: actor.clockUntil };
     });
   }
 
@@ -126,18 +142,25 @@ export class Visitors {
     this.#watch(actor);
   }
 
-  /** Sends the machine a tick once its clock has run out or its refusal is over. */
+  /** Sends the machine a tick once its clock has run out, or its refusal is over while the clock runs. */
   #watch(actor: VisitorActor): void {
     actor.timer?.cancel();
-    if (!actor.busy) return;
+    actor.timer = null;
     const { clockUntil, refusal } = actor.context;
-    const dueMs = refusal?.until ?? clockUntil;
-    actor.timer = this.#clock.after(Math.max(1, dueMs - this.#clock.now()), () => {
-      if (this.population.peek(actor.identity.id) !== actor) return;
+    const at = this.#clock.now();
+    const { state } = actor.machine;
+    if (state === 'away' || (state === 'limited' && clockUntil <= at)) return;
+    actor.timer = this.#clock.after(Math.max(1, Math.min(clockUntil, refusal?.until ?? clockUntil) - at), () => {
       actor.send({ type: 'tick', at: this.#clock.now() }, nobody);
       this.#watch(actor);
     });
   }
+
+  /** A refusal may be over without a message that would tell the machine. */
+  levelAll(): void {
+    const at = this.#clock.now();
+    for (const actor of this.population.residents()) if (isRefusalOver(actor, at)) actor.send({ type: 'tick', at }, nobody);
+  }
 }
 
-const lastOf = ({ clocks }: VisitorActor): number => Math.max(0, ...clocks.values());
+const isRefusalOver = ({ context: { refusal } }: VisitorActor, at: number): boolean => refusal !== null && refusal.until <= at;

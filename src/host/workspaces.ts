@@ -1,10 +1,10 @@
 /** Workspace actors: the slots for turns in flight, as this process sees them. */
 import { workspaceKind, type WorkspaceContext, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
-import type { Clock } from '../clock.ts';
-import type { Cause, Store, Workspace } from '../store.ts';
-import { openActor, refusalOf } from './actor.ts';
-import { nobody } from './cause.ts';
-import type { Inspector } from './inspector.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Cause, Store, Workspace } from '../store/store.ts';
+import { openActor, refusalOf } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import type { Inspector } from '../actors/inspector.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 
 export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, WorkspaceOutcome>;
@@ -46,12 +46,12 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   }
 
   /** Takes a slot. Before it refuses, it reads the store: another process may have freed a slot. */
-  acquired(workspace: WorkspaceActor, cause: Cause = nobody): boolean | Promise<boolean> {
+  acquire(workspace: WorkspaceActor, cause: Cause = nobody): boolean | Promise<boolean> {
     return this.#acquire(workspace, cause, false) || this.sync(workspace.record.id).then(() => this.#acquire(workspace, cause, true));
   }
 
   /** Frees a slot, when a turn is over or never began. An actor that is not live has no count to correct. */
-  released(id: string, cause: Cause = nobody): void {
+  release(id: string, cause: Cause = nobody): void {
     const workspace = this.population.peek(id);
     if (workspace === undefined) return;
     const { machine } = workspace;
@@ -63,7 +63,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     this.#taken.set(machine, Math.max(0, taken - 1));
   }
 
-  /** Takes over the store's count, after the store refused what this process expected to be possible. */
+  /** Adopts the store's count, after the store refused a step that this process expected to succeed. */
   async sync(id: string): Promise<void> {
     const inFlight = await this.#store.turns.inFlight(id);
     const workspace = this.population.peek(id);

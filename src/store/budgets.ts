@@ -1,6 +1,6 @@
-/** The common part of the stores' budgets: what their buckets say of a key. */
+/** The common part of the stores' budgets: reads a key's standing from its buckets. */
 import { full, refilled, remaining, resetAt, type Bucket } from '../../machines/budget.ts';
-import type { BudgetName, KeyLimits, KeyStanding, StandingBudget } from '../store.ts';
+import type { BudgetName, KeyLimits, KeyStanding, StandingBudget } from './store.ts';
 
 export const budgetNames = ['requests', 'speech', 'transcriptionTokens'] as const satisfies readonly BudgetName[];
 
@@ -19,7 +19,7 @@ export function usedAtOf(buckets: Buckets): number | null {
 }
 
 /** A budget without a bucket is full. */
-export function standingOf(buckets: Buckets, usedAt: number | null, ceilings: KeyLimits, nowMs: number): KeyStanding {
+export function keyStanding(buckets: Buckets, usedAt: number | null, ceilings: KeyLimits, nowMs: number): KeyStanding {
   const standing = (name: BudgetName): StandingBudget => {
     const bucket = refilled(buckets[name] ?? full(ceilings[name], nowMs), ceilings[name], nowMs);
     return { remaining: remaining(bucket), resetAt: resetAt(bucket, ceilings[name]) };

@@ -3,7 +3,7 @@
  * agree on use it. Between two readings of the store's own clock the process's monotonic clock counts on, because nothing sets
  * that one.
  */
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 
 interface Reckoning {
   /** The store's time at a moment of the monotonic clock, both in milliseconds. */
@@ -46,7 +46,7 @@ export class StoreClock implements Clock {
    * is more exact and does not contradict the reading: a reply that took long is inexact. If they contradict each other, the
    * store's clock was set, and only the newest reply is right.
    */
-  heard(storeMs: number, askedAtMs: number, answeredAtMs: number): void {
+  noteTime(storeMs: number, askedAtMs: number, answeredAtMs: number): void {
     const heard = { storeMs, atMs: (askedAtMs + answeredAtMs) / 2, offMs: (answeredAtMs - askedAtMs) / 2 };
     const reckoning = this.#reckoning;
     if (reckoning !== null) {

@@ -4,7 +4,7 @@
  * values (`shapes.ts`). A row of growing text is its UTF-8 after a mark with which neither msgpack nor UTF-8 ever begins.
  */
 import { Packr } from 'msgpackr';
-import type { Session } from '../store.ts';
+import type { Session } from './store.ts';
 import { packer } from './packer.ts';
 import { numberedShapes, rowShapes, shapeNumbers, type ShapeName } from './shapes.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A store's contents as rows in the domain's words: what one store exports, another one can load. Every store exports a
+ * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports a
  * workspace's rows together and in one order: the workspace, its assistants, credentials and keys, each session with its messages
  * (a turn after its own message), the remembered requests, and the usage. The history of an actor follows its own row.
  *
@@ -11,10 +11,10 @@
 import type {
   Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
   Workspace,
-} from '../store.ts';
+} from './store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
 import { sessionShape } from './shapes.ts';
-import { fields } from './usage.ts';
+import { usageFields } from './usage.ts';
 import type { Grain } from './usage.ts';
 
 /** The answer of a step that must be able to return it again. */
@@ -37,7 +37,7 @@ export interface CredentialRow extends Versioned<Credential> {
 
 export interface KeyRow extends Versioned<Key> {
   readonly type: 'key';
-  /** Those that may not be full yet. */
+  /** The budgets that may not be full yet. */
   readonly budgets: Buckets;
   /** When the key was used last, to the minute. Absent if it never was, and in exports of versions that did not keep it. */
   readonly usedAt?: number;
@@ -49,8 +49,8 @@ export interface SessionRow extends Versioned<Session> {
   readonly withdrawn: ({ readonly turnId: string } & Answered) | null;
 }
 
-/** What moved an actor, oldest first: after its own row, and only if there is any. */
-export interface HistoryRow {
+/** The history of an actor, oldest first: it follows the actor's own row, if it is not empty. */
+export interface DumpedHistoryRow {
   readonly type: 'history';
   readonly workspaceId: string;
   readonly kind: HistoryKind;
@@ -91,14 +91,14 @@ export interface UsageRow {
   readonly type: 'usage';
   readonly workspaceId: string;
   readonly assistantId: string;
-  /** Of usage that is an API key's. */
+  /** The API key whose usage it is; absent if it is no key's. */
   readonly keyId?: string;
   readonly grain: Grain;
   readonly start: number;
   readonly counts: UsageCounts;
 }
 
-export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | HistoryRow | MessageRow | TurnRow | MemoryRow | UsageRow;
+export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | DumpedHistoryRow | MessageRow | TurnRow | MemoryRow | UsageRow;
 
 /** Where an export continues: at this workspace, or at this session of it. */
 export interface DumpPlace {
@@ -137,7 +137,7 @@ export interface DumpTarget {
   load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void>;
 }
 
-/** An export or an import that is impossible, with one sentence that says what to do. */
+/** An export or an import that is impossible, with advice in one sentence. */
 export class DumpRefused extends Error {}
 
 export const holdsOtherData = (): DumpRefused =>
@@ -153,7 +153,7 @@ export interface Holdings {
   /** The moves of an assistant or a key. */
   moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]>;
   /** Each session before its history and its messages, and each turn after its own message. */
-  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | HistoryRow | MessageRow | TurnRow>;
+  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | DumpedHistoryRow | MessageRow | TurnRow>;
   /** In the order of their ends, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
   /** By assistant and key; each hour before its seconds. */
@@ -164,7 +164,7 @@ export interface Holdings {
 export const bucketFullMs = 120_000;
 
 /** The rows of all workspaces, in the common order. */
-export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace | null): AsyncGenerator<DumpRow> {
+export async function* dumpRows(holdings: Holdings, nowMs: number, from: DumpPlace | null): AsyncGenerator<DumpRow> {
   for await (const workspace of holdings.records('workspace', '', from?.workspaceId ?? null)) {
     const { id } = workspace.record;
     const session = from?.workspaceId === id ? from.sessionId : null;
@@ -189,7 +189,7 @@ export async function* rowsOf(holdings: Holdings, nowMs: number, from: DumpPlace
 }
 
 /** An actor's history, if it has one. */
-export const historyRow = (kind: HistoryKind, workspaceId: string, id: string, moves: readonly Move[]): HistoryRow[] =>
+export const historyRow = (kind: HistoryKind, workspaceId: string, id: string, moves: readonly Move[]): DumpedHistoryRow[] =>
   moves.length === 0 ? [] : [{ type: 'history', workspaceId, kind, id, moves }];
 
 const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
@@ -202,6 +202,6 @@ const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
 
 /** The counts, from a row in the order in which stores keep them. A count that older rows do not have is 0. */
 export function usageRow([workspaceId, assistantId, keyId]: readonly [string, string, string | undefined], grain: Grain, start: number, counted: readonly number[]): UsageRow {
-  const counts = Object.fromEntries(fields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
+  const counts = Object.fromEntries(usageFields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
   return { type: 'usage', workspaceId, assistantId, ...(keyId !== undefined && { keyId }), grain, start, counts };
 }

@@ -1,19 +1,19 @@
 /** A store used by one process: its parts, over an ordered key-value engine. */
-import type { Notice, Store } from '../store.ts';
-import { StoreUnavailable } from '../store.ts';
+import type { Notice, Store } from './store.ts';
+import { StoreUnavailable } from './store.ts';
 import { importUnfinished } from './dump.ts';
 import type { DumpProgress } from './dump.ts';
-import { Budgets } from './embedded/budgets.ts';
+import { EmbeddedBudgets } from './embedded/budgets.ts';
 import { EmbeddedCatalog } from './embedded/catalog.ts';
 import { Flights } from './embedded/flights.ts';
-import { History } from './embedded/history.ts';
+import { EmbeddedHistory } from './embedded/history.ts';
 import * as keys from './embedded/keys.ts';
-import { Limits } from './embedded/limits.ts';
+import { EmbeddedLimits } from './embedded/limits.ts';
 import { Memories } from './embedded/memories.ts';
 import { Notices } from './embedded/notices.ts';
-import { Sessions } from './embedded/sessions.ts';
+import { EmbeddedSessions } from './embedded/sessions.ts';
 import { Sweep } from './embedded/sweep.ts';
-import { Turns } from './embedded/turns.ts';
+import { EmbeddedTurns } from './embedded/turns.ts';
 import { UsageBook } from './embedded/usage.ts';
 import type { Engine } from './engine.ts';
 import { Ledger } from './ledger.ts';
@@ -22,12 +22,12 @@ export class EmbeddedStore implements Store {
   readonly name: string;
   readonly leaseMs = null;
   readonly catalog: EmbeddedCatalog;
-  readonly sessions: Sessions;
-  readonly turns: Turns;
-  readonly limits: Limits;
+  readonly sessions: EmbeddedSessions;
+  readonly turns: EmbeddedTurns;
+  readonly limits: EmbeddedLimits;
   readonly usage: UsageBook;
   readonly requests: Memories;
-  readonly history: History;
+  readonly history: EmbeddedHistory;
   readonly #ledger: Ledger;
   readonly #flights: Flights;
   readonly #sweep: Sweep;
@@ -38,15 +38,16 @@ export class EmbeddedStore implements Store {
     this.#ledger = new Ledger(engine);
     this.#flights = new Flights(this.#ledger);
     this.requests = new Memories(this.#ledger);
-    this.history = new History(this.#ledger);
+    this.history = new EmbeddedHistory(this.#ledger);
     this.usage = new UsageBook(this.#ledger);
-    const budgets = new Budgets(this.#ledger);
-    this.limits = new Limits(this.#ledger, budgets);
-    this.sessions = new Sessions(this.#ledger, this.requests, this.usage, this.limits);
-    this.turns = new Turns(this.#ledger, this.#flights, this.requests, this.usage, this.#notices, this.limits);
+    const budgets = new EmbeddedBudgets(this.#ledger);
+    this.limits = new EmbeddedLimits(this.#ledger, budgets);
+    this.sessions = new EmbeddedSessions(this.#ledger, this.requests, this.usage, this.limits);
+    this.turns = new EmbeddedTurns(this.#ledger, this.#flights, this.requests, this.usage, this.#notices, this.limits);
     this.#sweep = new Sweep(this.#ledger);
     this.catalog = new EmbeddedCatalog(this.#ledger, this.#notices, (workspaceId, keyId) => {
       budgets.forget(workspaceId, keyId);
+      if (keyId === null) this.limits.forget(workspaceId);
       return keyId === null ? this.#flights.forget(workspaceId) : [];
     });
   }
@@ -74,7 +75,7 @@ export class EmbeddedStore implements Store {
     await this.#ledger.sound();
   }
 
-  /** Does nothing: an embedded store never reads what is not acknowledged yet. */
+  /** Does nothing: an embedded store never reads unacknowledged writes. */
   async confirm(_workspaceId: string): Promise<void> {}
 
   async watch(listener: (notice: Notice) => void): Promise<() => Promise<void>> {

@@ -1,7 +1,7 @@
 /** An ordered key-value engine: the interface beneath an embedded store. */
 
 /** Bytes to append to a row, or to begin it with. */
-export class Appended {
+export class AppendedBytes {
   readonly pieces: Uint8Array[];
 
   constructor(pieces: Uint8Array[]) {
@@ -10,7 +10,7 @@ export class Appended {
 }
 
 /** The change of a row: its new bytes, bytes to append, or null to remove it. */
-export type Change = Uint8Array | Appended | null;
+export type Change = Uint8Array | AppendedBytes | null;
 export type Write = readonly [key: string, change: Change];
 export type Row = readonly [key: string, value: Uint8Array];
 
@@ -36,15 +36,15 @@ export interface Engine {
 }
 
 /** Merges two changes of a row into one; `before` is undefined if there is no earlier change. */
-export function followed(before: Change | undefined, change: Change): Change {
-  if (!(change instanceof Appended) || before === undefined) return change;
-  if (before instanceof Appended) return new Appended([...before.pieces, ...change.pieces]);
+export function mergeChanges(before: Change | undefined, change: Change): Change {
+  if (!(change instanceof AppendedBytes) || before === undefined) return change;
+  if (before instanceof AppendedBytes) return new AppendedBytes([...before.pieces, ...change.pieces]);
   return joined(before === null ? change.pieces : [before, ...change.pieces]);
 }
 
 /** The bytes of a row after a change; null if it is removed. */
-export function changed(before: Uint8Array | null | undefined, change: Change): Uint8Array | null {
-  if (!(change instanceof Appended)) return change;
+export function applyChange(before: Uint8Array | null | undefined, change: Change): Uint8Array | null {
+  if (!(change instanceof AppendedBytes)) return change;
   return joined(before === null || before === undefined ? change.pieces : [before, ...change.pieces]);
 }
 

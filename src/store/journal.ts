@@ -9,16 +9,16 @@
 import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { limits } from '../limits.ts';
-import { StoreUnavailable } from '../store.ts';
-import { Appended, type Engine, type Row, type Write } from './engine.ts';
-import { filesIn, nameEntry, nameKey, nextKey, pathOf, replay, standingOf } from './journal/replay.ts';
-import { readSegment, Segment, type Entry } from './journal/segment.ts';
-import { Waiting } from './journal/waiting.ts';
+import { limits } from '../base/limits.ts';
+import { StoreUnavailable } from './store.ts';
+import { AppendedBytes, type Engine, type Row, type Write } from './engine.ts';
+import { filesIn, nameEntry, nameKey, nextKey, segmentPath, replay, journalStanding } from './journal/replay.ts';
+import { readSegment, Segment, type JournalEntry } from './journal/segment.ts';
+import { WaitingRows } from './journal/waiting.ts';
 
-/** The database beneath: once `flushed` resolves, all its writes are on the disk. */
+/** The database beneath: once `awaitFlush` resolves, all its writes are on the disk. */
 export interface Base extends Engine {
-  flushed(): Promise<void>;
+  awaitFlush(): Promise<void>;
 }
 
 /** After a failure of the database, one in so many chances to write to it is used. */
@@ -38,7 +38,7 @@ export interface JournalOptions {
 
 /** Rows that are set aside for the database, the files that they are in, and the number of the first record after them. */
 interface Sealed {
-  readonly rows: Waiting;
+  readonly rows: WaitingRows;
   readonly files: readonly string[];
   readonly next: number;
 }
@@ -55,7 +55,7 @@ export class JournaledEngine implements Engine {
   #broken = new Set<string>();
   /** The earlier files, by path, whose rows still wait. */
   #files: string[] = [];
-  #waiting = new Waiting();
+  #waiting = new WaitingRows();
   /** The rows that the database is writing now. */
   #sealed: Sealed | null = null;
   /** The number of the next record. */
@@ -81,10 +81,10 @@ export class JournaledEngine implements Engine {
     await this.#base.open();
     try {
       this.#readLeft();
-      // Writes what an earlier process left to the database.
+      // Writes the records of an earlier process to the database.
       if (this.#files.length > 0) await this.#take();
       if (this.#name === null && this.#newName !== undefined) await this.#christen(this.#newName());
-      this.#begin();
+      this.#openSegment();
     } catch (error) {
       await this.#base.close();
       throw new StoreUnavailable(`The journal in ${this.#folder} cannot be opened: ${(error as Error).message}`, { cause: error });
@@ -116,12 +116,12 @@ export class JournaledEngine implements Engine {
 
   async write(rows: Iterable<Write>): Promise<void> {
     await this.#roomMade();
-    if (this.#segment === null || this.#segment.torn) this.#begin();
+    if (this.#segment === null || this.#segment.torn) this.#openSegment();
     const segment = this.#segment!;
-    const entries: Entry[] = [];
+    const entries: JournalEntry[] = [];
     for (const write of rows) entries.push(this.#entry(write));
     segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
-    if (this.#flushes) await (this.#flushing = segment.flushed());
+    if (this.#flushes) await (this.#flushing = segment.awaitFlush());
     this.#next++;
     for (const entry of entries) this.#apply(entry);
     if (this.#full(1) && this.#taking === null && this.#asks()) void this.#relieve();
@@ -147,12 +147,12 @@ export class JournaledEngine implements Engine {
     if (this.#failed && !(await (this.#taking ?? this.#relieve()))) throw refuses();
   }
 
-  #entry([key, change]: Write): Entry {
-    if (change instanceof Appended) return { key, offset: this.#waiting.lengthOf(key) ?? this.get(key)?.length ?? 0, pieces: change.pieces };
+  #entry([key, change]: Write): JournalEntry {
+    if (change instanceof AppendedBytes) return { key, offset: this.#waiting.lengthOf(key) ?? this.get(key)?.length ?? 0, pieces: change.pieces };
     return { key, offset: 0, pieces: change === null ? null : [change] };
   }
 
-  #apply(entry: Entry): void {
+  #apply(entry: JournalEntry): void {
     this.#waiting.apply(entry, (key) => this.get(key));
   }
 
@@ -198,7 +198,7 @@ export class JournaledEngine implements Engine {
     if (!this.#flushes) await this.#flushFiles(files);
     for (const chunk of rows.chunks(this.#bounds.journalChunkRows)) await this.#base.write(chunk);
     await this.#base.write([[nextKey, Buffer.from(String(next))]]);
-    await this.#base.flushed();
+    await this.#base.awaitFlush();
     this.#sealed = null;
     for (const file of files) await this.#discard(file);
   }
@@ -210,19 +210,19 @@ export class JournaledEngine implements Engine {
 
   /** Asynchronous, because a disk is slow. */
   async #flushFiles(files: readonly string[]): Promise<void> {
-    for (const path of files) await opened(path, 'r+', (file) => file.datasync());
-    await opened(this.#folder, 'r', (folder) => folder.sync());
+    for (const path of files) await withFile(path, 'r+', (file) => file.datasync());
+    await withFile(this.#folder, 'r', (folder) => folder.sync());
   }
 
   /** Sets aside the rows that wait; later records go to another file. */
   #seal(): Sealed {
-    if (this.#segment !== null) this.#begin();
+    if (this.#segment !== null) this.#openSegment();
     const rows = this.#waiting;
-    this.#waiting = new Waiting();
+    this.#waiting = new WaitingRows();
     return { rows, files: this.#files.splice(0), next: this.#next };
   }
 
-  #begin(): void {
+  #openSegment(): void {
     const before = this.#segment;
     // A file without a record has the same name as the file to be created.
     if (before !== null && before.first === this.#next) {
@@ -230,7 +230,7 @@ export class JournaledEngine implements Engine {
       this.#segment = null;
       unlinkSync(before.path);
     }
-    const segment = new Segment(pathOf(this.#folder, this.#next), this.#next);
+    const segment = new Segment(segmentPath(this.#folder, this.#next), this.#next);
     try {
       if (this.#flushes) this.#flushFolder();
     } catch (error) {
@@ -258,13 +258,13 @@ export class JournaledEngine implements Engine {
   /** The database's name is on the disk before any file has it: so no file can exist beside a database that does not know the name. */
   async #christen(name: string): Promise<void> {
     await this.#base.write([[nameKey, Buffer.from(name)]]);
-    await this.#base.flushed();
+    await this.#base.awaitFlush();
     this.#name = name;
   }
 
   /** Reads the rows that an earlier process left in its files; they wait for the database. */
   #readLeft(): void {
-    const standing = standingOf((key) => this.#base.get(key));
+    const standing = journalStanding((key) => this.#base.get(key));
     this.#name = standing.name;
     this.#files = filesIn(this.#folder);
     const { next, broken } = replay(this.#files.map(readSegment), standing, (entry) => this.#apply(entry));
@@ -273,9 +273,9 @@ export class JournaledEngine implements Engine {
   }
 }
 
-const refuses = (): Error => new Error('The database does not take what waits in the journal.');
+const refuses = (): Error => new Error('The database rejects the records that wait in the journal.');
 
-async function opened(path: string, flags: 'r' | 'r+', use: (file: FileHandle) => Promise<void>): Promise<void> {
+async function withFile(path: string, flags: 'r' | 'r+', use: (file: FileHandle) => Promise<void>): Promise<void> {
   const file = await open(path, flags);
   try {
     await use(file);

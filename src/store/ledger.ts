@@ -3,10 +3,10 @@
  * decisions wrote and is not committed yet. All decisions of one turn of the event loop, and all that are made while a batch
  * commits, go to the engine as one batch. A decision is answered once it is committed.
  */
-import { limits } from '../limits.ts';
-import { StoreUnavailable } from '../store.ts';
+import { limits } from '../base/limits.ts';
+import { StoreUnavailable } from './store.ts';
 import { packed, textBegun, textMore, unpackRow, type RowForm } from './codec.ts';
-import { Appended, changed, followed, type Change, type Engine, type Row, type Write } from './engine.ts';
+import { AppendedBytes, applyChange, mergeChanges, type Change, type Engine, type Row, type Write } from './engine.ts';
 import { LateSortedMap, overlaid } from './sorted.ts';
 
 /** The writes of a decision. They are applied all together when the decision is made, or not at all if it throws. */
@@ -16,6 +16,16 @@ export class Draft {
   readonly kept: (readonly [key: string, record: unknown])[] = [];
   /** The rows that are packed with their batch. */
   readonly counts: (readonly [key: string, record: readonly number[]])[] = [];
+  #applied: (() => void)[] | null = null;
+
+  /** Calls back once the draft is applied: a mirror in memory must not move with a decision that throws. */
+  whenApplied(callback: () => void): void {
+    (this.#applied ??= []).push(callback);
+  }
+
+  runApplied(): void {
+    if (this.#applied !== null) for (const callback of this.#applied) callback();
+  }
 
   put(key: string, record: unknown, form?: RowForm): void {
     this.rows.push([key, packed(record, form)]);
@@ -43,7 +53,7 @@ export class Draft {
   }
 
   append(key: string, text: string): void {
-    this.rows.push([key, new Appended([textMore(text)])]);
+    this.rows.push([key, new AppendedBytes([textMore(text)])]);
   }
 
   remove(key: string): void {
@@ -120,6 +130,7 @@ export class Ledger {
       const draft = new Draft();
       answer = decide(draft);
       if (draft.rows.length > 0 || draft.counts.length > 0) this.#apply(this.#batch(), draft);
+      draft.runApplied();
     } catch (error) {
       return Promise.reject(error);
     }
@@ -135,9 +146,9 @@ export class Ledger {
     if (counted !== undefined) return counted as T;
     const earlier = this.#inFlight?.rows.get(key);
     const later = this.#collecting?.rows.get(key);
-    const change = later === undefined ? earlier : followed(earlier, later);
+    const change = later === undefined ? earlier : mergeChanges(earlier, later);
     if (change === undefined) return this.committed(key);
-    const value = change instanceof Appended ? changed(this.#committed(key), change) : change;
+    const value = change instanceof AppendedBytes ? applyChange(this.#committed(key), change) : change;
     return value === null ? undefined : unpackRow<T>(value);
   }
 
@@ -146,12 +157,12 @@ export class Ledger {
     const pending = new LateSortedMap<Change>();
     this.#collecting?.packCounts();
     for (const batch of [this.#inFlight, this.#collecting]) {
-      if (batch !== null) for (const [key, change] of batch.rows.range(from, to)) pending.set(key, followed(pending.get(key), change));
+      if (batch !== null) for (const [key, change] of batch.rows.range(from, to)) pending.set(key, mergeChanges(pending.get(key), change));
     }
     const rows: [string, T][] = [];
     if (limit === 0) return rows;
     for (const [key, row, newer] of overlaid(this.#rows(from, to, false), pending.range(from, to), false)) {
-      const value = newer === undefined ? row! : changed(row, newer);
+      const value = newer === undefined ? row! : applyChange(row, newer);
       if (value !== null) rows.push([key, unpackRow<T>(value)]);
       if (rows.length === limit) break;
     }
@@ -181,7 +192,7 @@ export class Ledger {
     try {
       await this.#engine.sound?.();
     } catch (error) {
-      throw new StoreUnavailable('The store will not be writable before long.', { cause: error });
+      throw new StoreUnavailable('The store will soon reject writes.', { cause: error });
     }
   }
 
@@ -238,10 +249,15 @@ export class Ledger {
   #flush(): void {
     const batch = this.#collecting;
     if (batch === null) return;
-    const draft = new Draft();
-    for (const write of this.#late) write(draft);
-    this.#apply(batch, draft);
-    batch.packCounts();
+    try {
+      const draft = new Draft();
+      for (const write of this.#late) write(draft);
+      this.#apply(batch, draft);
+      batch.packCounts();
+    } catch (error) {
+      // Nothing waits for this call: its decisions would wait for ever.
+      return this.#drop(batch, error);
+    }
     this.#collecting = null;
     this.#inFlight = batch;
     const written = batch.rows.size === 0 ? Promise.resolve() : this.#engine.write(batch.rows);
@@ -268,7 +284,7 @@ export class Ledger {
   }
 
   #apply(batch: Batch, draft: Draft): void {
-    for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof Appended ? followed(batch.rows.get(key), change) : change);
+    for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof AppendedBytes ? mergeChanges(batch.rows.get(key), change) : change);
     for (const [key, record] of draft.kept) {
       this.#keptInitials |= initialOf(key);
       this.#kept.set(key, record);
@@ -296,7 +312,7 @@ export class Ledger {
     }
   }
 
-  /** Reloading reads the engine, and the engine may be what failed: until it succeeds no decision is made. */
+  /** Reloading reads the engine, which may itself have failed: until it succeeds no decision is made. */
   #reload(): void {
     if (!this.#mustReload) return;
     for (const reload of this.#dropped) reload();

@@ -10,16 +10,16 @@
  */
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
-import { atTurnEnd } from '../clock.ts';
-import type { Ids } from '../ids.ts';
-import type { Store } from '../store.ts';
-import { StoreUnavailable } from '../store.ts';
+import { atTurnEnd } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Store } from './store.ts';
+import { StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
-import { Appended, changed, type Row, type Write } from './engine.ts';
+import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
 import { JournaledEngine, type Base } from './journal.ts';
 import { livingOwner, ownerKey, thisProcess } from './lmdb/owner.ts';
 import type { Owner } from './lmdb/owner.ts';
-import { rowsOf } from './lmdb/rows.ts';
+import { rangeRows } from './lmdb/rows.ts';
 
 export interface LmdbOptions {
   /** When a step counts as done: once it is committed to the system, or once it is on the disk. */
@@ -79,7 +79,7 @@ export class LmdbEngine implements Base {
   }
 
   *range(from: string, to: string, reverse: boolean): Generator<Row> {
-    yield* rowsOf(this.#database, from, to, reverse);
+    yield* rangeRows(this.#database, from, to, reverse);
   }
 
   async write(rows: Iterable<Write>): Promise<void> {
@@ -87,7 +87,7 @@ export class LmdbEngine implements Base {
     const inner = new Set<Promise<boolean>>();
     const done = database.batch(() => {
       for (const [key, change] of rows) {
-        const value = change instanceof Appended ? changed(database.get(key), change) : change;
+        const value = change instanceof AppendedBytes ? applyChange(database.get(key), change) : change;
         inner.add(value === null ? database.remove(key) : database.put(key, value as Buffer));
       }
     });
@@ -101,7 +101,7 @@ export class LmdbEngine implements Base {
     }
   }
 
-  async flushed(): Promise<void> {
+  async awaitFlush(): Promise<void> {
     await this.#database.flushed;
   }
 

@@ -1,7 +1,7 @@
 /** The store for tests and the simulation: it lasts as long as the process. */
-import type { Store } from '../store.ts';
+import type { Store } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
-import { changed, type Engine, type Row, type Write } from './engine.ts';
+import { applyChange, type Engine, type Row, type Write } from './engine.ts';
 import { SortedMap } from './sorted.ts';
 
 /** Rows in memory. They outlive `close`, so that one engine can be opened again as a later process would open it. */
@@ -23,7 +23,7 @@ export class MemoryEngine implements Engine {
 
   async write(rows: Iterable<Write>): Promise<void> {
     for (const [key, change] of rows) {
-      const value = changed(this.#rows.get(key), change);
+      const value = applyChange(this.#rows.get(key), change);
       if (value === null) this.#rows.delete(key);
       else this.#rows.set(key, value);
     }

@@ -1,6 +1,6 @@
 /** Moves as stores keep them: by position, because there is one for each step. */
-import { limits } from '../limits.ts';
-import type { By, CatalogKind, Move, Snapshot } from '../store.ts';
+import { limits } from '../base/limits.ts';
+import type { By, CatalogKind, Move, Snapshot } from './store.ts';
 import { packRow, unpackRow } from './codec.ts';
 
 /** How many rows of an actor are kept: those that are shown, and as many before them that one of them is a checkpoint. */

@@ -148,7 +148,7 @@ class Packer {
     else if (value === null) this.#slab[this.#at++] = 0xc0;
     else if (value === false) this.#slab[this.#at++] = 0xc2;
     else if (value === true) this.#slab[this.#at++] = 0xc3;
-    else if (value === undefined) this.#undefined();
+    else if (value === undefined) this.#writeUndefined();
     else if (Array.isArray(value)) {
       this.#list(value.length);
       for (let index = 0; index < value.length; index++) if (!this.#write(value[index])) return false;
@@ -224,7 +224,7 @@ class Packer {
   }
 
   /** As an extension of msgpackr. */
-  #undefined(): void {
+  #writeUndefined(): void {
     this.#slab[this.#at] = 0xd4;
     this.#slab[this.#at + 1] = 0;
     this.#slab[this.#at + 2] = 0;

@@ -1,17 +1,18 @@
 /** The store for many processes: every verb is one script on the shard of its workspace, and Redis's clock is the only one. */
-import type { Clock } from '../clock.ts';
-import type { Ids } from '../ids.ts';
-import { limits } from '../limits.ts';
-import type { LoadBoard } from '../metrics/load.ts';
-import type { Exchange, Notice, Store } from '../store.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { LoadBoard } from '../base/metrics/load.ts';
+import type { PubSub, Notice, Store } from './store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
+import { Eviction } from './redis/eviction.ts';
 import { RedisHistory } from './redis/history.ts';
 import { refuseUnfinished } from './redis/importing.ts';
 import { Roots } from './redis/keys.ts';
 import { RedisLimits } from './redis/limits.ts';
-import { Link } from './redis/link.ts';
+import { RedisLink } from './redis/link.ts';
 import type { Durability } from './redis/link.ts';
 import { RedisNotices } from './redis/notices.ts';
 import { RedisOrphans } from './redis/orphans.ts';
@@ -26,6 +27,8 @@ import { RedisTime } from './redis/time.ts';
 import { RedisTurns } from './redis/turns.ts';
 import { RedisUsage } from './redis/usage.ts';
 import { refuseVolatile } from './redis/volatile.ts';
+import { isCluster } from './redis/connection.ts';
+import { textOfReply } from './redis/reply.ts';
 
 export interface RedisOptions {
   readonly clock: Clock;
@@ -54,22 +57,27 @@ export class RedisStore implements Store {
   /** Beside the store: the load of all processes. */
   readonly loadBoard: LoadBoard;
   readonly history: RedisHistory;
-  readonly exchange: Exchange;
-  readonly #link: Link;
+  readonly pubSub: PubSub;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
+  readonly #ids: Ids;
+  readonly #database: number;
   readonly #allowVolatile: boolean;
   readonly #budgets: RedisBudgets;
   readonly #sweep: RedisSweep;
   readonly #notices: RedisNotices;
   readonly #time: RedisTime | null;
+  readonly #eviction: Eviction;
 
   constructor(url: string, { clock, ids, time, prefix, allowVolatile = false, durability, scripts = loadScripts() }: RedisOptions) {
-    const link = new Link(url, clock, scripts, durability);
+    const link = new RedisLink(url, clock, scripts, durability);
     const roots = new Roots(prefix);
     const registry = new Registry(link, roots, clock, 'active');
     const turning = new Registry(link, roots, clock, 'turning');
     this.#link = link;
     this.#roots = roots;
+    this.#ids = ids;
+    this.#database = databaseOf(url);
     this.#allowVolatile = allowVolatile;
     this.catalog = new RedisCatalog(link, roots, ids);
     this.sessions = new RedisSessions(link, roots, registry, ids);
@@ -81,10 +89,11 @@ export class RedisStore implements Store {
     this.requests = new RedisRequests(link, roots);
     this.loadBoard = new RedisLoadBoard(link, roots);
     this.history = new RedisHistory(link, roots);
-    this.exchange = {
+    this.pubSub = {
       publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
-      listen: (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),
+      listen: async (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),
     };
+    this.#eviction = new Eviction(link);
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
     this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);
@@ -94,9 +103,10 @@ export class RedisStore implements Store {
   async open(_nowMs: number): Promise<void> {
     try {
       await this.#link.open();
-      if (!this.#allowVolatile) await refuseVolatile(this.#link, this.#roots);
+      if (!this.#allowVolatile) await refuseVolatile(this.#link);
       await refuseUnfinished(this.#link, this.#roots);
       await this.ping();
+      this.#roots.name(await installationOf(this.#link, this.#roots, this.#database, this.#ids));
       await this.#time?.open();
     } catch (error) {
       await this.#link.close();
@@ -110,9 +120,9 @@ export class RedisStore implements Store {
     await this.#link.close();
   }
 
-  /** Writes, because a store that can only be read cannot do its work. */
+  /** Writes, because a store that can only be read cannot do its work; nor can one that evicts. */
   async ping(): Promise<void> {
-    await this.#link.send(this.#roots.registry, 'SET', `${this.#roots.registry}:ping`, '1');
+    await Promise.all([this.#link.send(this.#roots.registry, 'SET', `${this.#roots.registry}:ping`, '1'), this.#eviction.refuse()]);
   }
 
   confirm(workspaceId: string): Promise<void> {
@@ -130,3 +140,15 @@ export class RedisStore implements Store {
 
 /** `redis://host:port` or `rediss:`; `redis-cluster://host:port,host:port` or `rediss-cluster:`. */
 export const redisStore = (url: string, options: RedisOptions): Store => new RedisStore(url, options);
+
+/** The database's number; a cluster has no other than 0. */
+const databaseOf = (url: string): number => (isCluster(url) ? 0 : Number(new URL(url).pathname.slice(1)));
+
+/** The id of the installation that is stored there; makes it if there is none. Channels have it in their names, because all databases of a Redis share one space of channels. */
+async function installationOf(link: RedisLink, roots: Roots, database: number, ids: Ids): Promise<string> {
+  const made = ids.secret();
+  const id = textOfReply(await link.run('read-installation', roots.registry, { database, id: made }));
+  // Without a replica the id is lost if the primary is: no reason to refuse a start that was only to read.
+  if (id === made) await link.confirmDurable(roots.registry).catch(() => {});
+  return id;
+}

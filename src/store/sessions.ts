@@ -1,9 +1,9 @@
 /** The common part of the stores' lists of sessions: which sessions a filter lets through, and which ids can be among them. */
-import { timeText } from '../ids.ts';
-import type { PageRequest, Session, SessionFilter } from '../store.ts';
+import { timeText } from '../base/ids.ts';
+import type { PageRequest, Session, SessionFilter } from './store.ts';
 
-/** What a list of the API's own asks for is told by every store from a session's index rows; the rest needs the session itself. */
-export function matches(session: Session, filter: SessionFilter): boolean {
+/** Whether a session passes the filter. For the API's own lists every store decides by the session's index rows; other filters need the session itself. */
+export function matchesFilter(session: Session, filter: SessionFilter): boolean {
   const { status, activeSince, now } = filter;
   if (session.lastActivityAt < activeSince) return false;
   if (!matchesRecord(session, filter)) return false;

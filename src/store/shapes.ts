@@ -5,13 +5,13 @@
  */
 import type { FieldNames } from './packer.ts';
 
-type Field = string | readonly [name: string, shape: Shape];
+type Field = string | readonly [name: string, shape: RecordShape];
 
 type Fields = Record<string, unknown>;
 
-export class Shape implements FieldNames {
+export class RecordShape implements FieldNames {
   readonly names: readonly string[];
-  readonly within: readonly (Shape | null)[];
+  readonly within: readonly (RecordShape | null)[];
 
   constructor(...fields: readonly Field[]) {
     this.names = fields.map((field) => (typeof field === 'string' ? field : field[0]));
@@ -49,37 +49,37 @@ export class Shape implements FieldNames {
   }
 }
 
-const fence = new Shape('epoch', 'owner');
-const answer = new Shape(['fence', fence], 'version');
-const context = new Shape('expiresAt', 'endedAt', 'activeTurnId');
-const machine = new Shape('version', 'state', ['context', context]);
-const place = new Shape('workspaceId', 'sessionId', 'turnId');
-export const sessionShape = new Shape(
+const fence = new RecordShape('epoch', 'owner');
+const answer = new RecordShape(['fence', fence], 'version');
+const context = new RecordShape('expiresAt', 'endedAt', 'activeTurnId');
+const machine = new RecordShape('version', 'state', ['context', context]);
+const place = new RecordShape('workspaceId', 'sessionId', 'turnId');
+export const sessionShape = new RecordShape(
   ...['id', 'workspaceId', 'assistantId', 'channel', 'keyId', 'visitor', 'metadata', 'maxCallSeconds', 'createdAt', 'expiresAt', 'lastActivityAt', 'messageCount'],
   ['machine', machine],
-  ...['mark', 'link'],
+  ...['mark', 'link', 'historyLeftOut'],
 );
-const turn = new Shape(
+const turn = new RecordShape(
   ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link'],
 );
 
-const message = new Shape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt');
+const message = new RecordShape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt');
 
 /** The shapes of an embedded store's rows. */
 export const rowShapes = {
-  session: new Shape(['session', sessionShape], 'version', 'withdrawn'),
-  turn: new Shape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed'),
+  session: new RecordShape(['session', sessionShape], 'version', 'withdrawn'),
+  turn: new RecordShape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed'),
   message,
-  flight: new Shape(
+  flight: new RecordShape(
     ...[['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'] as const,
     ...[['turn', turn], ['begun', answer], ['said', message], 'move'] as const,
   ),
-  exchange: new Shape(['said', message], ['reply', message]),
-  moves: new Shape('begun', 'ended'),
+  exchange: new RecordShape(['said', message], ['reply', message]),
+  moves: new RecordShape('begun', 'ended'),
 } as const;
 
 export type ShapeName = keyof typeof rowShapes;
 
 /** Shapes by the number that a row has for its own: a shape keeps its number for ever. */
 export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3, exchange: 4, moves: 5 };
-export const numberedShapes: ReadonlyMap<number, Shape> = new Map(Object.entries(shapeNumbers).map(([name, number]) => [number, rowShapes[name as ShapeName]]));
+export const numberedShapes: ReadonlyMap<number, RecordShape> = new Map(Object.entries(shapeNumbers).map(([name, number]) => [number, rowShapes[name as ShapeName]]));

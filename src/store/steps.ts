@@ -1,7 +1,7 @@
 /** The name of each verb as a step, by which metrics count it and tests lose its answers; and how to put something between a store and its callers. */
-import type { Store } from '../store.ts';
+import type { Store } from './store.ts';
 
-type Facts = Pick<Store, 'name' | 'leaseMs' | 'exchange'>;
+type Facts = Pick<Store, 'name' | 'leaseMs' | 'pubSub'>;
 type OwnVerb = { [K in keyof Store]-?: Store[K] extends (...given: never) => unknown ? K : never }[keyof Store];
 type PartName = Exclude<keyof Store, keyof Facts | OwnVerb>;
 type Verb = OwnVerb | { [P in PartName]: `${P}.${keyof Store[P] & string}` }[PartName];
@@ -57,10 +57,10 @@ export type Steps = { [V in Verb as (typeof steps)[V]]: CallOf<V> };
 export type StepName = keyof Steps;
 
 /** A step of any name, as a wrapper handles it. */
-export type Step = (...given: any[]) => any;
+export type AnyStep = (...given: any[]) => any;
 
 interface Holder {
-  [verb: string]: Step;
+  [verb: string]: AnyStep;
 }
 
 const places: ReadonlyMap<StepName, { readonly part: PartName | null; readonly verb: string }> = new Map(
@@ -90,8 +90,8 @@ export function takeStep(store: Store, name: StepName, given: readonly any[]): a
 }
 
 /** A store made of steps. `stepFor` is called once for each name. */
-export function storeOf({ name, leaseMs, exchange }: Facts, stepFor: (name: StepName) => Step): Store {
-  const store: Record<string, unknown> = { name, leaseMs, ...(exchange && { exchange }) };
+export function storeOf({ name, leaseMs, pubSub }: Facts, stepFor: (name: StepName) => AnyStep): Store {
+  const store: Record<string, unknown> = { name, leaseMs, ...(pubSub && { pubSub }) };
   for (const [step, { part, verb }] of places) {
     const holder = (part === null ? store : (store[part] ??= {})) as Holder;
     holder[verb] = stepFor(step);
@@ -100,9 +100,9 @@ export function storeOf({ name, leaseMs, exchange }: Facts, stepFor: (name: Step
 }
 
 /** The store with other steps in place of some of its own. `change` is called once for each name; where it returns undefined, the step stays. */
-export function wrapped(store: Store, change: (name: StepName, plain: Step) => Step | undefined): Store {
+export function wrapStore(store: Store, change: (name: StepName, plain: AnyStep) => AnyStep | undefined): Store {
   return storeOf(store, (name) => {
-    const plain: Step = stepOf(store, name);
+    const plain: AnyStep = stepOf(store, name);
     return change(name, plain) ?? plain;
   });
 }

@@ -1,10 +1,10 @@
 /** The common part of the stores' usage counters: the order of the counts, and how a window is divided into hours and seconds. */
-import type { UsageBucket, UsageCounts, UsageQuery } from '../store.ts';
+import type { UsageBucket, UsageCounts, UsageQuery } from './store.ts';
 
 export const hourSeconds = 3600;
 
 /** The order of the counts in a row. A new count is added at the end, and is absent in older rows. */
-export const fields = [
+export const usageFields = [
   'sessions',
   'turns',
   'failedTurns',
@@ -23,12 +23,12 @@ export interface Stretch {
   readonly to: number;
 }
 
-export const floor = (at: number, unit: number): number => Math.floor(at / unit) * unit;
+export const floorTo = (at: number, unit: number): number => Math.floor(at / unit) * unit;
 
 /** A window's whole hours, and its rest at both ends by the second. */
 export function stretches(start: number, end: number): Stretch[] {
-  const firstHour = floor(start + hourSeconds - 1, hourSeconds);
-  const lastHour = floor(end, hourSeconds);
+  const firstHour = floorTo(start + hourSeconds - 1, hourSeconds);
+  const lastHour = floorTo(end, hourSeconds);
   if (firstHour >= lastHour) return [{ grain: 'second', from: start, to: end }];
   return [
     { grain: 'second', from: start, to: firstHour },
@@ -44,9 +44,9 @@ export class Sums {
   readonly #sums: number[][] = [];
 
   constructor({ start, end, bucketSeconds }: UsageQuery) {
-    this.#first = floor(start, bucketSeconds);
+    this.#first = floorTo(start, bucketSeconds);
     this.#seconds = bucketSeconds;
-    for (let at = this.#first; at < end; at += bucketSeconds) this.#sums.push(fields.map(() => 0));
+    for (let at = this.#first; at < end; at += bucketSeconds) this.#sums.push(usageFields.map(() => 0));
   }
 
   /** Adds the counts of the second or hour that begins at `at`. */
@@ -61,4 +61,4 @@ export class Sums {
 }
 
 const bucket = (start: number, sum: readonly number[]): UsageBucket =>
-  Object.fromEntries([['start', start], ...fields.map((field, index) => [field, sum[index]])]) as unknown as UsageBucket;
+  Object.fromEntries([['start', start], ...usageFields.map((field, index) => [field, sum[index]])]) as unknown as UsageBucket;

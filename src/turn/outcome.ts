@@ -1,39 +1,36 @@
-/** How a turn ends, what its runner does outside itself, and which faults are counted as ours. */
-import type { TurnFault } from '../metrics.ts';
-import type { ModelFailure, ModelUsage } from '../model.ts';
-import { StoreUnavailable } from '../store.ts';
-import type { Terminal } from '../turn.ts';
+/** The end of a turn, the effects of its runner, and the faults that are counted as ours. */
+import type { ChatRefusal, TurnEnding } from '../../machines/turn.ts';
+import type { TurnFault } from '../base/metrics.ts';
+import type { ModelFailure, ModelUsage } from '../providers/model.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import type { TurnEnd } from './turn.ts';
 
-/** What ends a turn. Time limit, output limit, drain and store faults are ours: `api_error`. */
-export type TurnOutcome =
+/** The result of a turn (contract 6). Time limit, output limit, drain and store faults are ours: `api_error`. */
+export type TurnResult =
   | { status: 'completed'; stopReason: 'end'; errorCode: null }
   | { status: 'aborted'; stopReason: 'aborted'; errorCode: null }
   | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'api_error' }
   | { status: 'failed'; stopReason: 'expired'; errorCode: 'session_expired' };
 
-export const outcomes = {
+/** How a turn can end, as `parley_turns_total` counts it. */
+export type TurnStatus = TurnResult['status'] | 'withdrawn';
+
+export const results = {
   completed: { status: 'completed', stopReason: 'end', errorCode: null },
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   provider: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' },
-  late: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
-  drain: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
   ours: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
-} as const satisfies Record<string, TurnOutcome>;
+} as const satisfies Record<TurnEnding, TurnResult>;
 
 /** The runner's effects, implemented by the host. Each rejects with `StoreUnavailable` if the store does not answer. */
 export interface TurnEffects {
-  /**
-   * Whether a rejected step may have been applied all the same. It may where several processes share the store; there a lease
-   * bounds how long the turn may wait. With a single owner of the store a rejection is certain.
-   */
-  readonly unsure: boolean;
   append(position: number, text: string): Promise<'stored' | 'fenced'>;
   /**
    * Seals the turn with its last output, or with the stored output if `tail` is null; resolves with the counted tokens. Rejects
    * with a `RangeError` if the store has lost output before `tail`.
    */
-  finish(outcome: TurnOutcome, tail: { position: number; text: string } | null, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage>;
+  finish(outcome: TurnResult, tail: { position: number; text: string } | null, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage>;
   /**
    * Undoes the turn and whatever is stored of it. Resolves with true once that is done, or with false if the store did not answer;
    * then it is retried in the background. Never rejects.
@@ -46,28 +43,25 @@ export interface TurnEffects {
   fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'>;
   /** Called when this process no longer runs the turn. */
   left(): void;
+  /** The model was not sent so many of the messages that it was given. */
+  leftOut(messages: number): void;
   /** Reports a failure of the provider to the log and the metrics. */
   providerFailed(reason: ModelFailure): void;
   /** Reports a fault that is not the provider's: called once, with the first fault and the error that was thrown, if any. */
   ourFault(reason: TurnFault, cause: unknown): void;
   /** The turn is sealed, withdrawn, or ended by another process; called once. */
-  over(status: TurnOutcome['status'] | 'withdrawn'): void;
+  over(status: TurnStatus): void;
 }
 
 export interface Fate {
-  readonly terminal: Terminal;
+  readonly terminal: TurnEnd;
   readonly text: string;
 }
 
-/** Why a turn is stopped. `late`: its time limit; `drain`: the process ends. For these two the client gets `api_error`. */
-export type Stop = 'aborted' | 'expired' | 'late' | 'drain';
-
-/**
- * The answer to a request that waits for the turn: the turn began (text is stored, or the turn is sealed), it failed before its
- * first output, its time ran out before that, or the service is unavailable. In all cases but the first the turn leaves nothing
- * behind.
- */
-export type Begun = { kind: 'begun' } | { kind: 'withdrawn' } | { kind: 'late' } | { kind: 'unavailable' };
+/** The answer to a request that waits for the turn: the turn began (text is stored, or the turn is sealed), or it leaves nothing behind, for the reason named. */
+export interface Begun {
+  readonly kind: 'begun' | ChatRefusal;
+}
 
 /** The name that a fault is counted under. If the store rejects a position, it has lost the text before it. */
 export function faultOf(error: unknown): TurnFault {
@@ -75,7 +69,7 @@ export function faultOf(error: unknown): TurnFault {
   return error instanceof RangeError ? 'store_forgot' : 'error';
 }
 
-export const terminalFor = (outcome: TurnOutcome, usage: ModelUsage): Terminal => {
+export const terminalFor = (outcome: TurnResult, usage: ModelUsage): TurnEnd => {
   if (outcome.status === 'completed') return { type: 'completed', ...usage };
   if (outcome.status === 'aborted') return { type: 'aborted' };
   return { type: 'failed', errorCode: outcome.errorCode };

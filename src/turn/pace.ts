@@ -1,12 +1,12 @@
 /**
- * How often turns store and send what their models say. While a process has little to do, at once. When the pieces of all its
- * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all turns share: what came until
+ * The pace at which turns store and send their models' output. While a process has little to do, at once. When the pieces of all its
+ * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all turns share: the output until
  * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are slower, each belongs to one of sixteen
  * groups of the turns, and providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A
  * turn's first output never waits, and its end waits only in the second case.
  */
-import { atTurnEnd, type Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
+import { atTurnEnd, type Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 
 const windowMs = 100;
 /** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
@@ -22,7 +22,7 @@ const slack = 2;
 
 export class Pace {
   readonly #clock: Clock;
-  /** What each group calls back at its next beat; while there is no crowd all beat together. */
+  /** The callbacks of each group at its next beat; while there is no crowd all beat together. */
   readonly #groups: (() => void)[][] = Array.from({ length: groupCount }, () => []);
   /** The group whose beat is next. */
   #due = 0;

@@ -1,14 +1,14 @@
 /** A cursor that turns a log into an event stream. If the client is slow, the cursor falls behind and then sends fewer, larger events. */
-import type { Clock, Timer } from '../clock.ts';
-import { limits } from '../limits.ts';
-import { codePoints, endsInHalf, indexAfter } from '../text.ts';
-import type { Terminal, TurnLog } from '../turn.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { codePoints, endsInHalf, indexAfter } from '../base/text.ts';
+import type { TurnEnd, TurnLog } from './turn.ts';
 
 /** The stream that a reader writes to. */
 export interface Sink {
   /** With `last` the terminal follows at once, so both may be sent together. */
   delta(text: string, position: number, last: boolean): boolean;
-  terminal(terminal: Terminal, position: number): void;
+  terminal(terminal: TurnEnd, position: number): void;
   /** Ends the stream without a terminal. */
   cut(): void;
   heartbeat(): boolean;
@@ -29,7 +29,7 @@ export class TurnReader {
   #sentAt: number;
   #heart: Timer;
 
-  /** Begins behind `position`, which must not lie beyond what is stored. */
+  /** Begins behind `position`, which must not lie beyond the stored output. */
   constructor(log: TurnLog, position: number, sink: Sink, clock: Clock) {
     this.#log = log;
     this.#sink = sink;
@@ -47,7 +47,7 @@ export class TurnReader {
     });
   }
 
-  /** Sends what is stored so far. */
+  /** Sends the output stored so far. */
   start(): void {
     this.#pump();
   }
@@ -90,7 +90,7 @@ export class TurnReader {
     return text.slice(0, end);
   }
 
-  #finish(terminal: Terminal): void {
+  #finish(terminal: TurnEnd): void {
     this.stop();
     this.#sink.terminal(terminal, this.#position);
   }

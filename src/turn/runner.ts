@@ -1,33 +1,72 @@
 /**
- * One turn in flight: takes the model's output, shows it only once it is stored, and seals the turn however it ends. The turn
- * belongs to the session, not to the request that began it.
+ * Runs a turn: feeds its machine (`machines/turn.ts`) with what the model, the store, the lease and requests bring, and carries out
+ * what the machine decides. Pieces of text go past the machine, from the model into the log, from there into the store and then to the
+ * readers. The turn belongs to the session, not to the request that began it.
  */
-import { Announced } from '../announced.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { limits, retryMs } from '../limits.ts';
-import type { Member } from '../members.ts';
-import type { TurnFault } from '../metrics.ts';
-import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../model.ts';
-import { StoreUnavailable } from '../store.ts';
-import { codePoints, endsInHalf } from '../text.ts';
-import { TurnLog, type Terminal } from '../turn.ts';
-import { faultOf, outcomes, terminalFor, type Begun, type Fate, type Stop, type TurnEffects, type TurnOutcome } from './outcome.ts';
+import { begunTurn, turnKind, turnVersion, type TurnContext, type TurnEvent, type TurnOutcome, type TurnStop } from '../../machines/turn.ts';
+import { openActor, type Stateful } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import type { ActorIdentity, Inspector } from '../actors/inspector.ts';
+import { Announced } from '../base/announced.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits, retryMs } from '../base/limits.ts';
+import type { Member } from '../base/members.ts';
+import type { TurnFault } from '../base/metrics.ts';
+import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
+import { StoreUnavailable, type Cause } from '../store/store.ts';
+import { codePoints, endsInHalf } from '../base/text.ts';
+import { TurnLog, type TurnEnd } from './turn.ts';
+import { faultOf, results, terminalFor, type Begun, type Fate, type TurnEffects, type TurnStatus } from './outcome.ts';
 import type { Pace } from './pace.ts';
 
 /** How long readers wait for an end that is not known here, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
+/** The states in which the model's output is taken. */
+const listening: ReadonlySet<string> = new Set(['waiting', 'starting', 'answering']);
+/** The states in which an end is waited for that only the store knows. */
+const awaitingEnd: ReadonlySet<string> = new Set(['sealing', 'asking', 'following']);
+const final: ReadonlySet<string> = new Set(['completed', 'aborted', 'failed', 'withdrawn'] satisfies TurnStatus[]);
+
+/** Facts of a turn that never change. */
+export interface TurnFacts {
+  readonly turnId: string;
+  readonly messageId: string;
+  readonly workspaceId: string;
+  /** The chat. */
+  readonly cause: Cause;
+}
+
+export interface TurnParts {
+  readonly clock: Clock;
+  readonly pace: Pace;
+  readonly inspector: Inspector;
+  /** The longest that a turn may take. */
+  readonly turnMsMax: number;
+  /**
+   * Whether several processes share the store. There a rejected step may have been applied all the same, and a lease bounds how
+   * long the turn may wait. With a single owner of the store a rejection is certain.
+   */
+  readonly shared: boolean;
+}
+
 export class TurnRunner implements Member, ModelSink {
   readonly turnId: string;
   readonly messageId: string;
+  readonly identity: ActorIdentity;
+  readonly machine: Stateful<TurnEvent, TurnOutcome>;
+  /** Nothing of the machine is stored: its steps are the events that changed something. */
+  version = 0;
   /** In the list of the turns in flight; see `Member`. */
   place = -1;
   readonly log = new TurnLog();
   /** Resolves when the stream may begin, or when it is certain that it never will. */
   readonly begun: Promise<Begun>;
   readonly #effects: TurnEffects;
-  readonly #clock: Clock;
-  readonly #pace: Pace;
+  readonly #parts: TurnParts;
+  readonly #cause: Cause;
+  /** The turn's own time: from the wall clock at its beginning, it goes on like the monotonic one. */
+  readonly #epochMs: number;
   #announceBegun!: (begun: Begun) => void;
   readonly #over = new Announced<void>();
   /** Whether the end of the turn is stored. */
@@ -36,31 +75,39 @@ export class TurnRunner implements Member, ModelSink {
   #usage: ModelUsage | null = null;
   /** A high surrogate whose other half has not come yet. */
   #half = '';
-  #phase: 'waiting' | 'streaming' | 'sealing' | 'over' = 'waiting';
   #writing: Promise<void> | null = null;
   /** Whether the next write waits for a beat. */
   #paced = false;
   /** Whether the model is not read before a beat. */
   #held = false;
-  #timer: Timer;
-  /** Ends the streams of readers that have waited too long for the end. */
-  #cut: Timer | null = null;
+  /** How the turn ended, as its readers are told; until that is known, what they are told if they cannot wait. */
+  #terminal: TurnEnd = oursEnd;
+  /** Whether the step that stored the end has stored all output. */
+  #allStored = false;
+  /** How often the store was asked how another process ends the turn: only the last answer counts. */
+  #questions = 0;
+  /** How often the store did not take the end. */
+  #tries = 0;
+  /** The machine's deadline that the timer is set to; null without a timer. */
+  #deadline: number | null = null;
+  #timer: Timer | null = null;
   #faulty = false;
-  /** Whether the lease is no longer renewed. */
-  #fenced = false;
-  /** Whether another process owns the turn, and this one queries how the turn ended. */
-  #losing = false;
-  /** Whether the turn must leave nothing behind. */
-  #withdrawing = false;
 
-  constructor(turn: { turnId: string; messageId: string }, effects: TurnEffects, clock: Clock, pace: Pace, turnMsMax: number) {
-    this.turnId = turn.turnId;
-    this.messageId = turn.messageId;
+  constructor({ turnId, messageId, workspaceId, cause }: TurnFacts, effects: TurnEffects, parts: TurnParts) {
+    const { clock, inspector, turnMsMax, shared } = parts;
+    this.turnId = turnId;
+    this.messageId = messageId;
+    this.identity = { kind: 'turn', id: turnId, workspaceId };
     this.#effects = effects;
-    this.#clock = clock;
-    this.#pace = pace;
+    this.#parts = parts;
+    this.#cause = cause;
+    const nowMs = clock.now();
+    this.#epochMs = nowMs - clock.monotonic();
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
-    this.#timer = clock.after(turnMsMax, () => void this.stop('late'));
+    const snapshot = { version: turnVersion, state: 'waiting', context: begunTurn({ runsUntil: nowMs + turnMsMax, shared }) };
+    this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
+    this.#guard(() => inspector.life('activated', this.identity, this.machine));
+    this.#watchDeadline();
   }
 
   /** Resolves once the turn is sealed or withdrawn, or another process owns it. */
@@ -75,8 +122,7 @@ export class TurnRunner implements Member, ModelSink {
 
   /** Calls the model. */
   start(call: (sink: ModelSink) => ModelCall): void {
-    if (this.#phase !== 'waiting') return;
-    this.#call = call(this);
+    if (this.machine.state === 'waiting') this.#call = call(this);
   }
 
   /** Fails the turn before its model is called, because its credential or provider cannot be used. */
@@ -84,72 +130,168 @@ export class TurnRunner implements Member, ModelSink {
     this.failed(reason);
   }
 
-  /** Stops the turn and its provider at once; resolves as `settled` does. Has no effect on a turn that is over. */
-  stop(reason: Stop): Promise<boolean> {
-    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return this.settled;
-    this.#call?.cancel();
-    if (reason === 'late') this.#fault('time_limit');
-    if (reason === 'drain') this.#fault('drain');
-    // Before the first output a failure is answered with a status, so the turn leaves nothing behind.
-    if (this.#phase === 'waiting' && (reason === 'drain' || reason === 'late')) this.#withdraw(reason === 'late' ? 'late' : 'unavailable');
-    else this.#seal(outcomes[reason]);
-    return this.settled;
-  }
-
   /** Ends the turn for a fault of ours before its model was called. */
   fail(cause: unknown): void {
-    if (this.#phase !== 'waiting') return;
-    this.#fault(faultOf(cause), cause);
-    this.#withdraw('unavailable');
+    this.#send({ type: 'fault', at: this.#now, fault: faultOf(cause) }, cause);
+  }
+
+  /** Stops the turn and its provider at once; resolves as `settled` does. Has no effect on a turn that is over. */
+  stop(reason: TurnStop): Promise<boolean> {
+    this.#send({ type: 'stop', at: this.#now, reason });
+    return this.settled;
   }
 
   /** The lease is no longer renewed, because another process has taken over the turn or its slot. The store decides which end the turn has. */
   fenced(): void {
-    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
-    if (this.log.stored === 0) return this.#lost();
-    this.#call?.cancel();
-    this.#fenced = true;
-    this.#seal(outcomes.ours);
+    this.#send({ type: 'fenced', at: this.#now, until: this.#waitUntil });
   }
 
-  /** The lease cannot be renewed: the model's output is not taken any more. Readers get the end once the store has answered. */
+  /** The lease cannot be renewed: further output of the model is rejected. Readers get the end once the store has answered. */
   lose(): void {
-    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
-    this.#fault('lease_lost');
-    this.#call?.cancel();
-    if (this.log.stored === 0) this.#refuse();
-    else this.#seal(outcomes.ours);
+    this.#send({ type: 'lease.lost', at: this.#now });
   }
 
-  /** What the model says: these four methods are called by it alone. */
+  /** Takes a piece of the model's answer. */
   text(piece: string): void {
-    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
+    if (!this.#listens) return;
     const whole = this.#wholePoints(piece);
     if (whole === '') return;
-    this.#phase = 'streaming';
     this.log.append(whole);
-    if (this.log.length > limits.outputCharactersMax) {
-      this.#call?.cancel();
-      this.#fault('output_limit');
-      this.#seal(outcomes.ours);
-      return;
+    const { pace } = this.#parts;
+    pace.note();
+    if (pace.crowded) this.#holdModel();
+    if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
+    else if (!this.#paced) this.#startWriting();
+    if (this.log.length > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
+  }
+
+  noteLeftOut(messages: number): void {
+    this.#effects.leftOut(messages);
+  }
+
+  usage(usage: ModelUsage): void {
+    this.#usage = usage;
+  }
+
+  end(): void {
+    if (!this.#listens) return;
+    if (this.#half !== '') this.log.append('\ufffd');
+    this.#send({ type: 'ended', at: this.#now });
+  }
+
+  failed(reason: ModelFailure): void {
+    this.#send({ type: 'failed', at: this.#now, reason });
+  }
+
+  get #context(): TurnContext {
+    return this.machine.context as TurnContext;
+  }
+
+  get #listens(): boolean {
+    return listening.has(this.machine.state);
+  }
+
+  get #now(): number {
+    return Math.round(this.#epochMs + this.#parts.clock.monotonic());
+  }
+
+  /** How long an end is waited for that only the store knows: not long by a chat, longer by readers. */
+  get #waitUntil(): number {
+    return this.#now + (this.#context.begun ? readersWaitMs : limits.fateMs);
+  }
+
+  /** `error`: the error that the event tells of. An event that comes when the turn is over is dropped. */
+  #send(event: TurnEvent, error: unknown = null): void {
+    if (final.has(this.machine.state)) return;
+    const decision = this.machine.decide(event);
+    const { to } = decision;
+    if (!isUnchanged(decision.outcomes)) this.version++;
+    this.#guard(() => this.machine.tell(decision, this.version, ofItself.has(event.type) ? nobody : this.#cause));
+    for (const outcome of decision.outcomes) this.#guard(() => this.#carryOut(outcome, error));
+    this.#watchDeadline();
+    if (!final.has(to)) return;
+    this.#guard(() => this.#effects.over(to as TurnStatus));
+    this.#guard(() => this.#parts.inspector.life('passivated', this.identity, this.machine));
+  }
+
+  /** A fault in the program is reported, and keeps nothing else from being carried out: a chat or a drain would wait for ever. */
+  #guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#report('error', error);
     }
-    this.#pace.note();
-    if (this.#pace.crowded) this.#holdModel();
-    if (!this.#paced) this.#startWriting();
+  }
+
+  #carryOut(outcome: TurnOutcome, error: unknown): void {
+    switch (outcome.type) {
+      case 'append':
+        return this.#startWriting();
+      case 'seal':
+        if (this.#tries === 0) void this.#seal();
+        else this.#parts.clock.after(retryMs(this.#tries - 1), () => void this.#seal());
+        return;
+      case 'withdraw':
+        return void this.#withdraw();
+      case 'follow':
+        return void this.#follow();
+      case 'model.cancel':
+        return this.#call?.cancel();
+      case 'chat.begun':
+        return this.#announceBegun({ kind: 'begun' });
+      case 'chat.refused':
+        return this.#announceBegun({ kind: outcome.reason });
+      case 'turn.left':
+        this.#effects.left();
+        return this.#over.announce();
+      case 'readers.end':
+        return this.log.close(this.#terminal, this.#allStored);
+      case 'readers.cut':
+        return this.log.cut();
+      case 'settled':
+        return this.#settled.announce(true);
+      case 'unsettled':
+        return this.#settled.announce(false);
+      case 'provider.failed':
+        return this.#effects.providerFailed(outcome.reason as ModelFailure);
+      case 'faulted':
+        return this.#report(outcome.reason as TurnFault, error);
+      case 'unchanged':
+    }
+  }
+
+  /** Reports the turn's first fault; later ones follow from it and are not reported. */
+  #report(reason: TurnFault, cause: unknown): void {
+    if (this.#faulty) return;
+    this.#faulty = true;
+    this.#effects.ourFault(reason, cause);
+  }
+
+  /** Sets the timer to the machine's next deadline, if it is another one than before. */
+  #watchDeadline(): void {
+    const { runsUntil, waitUntil } = this.#context;
+    const { state } = this.machine;
+    const deadline = this.#listens ? runsUntil : awaitingEnd.has(state) ? waitUntil : null;
+    if (deadline === this.#deadline) return;
+    this.#timer?.cancel();
+    this.#deadline = deadline;
+    this.#timer = deadline === null ? null : this.#parts.clock.after(Math.max(1, deadline - this.#now), () => {
+      this.#deadline = null;
+      this.#send({ type: 'tick', at: this.#now });
+    });
   }
 
   /** In a crowd the write waits until everything ready has been read: pieces may be read record by record, each with promises of its own. */
   #startWriting(): void {
-    this.#writing ??= (this.#held ? this.#pace.turnEnd() : Promise.resolve()).then(() => this.#write());
+    this.#writing ??= (this.#held ? this.#parts.pace.turnEnd() : Promise.resolve()).then(() => this.#write());
   }
 
   /** Makes one write of everything that comes until the next beat. */
   #waitForBeat(): void {
     this.#paced = true;
-    this.#pace.next(() => {
+    this.#parts.pace.next(() => {
       this.#paced = false;
-      if (this.#phase === 'streaming') this.#startWriting();
+      if (this.#listens) this.#startWriting();
     });
   }
 
@@ -158,7 +300,7 @@ export class TurnRunner implements Member, ModelSink {
     if (this.#held || this.#call?.hold === undefined) return;
     this.#held = true;
     this.#call.hold();
-    this.#pace.next(() => {
+    this.#parts.pace.next(() => {
       this.#held = false;
       this.#call?.resume?.();
     });
@@ -173,30 +315,33 @@ export class TurnRunner implements Member, ModelSink {
   }
 
   async #write(): Promise<void> {
+    const { pace } = this.#parts;
     let fresh: ReturnType<TurnLog['take']> = null;
     let tries = 0;
-    while (this.#phase === 'streaming') {
+    let isFenced: boolean;
+    while (this.#listens) {
       fresh ??= this.log.take();
       if (fresh === null) break;
       try {
-        const answer = await this.#effects.append(fresh.position, fresh.text);
-        if (answer === 'fenced') {
-          this.#lost();
-          break;
-        }
-        this.log.commit(fresh.pieces);
+        isFenced = (await this.#effects.append(fresh.position, fresh.text)) === 'fenced';
       } catch (error) {
         if (this.#mayWait(error)) {
           await this.#pause(Math.min(retryMs(tries++), limits.appendRetryMsMax));
           continue;
         }
-        this.#appendFailed(error);
+        this.#send({ type: 'unstored', at: this.#now, fault: faultOf(error) }, error);
         break;
       }
+      if (isFenced) {
+        this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
+        break;
+      }
+      const { pieces } = fresh;
+      this.#guard(() => this.log.commit(pieces));
       fresh = null;
       tries = 0;
-      this.#announceBegun({ kind: 'begun' });
-      if (this.#pace.busy && !this.#held) {
+      if (!this.#context.begun) this.#send({ type: 'stored', at: this.#now });
+      if (pace.busy && !this.#held) {
         this.#waitForBeat();
         break;
       }
@@ -209,198 +354,75 @@ export class TurnRunner implements Member, ModelSink {
    * is not retried, because a chat waits for it.
    */
   #mayWait(error: unknown): boolean {
-    return this.#effects.unsure && this.log.stored > 0 && error instanceof StoreUnavailable;
+    return this.#context.shared && this.#context.begun && error instanceof StoreUnavailable;
   }
 
   #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => void this.#clock.after(delayMs, resolve));
+    return new Promise((resolve) => void this.#parts.clock.after(delayMs, resolve));
   }
 
-  usage(usage: ModelUsage): void {
-    this.#usage = usage;
-  }
-
-  end(): void {
-    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
-    if (this.#half !== '') this.log.append('\ufffd');
-    this.#seal(outcomes.completed);
-  }
-
-  failed(reason: ModelFailure): void {
-    if (this.#phase !== 'waiting' && this.#phase !== 'streaming') return;
-    this.#effects.providerFailed(reason);
-    if (this.#phase === 'waiting') this.#withdraw();
-    else this.#seal(outcomes.provider);
-  }
-
-  /** Another process owns the turn and has sealed it, or will: readers get the end that is stored then. */
-  #lost(): void {
-    if (this.#phase === 'over') return;
-    this.#call?.cancel();
-    if (this.log.stored === 0) return void this.#lostUnbegun();
-    this.#leave(null, false);
-    const until = this.#clock.monotonic() + readersWaitMs;
-    const wanted = (): boolean => this.log.followed && this.#clock.monotonic() < until;
-    this.#effects.fate(this.log.stored, wanted).then(
-      (fate) => {
-        if (fate === 'unknown') return this.#cutLost();
-        if (fate !== null) this.log.commitUpTo(this.log.stored + codePoints(fate.text));
-        const terminal = fate?.terminal ?? forgotten;
-        // An end by request is no fault, whichever process has sealed it.
-        if (!wasStopped(terminal)) this.#fault('fence_lost');
-        this.#effects.over(terminal.type);
-        this.log.close(terminal);
-      },
-      () => this.#cutLost(),
-    );
-  }
-
-  #cutLost(): void {
-    this.#fault('fence_lost');
-    this.#effects.over('failed');
-    this.log.cut();
-  }
-
-  /** The chat has not begun. If another process has sealed the turn with an abort or an expiry, that end was answered and stays; any other end is withdrawn. */
-  async #lostUnbegun(): Promise<void> {
-    if (this.#losing) return;
-    this.#losing = true;
-    this.#phase = 'sealing';
-    this.#timer.cancel();
-    const fate = await this.#fateOfUnbegun();
-    if (this.#withdrawing) return;
-    if (fate === null || !wasStopped(fate.terminal)) {
-      this.#fault('fence_lost');
-      return this.#refuse();
-    }
-    this.#leave(fate.terminal.type, true);
-    this.log.commitUpTo(codePoints(fate.text));
-    this.log.close(fate.terminal);
-    this.#announceBegun({ kind: 'begun' });
-  }
-
-  /** Resolves with null if the fate is not known within `fateMs`, because the chat waits for it. */
-  async #fateOfUnbegun(): Promise<Fate | null> {
-    let timer: Timer | undefined;
-    let waits = true;
-    const late = new Promise<null>((resolve) => (timer = this.#clock.after(limits.fateMs, () => resolve(null))));
-    try {
-      const fate = await Promise.race([this.#effects.fate(0, () => waits), late]);
-      return fate === 'unknown' ? null : fate;
-    } catch {
-      return null;
-    } finally {
-      waits = false;
-      timer?.cancel();
-    }
-  }
-
-  /** Answers 503 to a chat that has not begun and withdraws its turn, even if part of it is stored. */
-  #refuse(): void {
-    this.#announceBegun({ kind: 'unavailable' });
-    this.#withdraw('unavailable');
-  }
-
-  /** An append failed: stops the provider. Where the failure is certain, readers get it at once; what is stored is sealed once the store is back. */
-  #appendFailed(error: unknown): void {
-    if (this.#phase === 'over' || (this.#phase === 'sealing' && this.log.stored > 0)) return;
-    this.#fault(faultOf(error), error);
-    this.#call?.cancel();
-    if (this.log.stored === 0) return this.#refuse();
-    if (!this.#effects.unsure) this.#giveUp();
-    this.#seal(outcomes.ours, true);
-  }
-
-  /** Readers do not wait for a store that has certainly not stored the end; another end is stored later. */
-  #giveUp(): void {
-    this.log.close({ type: 'failed', errorCode: 'api_error' });
-    this.#settled.announce(false);
-  }
-
-  /** `asItStands`: seals only the output that is stored, which after a failover may be less than readers have seen. */
-  #seal(outcome: TurnOutcome, asItStands = false): void {
-    this.#phase = 'sealing';
-    this.#timer.cancel();
-    void this.#sealOnce(outcome, asItStands);
-  }
-
-  async #sealOnce(outcome: TurnOutcome, asItStands = false, tries = 0): Promise<void> {
+  /** Stores the end, once no write is under way. If only the stored output is sealed, that may be less than readers have seen, after a failover. */
+  async #seal(): Promise<void> {
     if (this.#writing !== null) await this.#writing;
-    if (this.#withdrawing || this.#phase === 'over') return;
-    const tail = asItStands ? null : this.log.rest();
+    if (this.machine.state !== 'sealing') return;
+    const { ending, asStored, shared } = this.#context;
+    const result = results[ending!];
+    let counted: 'fenced' | ModelUsage;
     try {
-      const counted = await this.#effects.finish(outcome, tail, this.#usage, asItStands ? this.log.stored : this.log.length);
-      if (counted === 'fenced') return this.#lost();
-      const terminal = terminalFor(outcome, counted);
-      if (this.#fenced) this.#fault('lease_lost');
-      this.#leave(outcome.status, true);
-      this.log.close(terminal, !asItStands);
-      this.#announceBegun({ kind: 'begun' });
+      counted = await this.#effects.finish(result, asStored ? null : this.log.rest(), this.#usage, asStored ? this.log.stored : this.log.length);
     } catch (error) {
-      this.#sealFailed(error, tries, (changes) => void this.#sealOnce(changes ? outcomes.ours : outcome, changes || asItStands, tries + 1));
+      this.#tries++;
+      // A fault in the program is retried a few times, a store that is away until it answers.
+      const last = !(error instanceof StoreUnavailable) && this.#tries >= limits.faultTriesMax;
+      return this.#send({ type: 'unsealed', at: this.#now, fault: faultOf(error), certain: !shared || error instanceof RangeError, last, until: this.#waitUntil }, error);
     }
+    if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
+    this.#terminal = terminalFor(result, counted);
+    this.#allStored = !asStored;
+    this.#send({ type: 'sealed', at: this.#now });
   }
 
-  /**
-   * Retries until the store answers. While the store may have applied the end, the same end is sent again and readers get none.
-   * Once it certainly has not, the turn failed. A fault in the program is retried a few times, and then the turn is left as it is.
-   */
-  #sealFailed(error: unknown, tries: number, again: (changes: boolean) => void): void {
-    const away = error instanceof StoreUnavailable;
-    if (this.log.stored === 0) {
-      this.#fault(faultOf(error), error);
-      return this.#refuse();
+  async #withdraw(): Promise<void> {
+    const stored = await this.#effects.withdraw();
+    if (this.#context.refusal === 'withdrawn') this.#terminal = { type: 'failed', errorCode: 'assistant_unavailable' };
+    this.#send({ type: 'withdrawn', at: this.#now, stored });
+  }
+
+  /** Learns from the store how another process ends the turn. */
+  async #follow(): Promise<void> {
+    const { stored } = this.log;
+    const question = ++this.#questions;
+    const fate = await this.#effects.fate(stored, () => question === this.#questions && this.#isWanted).catch(() => 'unknown' as const);
+    const { state } = this.machine;
+    if (question !== this.#questions || (state !== 'asking' && state !== 'following')) return;
+    const end = endOf(fate);
+    // A chat that gets an error shows neither text nor end.
+    if (fate !== null && fate !== 'unknown' && (state === 'following' || end === 'aborted' || end === 'expired')) {
+      this.#terminal = fate.terminal;
+      this.log.commitUpTo(stored + codePoints(fate.text));
     }
-    this.#settled.announce(false);
-    if (this.#effects.unsure) this.#limitWaiting();
-    const certain = !this.#effects.unsure || error instanceof RangeError;
-    if (certain || !away) this.#fault(faultOf(error), error);
-    if (!this.#effects.unsure) this.#giveUp();
-    if (away || tries + 1 < limits.faultTriesMax) this.#clock.after(retryMs(tries), () => again(certain));
-    else {
-      this.#leave('failed', false);
-      this.log.cut();
-    }
+    this.#send({ type: 'fate', at: this.#now, end });
   }
 
-  /** Readers wait for an unknown end as long as for one that another process stores. Then their streams are cut, and they learn the end when they resume. */
-  #limitWaiting(): void {
-    this.#cut ??= this.#clock.after(readersWaitMs, () => this.log.cut());
-  }
-
-  #withdraw(kind: 'withdrawn' | 'late' | 'unavailable' = 'withdrawn'): void {
-    if (this.#withdrawing) return;
-    this.#withdrawing = true;
-    this.#phase = 'sealing';
-    this.#timer.cancel();
-    void this.#effects.withdraw().then((stored) => {
-      this.#leave('withdrawn', stored);
-      this.log.close({ type: 'failed', errorCode: kind === 'withdrawn' ? 'assistant_unavailable' : 'api_error' });
-      this.#announceBegun({ kind: stored ? kind : 'unavailable' });
-    });
-  }
-
-  /** Of several faults only the first is reported: the others follow from it. */
-  #fault(reason: TurnFault, cause: unknown = null): void {
-    if (this.#faulty) return;
-    this.#faulty = true;
-    this.#effects.ourFault(reason, cause);
-  }
-
-  /** `status`: how the turn ended; null while that is not known. */
-  #leave(status: TurnOutcome['status'] | 'withdrawn' | null, stored: boolean): void {
-    this.#phase = 'over';
-    this.#timer.cancel();
-    this.#cut?.cancel();
-    this.#effects.left();
-    if (status !== null) this.#effects.over(status);
-    this.#settled.announce(stored);
-    this.#over.announce();
+  /** Whether somebody still waits for the end that another process stores. */
+  get #isWanted(): boolean {
+    const { state } = this.machine;
+    return state === 'asking' || (state === 'following' && this.log.followed);
   }
 }
 
-/** Whether the turn ended by request, which is no fault. */
-const wasStopped = (terminal: Terminal): boolean => terminal.type === 'aborted' || (terminal.type === 'failed' && terminal.errorCode === 'session_expired');
+/** Events that the chat's request does not cause. */
+const ofItself: ReadonlySet<TurnEvent['type']> = new Set(['stop', 'tick', 'lease.lost', 'fenced', 'taken', 'fate']);
 
-/** The store no longer has text that is in the log: a failover lost it. */
-const forgotten: Terminal = { type: 'failed', errorCode: 'api_error' };
+const isUnchanged = ([outcome]: readonly TurnOutcome[]): boolean => outcome?.type === 'unchanged';
+
+/** An end that is a fault of ours: also one that a failover lost. */
+const oursEnd: TurnEnd = { type: 'failed', errorCode: 'api_error' };
+
+function endOf(fate: Fate | null | 'unknown'): Extract<TurnEvent, { type: 'fate' }>['end'] {
+  if (fate === 'unknown') return fate;
+  if (fate === null) return 'gone';
+  const { terminal } = fate;
+  if (terminal.type !== 'failed') return terminal.type;
+  return terminal.errorCode === 'session_expired' ? 'expired' : 'failed';
+}

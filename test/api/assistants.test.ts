@@ -1,12 +1,12 @@
-/** `GET /assistants/{id}`: what it shows, what it hides, and how it is cached (contract 6). */
+/** `GET /assistants/{id}`: fields shown, fields hidden, and its caching (contract 6). */
 import t, { type Test } from 'tap';
-import { openHouse } from './house.ts';
+import { openWorkspace } from './house.ts';
 import { isRated, isRefused, refusals } from './refusal.ts';
 
 t.test('an assistant', async (t) => {
-  const world = await openWorld(t);
+  const world = await openWorld();
   await t.test('shows its public fields and nothing else', (t) => shown(t, world));
-  await t.test('what is not set is null, not missing', (t) => unset(t, world));
+  await t.test('an unset field is null, not missing', (t) => unset(t, world));
   await t.test('is cached until it changes', (t) => cached(t, world));
   await t.test('drafts and disabled ones are listed and readable, with their status', (t) => drafts(t, world));
   await t.test('a failure is not cached, and a tag is no way around permission', (t) => failures(t, world));
@@ -14,8 +14,8 @@ t.test('an assistant', async (t) => {
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-async function openWorld(t: Test) {
-  const house = await openHouse(t);
+async function openWorld() {
+  const house = await openWorkspace();
   const inside = `/workspaces/${house.workspaceId}`;
   const secret = 'a prompt that nobody is to read';
   const credential = (await house.console(`${inside}/credentials`, { body: { kind: 'model', provider: 'openai', api_key: 'sk-secret' } })).json;

@@ -4,17 +4,17 @@ import { createRequire } from 'node:module';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { errors } from '../../src/errors.ts';
-import { asyncapiDocument } from '../../src/asyncapi.ts';
-import { FinishMessage, FlushMessage, shape, StartMessage, TranscriptionEvents } from '../../src/wire.ts';
-import { silence, speaker, spoken, talk } from '../voice/talker.ts';
+import { errors } from '../../src/base/errors.ts';
+import { asyncapiDocument } from '../../src/http/reference/asyncapi.ts';
+import { FinishMessage, FlushMessage, shape, StartMessage, TranscriptionEvents } from '../../src/base/wire.ts';
+import { silence, speaker, spoken, talk } from '../providers/voice/talker.ts';
 import { openHouse } from './house.ts';
 
 const document = asyncapiDocument() as any;
 const { messages, schemas } = document.components;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 
-/** What is wrong with a message's payload under the document's schema; null if nothing is. */
+/** Validates a message's payload against the document's schema; null if it is valid. */
 function wrongWith(name: string, payload: unknown): string | null {
   const validate = ajv.compile({ ...messages[name].payload, components: { schemas } });
   return validate(payload) ? null : `${name}: ${ajv.errorsText(validate.errors)}`;

@@ -1,9 +1,9 @@
-/** Who is let in, and what those hear who are not (specification 5, contract 4 and 12). */
+/** Authentication, and the answers to requests that fail it (contract 4 and 12). */
 import t, { type Test } from 'tap';
-import { WheelClock } from '../../src/clock.ts';
-import { checksum, randomIds } from '../../src/ids.ts';
-import { isWhole, makeKey, publicIdOf } from '../../src/keys.ts';
-import { edges, openHouse, type House } from './house.ts';
+import { WheelClock } from '../../src/base/clock.ts';
+import { checksum, randomIds } from '../../src/base/ids.ts';
+import { isWhole, makeKey, publicIdOf } from '../../src/access/keys.ts';
+import { edge, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
 import { isRated, isRefused, refusals, unrated, unreadableHeader, type Refusal } from './refusal.ts';
 
@@ -14,14 +14,12 @@ const ids = randomIds(clock);
 const unreadable = (name: string): Refusal => unrated(unreadableHeader(name));
 const { invalidKey, missingKey } = refusals;
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
-    await t.test('the ways to send a key', (t) => ways(t, house));
-    await t.test('keys that are none', (t) => wrongKeys(t, house));
-    await t.test("the operator's token", (t) => operator(t, house));
-  });
-}
+t.test(edge, async (t) => {
+  const house = await openHouse(t);
+  await t.test('the ways to send a key', (t) => ways(t, house));
+  await t.test('keys that are none', (t) => wrongKeys(t, house));
+  await t.test("the operator's token", (t) => operator(t, house));
+});
 
 async function ways(t: Test, house: House): Promise<void> {
   const { key } = house;

@@ -1,31 +1,29 @@
-/** `POST /sessions/{id}/chat` and the transcript that it writes (specification 3 and 6, contract 6 and 7). */
+/** `POST /sessions/{id}/chat` and the transcript that it writes (contract 6 and 7). */
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
-import { delta, done } from '../model/provider.ts';
-import { edges, openHouse, textOf, type House } from './house.ts';
+import { delta, done } from '../providers/model/provider.ts';
+import { edge, openWorkspace, textOf, type House } from './house.ts';
 import { abort, answered, answering, begin, chatPath, end, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 const points = (text: string): number => [...text].length;
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
-    await t.test('a stream has one beginning, deltas that count code points, and one end', (t) => streams(t, house));
-    await t.test('the transcript has what was said', (t) => transcripts(t, house));
-    await t.test('a message may have 8000 characters of any kind', (t) => longest(t, house));
-    await t.test('an 11th turn is refused, a second one on a session conflicts', (t) => crowded(t, house));
-  });
-}
+t.test(edge, async (t) => {
+  const house = await openWorkspace();
+  await t.test('a stream has one beginning, deltas that count code points, and one end', (t) => streams(t, house));
+  await t.test('the transcript has what was said', (t) => transcripts(t, house));
+  await t.test('a message may have 8000 characters of any kind', (t) => longest(t, house));
+  await t.test('an 11th turn is refused, a second one on a session conflicts', (t) => crowded(t, house));
+});
 
 t.test('with a provider of the test', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('the conversation reaches the model in order, the system prompt first', (t) => history(t, house));
   await t.test('a turn in flight runs on when its assistant is disabled, unpublished or its key revoked', (t) => runsOn(t, house));
   await t.test('what an assistant or a session in the wrong state answers', (t) => wrongState(t, house));
 });
 
 async function streams(t: Test, house: House): Promise<void> {
-  const assistant = await synthetic(house, 'tokens=48,unicode=1,delay_ms=1');
+  const assistant = await synthetic(house, 'tokens=48,unicode=1,delay_ms=20');
   const session = await house.session(assistant.id);
   const stream = await say(house, session.id);
   t.equal(stream.headers.get('content-type'), 'text/event-stream');

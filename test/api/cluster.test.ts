@@ -1,4 +1,4 @@
-/** Two processes on a Redis Cluster that acknowledge what a replica has: a primary dies, and nothing that a client was told is lost. */
+/** Two processes on a Redis Cluster with `replicated` durability: a primary dies, and no acknowledged write is lost. */
 import t, { type Test } from 'tap';
 import { RedisCluster, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, textOf, type House } from './house.ts';
@@ -7,7 +7,7 @@ import { say, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 const lacking = whyNoRedis();
 t.setTimeout(280_000);
 
-/** A turn that its client was told to be completed. */
+/** A turn whose client got `turn.completed`. */
 interface Told {
   readonly turnId: string;
   readonly text: string;
@@ -39,7 +39,7 @@ t.test('a primary dies', { ...(lacking === null ? {} : { skip: lacking }) }, asy
 
   const primary = await cluster.primaryOf(one.workspaceId);
   await primary.kill();
-  // Its replica takes its place and has none of its own: what is to be confirmed by one waits until the dead one is back.
+  // Its replica takes its place and has none of its own: writes that a replica must confirm wait until the dead server is back.
   await until(async () => (await cluster.primaries()).length === 3);
   await primary.run();
   for (const house of [one, two]) {

@@ -1,5 +1,6 @@
 /** The console's API (contract 9 and 12). */
 import t, { type Test } from 'tap';
+import { jsonText } from '../../src/base/json.ts';
 import { openHouse, textOf, type Answer, type House } from './house.ts';
 import { isRated, isRefused, limitedFor, missingField, refusals, unencryptedUrl, unrated, wrongField, type Refusal } from './refusal.ts';
 
@@ -14,7 +15,7 @@ t.test('the console', async (t) => {
   await t.test('a workspace that is deleted takes all with it', (t) => deletedWorkspace(t, house));
   await t.test('assistants', (t) => assistants(t, house));
   await t.test('the moves of an assistant', (t) => moves(t, house));
-  await t.test('what an assistant may not be', (t) => wrongAssistants(t, house));
+  await t.test('assistants that are refused', (t) => wrongAssistants(t, house));
   await t.test("an assistant's voice is changed field by field", (t) => voices(t, house));
   await t.test('keys', (t) => keys(t, house));
   await t.test('credentials', (t) => credentials(t, house));
@@ -104,7 +105,7 @@ const settings = {
   channels: { voice: true, link: false, widget: true },
   visitor_fields: [{ name: 'email', label: 'Address', type: 'email', required: true }],
   max_call_seconds: 600,
-  model: { provider: 'synthetic', name: 'tokens=3', credential_id: null, system_prompt: 'Be brief.', temperature: 0.5, output_tokens_max: 100 },
+  model: { provider: 'synthetic', name: 'tokens=3', credential_id: null, history_tokens_max: 2000, system_prompt: 'Be brief.', temperature: 0.5, output_tokens_max: 100, reasoning: 'shown' },
   voice: { provider: 'openai', name: 'tts', transcription_name: null, voice: 'warm', credential_id: null },
   link: { slug: 'ada', limits: { minutes_per_day: 60, concurrent_visitors: null }, origins: ['https://example.com'] },
 };
@@ -121,7 +122,11 @@ async function assistants(t: Test, house: House): Promise<void> {
   t.same((await house.console(list)).json.data.find((one: { id: string }) => one.id === id), made);
 
   const plain = answers(t, await house.console(list, { body: { name: 'Plain', greeting: null, model: null } }), 201, 'with a name alone');
-  t.same([plain.model.provider, plain.voice, plain.link, plain.greeting, plain.status], ['scripted', null, null, null, 'draft']);
+  t.same([plain.model.provider, plain.model.reasoning, plain.voice, plain.link, plain.greeting, plain.status], ['scripted', 'hidden', null, null, null, 'draft']);
+
+  t.equal(plain.model.history_tokens_max, 8000);
+  t.equal(answers(t, await patch(house, `${list}/${plain.id}`, { model: { history_tokens_max: 1 } }), 200, 'least').model.history_tokens_max, 1);
+  t.equal(answers(t, await patch(house, `${list}/${plain.id}`, { model: { history_tokens_max: null } }), 200, 'null').model.history_tokens_max, 8000, 'the default again');
 
   const changed = answers(t, await patch(house, path, { name: 'Bob', channels: { link: true }, model: { temperature: null } }), 200, 'changed');
   t.same(changed, {
@@ -134,7 +139,7 @@ async function assistants(t: Test, house: House): Promise<void> {
   const cleared = answers(t, await patch(house, path, { description: null, greeting: null, voice: null, link: null, model: { system_prompt: null } }), 200, 'cleared');
   t.same([cleared.description, cleared.greeting, cleared.voice, cleared.link, cleared.model.system_prompt], [null, null, null, null, null]);
   t.equal(cleared.model.name, 'tokens=3');
-  const kept = answers(t, await patch(house, path, { name: null, max_call_seconds: null, channels: { voice: null }, model: { provider: null } }), 200, 'null where there must be something');
+  const kept = answers(t, await patch(house, path, { name: null, max_call_seconds: null, channels: { voice: null }, model: { provider: null, reasoning: null } }), 200, 'null where there must be something');
   t.same(kept, { ...cleared, updated_at: kept.updated_at }, 'is the same as absent');
 
   const session = (await (async () => {
@@ -208,7 +213,9 @@ async function wrongAssistants(t: Test, house: House): Promise<void> {
     [{ name: 'a', ...model({ name: 'tokens=1,tokens=2' }) }, 'model.name'],
     [{ name: 'a', ...model({ temperature: 3 }) }, 'model.temperature'],
     [{ name: 'a', ...model({ output_tokens_max: 0 }) }, 'model.output_tokens_max'],
+    ...[0, -1, 1.5, 1_000_001, '8000'].map((tokens): [object, string] => [{ name: 'a', ...model({ history_tokens_max: tokens }) }, 'model.history_tokens_max']),
     [{ name: 'a', ...model({ system_prompt: 5 }) }, 'model.system_prompt'],
+    ...['loud', '', 'Shown', true, ['hidden']].map((reasoning): [object, string] => [{ name: 'a', ...model({ reasoning }) }, 'model.reasoning']),
     [{ name: 'a', ...model({ credential_id: nobody('crd') }) }, 'model.credential_id'],
     [{ name: 'a', voice: { provider: 'some' } }, 'voice.provider'],
     [{ name: 'a', voice: { provider: 'embedded', voice: 'nobody' } }, 'voice.voice'],
@@ -245,7 +252,7 @@ async function voices(t: Test, house: House): Promise<void> {
   for (const [change, field] of [
     [{ provider: 'synthetic', name: null, transcription_name: null }, 'voice.credential_id'],
     [{ credential_id: await credential('model', 'openai') }, 'voice.credential_id'],
-    [{ credential_id: await credential('voice', 'some') }, 'voice.credential_id'],
+    [{ credential_id: await credential('voice', 'embedded') }, 'voice.credential_id'],
     [{ voice: 'x'.repeat(65) }, 'voice.voice'],
     [{ provider: 'some' }, 'voice.provider'],
     [{ provider: 5 }, 'voice.provider'],
@@ -329,7 +336,7 @@ async function credentials(t: Test, house: House): Promise<void> {
   const changed = answers(t, await patch(house, path, { api_key: 'sk-second', base_url: null, kind: 'voice' }), 200, 'changed');
   t.same(changed, { ...made, base_url: null, updated_at: changed.updated_at }, 'its kind does not change');
   t.same(answers(t, await patch(house, path, { api_key: null }), 200, 'null').base_url, null);
-  const voice = answers(t, await house.console(list, { body: { kind: 'voice', provider: 'some', api_key: 'sk-voice' } }), 201, 'for a voice');
+  const voice = answers(t, await house.console(list, { body: { kind: 'voice', provider: 'embedded', api_key: 'sk-voice' } }), 201, 'for a voice');
   t.same([voice.kind, voice.base_url], ['voice', null]);
 
   const atOnce = await Promise.all(Array.from({ length: 12 }, (_, turn) => patch(house, path, { api_key: `sk-${turn}` })));
@@ -349,16 +356,21 @@ async function credentials(t: Test, house: House): Promise<void> {
   const bad: [object, Refusal][] = [
     [{ ...body, kind: 'other' }, wrong('kind')],
     [{ ...body, provider: '' }, wrong('provider')],
+    ...['some', 'OpenAI', ' openai', 'synthetics'].map((provider): [object, Refusal] => [{ ...body, provider }, wrong('provider')]),
     [{ ...body, api_key: '' }, wrong('api_key')],
     [{ ...body, api_key: 5 }, wrong('api_key')],
-    ...['k\n', 'k\r\nX-Other: y', '\tk', 'k\0', 'k\u007f', 'k\u20ac'].map((api_key): [object, Refusal] => [{ ...body, api_key }, wrong('api_key')]),
+    ...['k\nk', 'k\r\nX-Other: y', 'k\tk', 'k\0', ' \n', 'Bearer k', ' bearer\tk', 'Bearer', 'BEARER: k', 'k\u2028k', 'k\u007f', 'k\u20ac'].map((api_key): [object, Refusal] => [{ ...body, api_key }, wrong('api_key')]),
     [{ ...body, base_url: 5 }, wrong('base_url')],
     [{ kind: 'model', provider: 'openai' }, missing('api_key')],
     [{ kind: 'model', api_key: 'k' }, missing('provider')],
     [{ provider: 'openai', api_key: 'k' }, missing('kind')],
   ];
-  for (const [body, refusal] of bad) isRefused(t, await house.console(list, { body }), refusal, JSON.stringify(body));
-  isRefused(t, await patch(house, `${list}/${voice.id}`, { api_key: 'k\n' }), wrong('api_key'), 'a secret that no header can carry');
+  // A reader of test results takes U+2028 for a line's end.
+  for (const [body, refusal] of bad) isRefused(t, await house.console(list, { body }), refusal, jsonText(body));
+  isRefused(t, await patch(house, `${list}/${voice.id}`, { api_key: 'k\nk' }), wrong('api_key'), 'a secret that no header can carry');
+  isRefused(t, await patch(house, `${list}/${voice.id}`, { provider: 'some', api_key: 'k' }), wrong('provider'), 'a provider that is not offered');
+  isRefused(t, await patch(house, `${list}/${voice.id}`, { api_key: 'Bearer k' }), wrong('api_key'), 'with the word before it');
+  for (const api_key of ['bearer-k', 'a b', ' k ', '\ufeffk\u2028', '\tk\r\n']) answers(t, await patch(house, `${list}/${voice.id}`, { api_key }), 200, jsonText(api_key));
   isRefused(t, await patch(house, path, { api_key: 'k' }), nowhere, 'an unknown one');
   isRefused(t, await remove(house, path), nowhere, 'a second time');
 }
@@ -374,13 +386,15 @@ async function baseUrls(t: Test, house: House): Promise<void> {
     'http://api.example.com/v1', 'http://8.8.8.8/v1', 'HTTP://api.example.com:443/', 'https://127.0.0.1/v1', 'https://localhost/', 'https://10.0.0.1/', 'https://[::1]/',
     'https://user:pass@api.example.com/', 'https://user@api.example.com/', 'https://api.example.com/?x=1', 'https://api.example.com/#x',
     'ftp://api.example.com/', 'file:///etc/passwd', 'javascript:alert(1)', 'api.example.com', '/v1', 'http://', 'x',
+    ...['chat/completions', 'chat/completions/', 'Chat/Completions', 'chat//completions//', 'completions', 'messages', 'responses', 'audio/speech', 'audio/transcriptions', 'embeddings', 'audio/speech?', 'messages#'].map((end) => `https://api.example.com/v1/${end}`),
+    'https://api.example.com/v1/chat/completions?api-version=1',
   ];
   for (const url of refused) {
     const refusal = /^http:/i.test(url) && URL.canParse(url) ? unrated(unencryptedUrl('base_url')) : wrong('base_url');
     isRefused(t, await create(url), refusal, url);
     isRefused(t, await patch(house, `${list}/${id}`, { base_url: url }), refusal, `PATCH ${url}`);
   }
-  for (const url of ['https://api.example.com', 'https://api.example.com:8443/v1/', 'https://8.8.8.8/v1', 'https://[2606:4700::1111]/v1']) t.equal((await create(url)).status, 201, url);
+  for (const url of ['https://api.example.com', 'https://api.example.com:8443/v1/', 'https://8.8.8.8/v1', 'https://api.example.com/models', 'https://api.example.com/messages/v1', 'https://completions.example.com/v1', 'https://api.example.com/v1/my-completions', 'https://[2606:4700::1111]/v1']) t.equal((await create(url)).status, 201, url);
 }
 
 async function reading(t: Test, house: House): Promise<void> {

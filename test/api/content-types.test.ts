@@ -1,21 +1,19 @@
-/** Bodies that say what they are: JSON alone on the console's paths, where a browser may be made to send others (contract 12). */
+/** The content types of bodies: JSON alone on the console's paths, where a browser may be made to send others (contract 12). */
 import t, { type Test } from 'tap';
-import { edges, openHouse, type House } from './house.ts';
+import { edge, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
 import { isRefused, refusals, unrated } from './refusal.ts';
 
 const path = '/console/api/workspaces';
 const body = JSON.stringify({ name: 'typed' });
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
-    await t.test('a body of the console', (t) => typed(t, house));
-    await t.test('what has no body, or none that is wanted', (t) => bodiless(t, house));
-    await t.test('the order of checks', (t) => order(t, house));
-    await t.test('a body of the API', (t) => untyped(t, house));
-  });
-}
+t.test(edge, async (t) => {
+  const house = await openHouse(t);
+  await t.test('a body of the console', (t) => typed(t, house));
+  await t.test('requests without a body, or whose body is ignored', (t) => bodiless(t, house));
+  await t.test('the order of checks', (t) => order(t, house));
+  await t.test('a body of the API', (t) => untyped(t, house));
+});
 
 const sent = (house: House, at: string, type: string | string[] | null, text: string, method = 'POST') =>
   rawAsk(house.url, at, { method, headers: { Authorization: `Bearer ${house.operatorToken}`, 'Content-Length': String(text.length), ...(type !== null && { 'Content-Type': type }) }, body: text });
@@ -23,7 +21,7 @@ const sent = (house: House, at: string, type: string | string[] | null, text: st
 const json = ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="utf-8"', 'application/merge-patch+json', 'application/vnd.any+json; a=b'];
 const other = [
   ...['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/html', 'application/octet-stream', 'application/jsonp', 'application/json5'],
-  // What a browser takes for text/plain and sends across sites without asking first.
+  // A browser takes these for text/plain and sends them across sites without a preflight.
   ...['text/plain; application/json', 'text/plain; a=application/json', 'text/plain;+json'],
   ...['', 'json', 'application/', '/json', '+json', 'application/json, text/plain', 'text/plain, application/json', 'application json', '*/*'],
 ];

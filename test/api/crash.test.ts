@@ -1,7 +1,7 @@
 /** kill -9 in the middle of streams, and a new start on the same folder (contract 6 and 7). */
 import t from 'tap';
 import { leased, openHouse, textOf, type StreamEvent } from './house.ts';
-import { refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
+import { activeTurn, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 const lmdb = { PARLEY_STORE: 'lmdb:./data' };
 
@@ -27,13 +27,13 @@ t.test('what a client has seen survives the death of the process', async (t) => 
   });
   const waiting = await first.session(silent.id);
   const unheard = say(first, waiting.id).catch(() => 'cut');
-  while ((await sessionOf(first, waiting.id)).active_turn_id === null);
+  await activeTurn(first, waiting.id);
   refused(t, await sayInVain(first, (await first.session(brief.id)).id), 429, 'rate_limited');
   await first.ask('/assistants', { key });
   await first.ask('/assistants', { key });
   const limited = await first.ask('/assistants', { key });
   refused(t, limited, 429, 'rate_limited');
-  while (talks.some(({ seen }) => seen.length < 20)) await first.ask('/healthz');
+  await until(() => talks.every(({ seen }) => seen.length >= 20));
 
   await first.kill('SIGKILL');
   await Promise.all(readers);

@@ -2,7 +2,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
-import { provider, type Provider } from '../model/provider.ts';
+import { provider, type Provider } from '../providers/model/provider.ts';
 import { openHouse, type Answer, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated } from './refusal.ts';
 
@@ -12,8 +12,8 @@ t.test('a credential that is tested', async (t) => {
   await t.test('is refused where it says so', (t) => refusedKeys(t, house));
   await t.test('unknown is what else it says', (t) => strange(t, house));
   await t.test('or that it says nothing', (t) => silent(t, house));
-  await t.test('what is tested is what is stored now', (t) => current(t, house));
-  await t.test('what there is not', (t) => nowhere(t, house));
+  await t.test('the test uses the credential as stored now', (t) => current(t, house));
+  await t.test('credentials that do not exist', (t) => nowhere(t, house));
   t.notMatch(house.stdout() + house.stderr(), /canary/, 'no secret and no word of the provider in the log');
 });
 
@@ -97,7 +97,7 @@ async function silent(t: Test, house: House): Promise<void> {
   const { port } = closed.address() as AddressInfo;
   closed.close();
   verdict(t, await test(house, (await stored(house, { base_url: `http://127.0.0.1:${port}/v1` })).id), 'unknown', message);
-  // One that goes on for ever after its head has said enough.
+  // The head of an endless answer says enough.
   const endless = await providing(t, (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'));
   verdict(t, await test(house, (await stored(house, { base_url: endless.baseUrl })).id), 'works', 'The provider takes the key.');
 }
@@ -114,7 +114,7 @@ async function current(t: Test, house: House): Promise<void> {
 }
 
 async function nowhere(t: Test, house: House): Promise<void> {
-  const { id } = await stored(house, { kind: 'voice', provider: 'some' });
+  const { id } = await stored(house, { kind: 'voice', provider: 'embedded' });
   verdict(t, await test(house, id), 'unknown', 'Keys of this provider cannot be tested.');
   isRefused(t, await test(house, `crd_${'0'.repeat(26)}`), unrated(refusals.noRoute), 'an unknown one');
   const { id: elsewhere } = (await house.console('/workspaces', { body: { name: 'Other' } })).json;

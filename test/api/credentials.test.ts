@@ -1,19 +1,18 @@
 /** A provider's secret goes where it was entered for, and nowhere else (contract 12, promise P18). */
 import t, { type Test } from 'tap';
-import type { Provider } from '../model/provider.ts';
-import { provider } from '../model/provider.ts';
-import { edges, openHouse, type House } from './house.ts';
+import type { Provider } from '../providers/model/provider.ts';
+import { provider } from '../providers/model/provider.ts';
+import { edge, openWorkspace, type House } from './house.ts';
 import { isRefused, missingField, refusals, unrated } from './refusal.ts';
 import { answered, onProvider, say, sayInVain } from './talk.ts';
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
-    await t.test('a base URL changes only together with the secret', (t) => redirected(t, house));
-    await t.test('so does a provider', (t) => reassigned(t, house));
-    await t.test('what changes nothing needs no secret', (t) => unchanged(t, house));
-  });
-}
+t.test(edge, async (t) => {
+  const house = await openWorkspace();
+  await t.test('a base URL changes only together with the secret', (t) => redirected(t, house));
+  await t.test('so does a provider', (t) => reassigned(t, house));
+  await t.test('white space around a secret goes', (t) => spaced(t, house));
+  await t.test('a change of nothing needs no secret', (t) => unchanged(t, house));
+});
 
 const secretsOf = ({ requests }: Provider) => requests.map(({ headers }) => headers.authorization ?? headers['x-api-key']);
 const withoutSecret = unrated(missingField('api_key'));
@@ -60,6 +59,16 @@ async function reassigned(t: Test, house: House): Promise<void> {
   t.equal((await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, { method: 'PATCH', body: { model } })).status, 200);
   isRefused(t, await sayInVain(house, id), refusals.unavailable, 'what it answers is not what this provider says');
   t.same(secretsOf(upstream), ['canary-secret-2']);
+}
+
+async function spaced(t: Test, house: House): Promise<void> {
+  const { assistant, provider: upstream, patch } = await scene(t, house);
+  const { id } = await house.session(assistant.id);
+  for (const api_key of [' canary-3', 'canary-3\n', '\t canary-3 \r\n', '\ufeffcanary-3\u00a0']) {
+    t.equal((await patch({ api_key })).status, 200, JSON.stringify(api_key));
+    await (await say(house, id)).rest();
+    t.equal(secretsOf(upstream).at(-1), 'Bearer canary-3', JSON.stringify(api_key));
+  }
 }
 
 async function unchanged(t: Test, house: House): Promise<void> {

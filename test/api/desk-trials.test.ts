@@ -1,10 +1,10 @@
 /** Trials, and conversations of a workspace in the console (contract 9). */
 import t, { type Test } from 'tap';
-import { openHouse, textOf, type Answer, type House } from './house.ts';
+import { openWorkspace, textOf, type Answer, type House } from './house.ts';
 import { isRated, isRefused, limitedFor, missingField, refusals, unrated, wrongField, type Refusal } from './refusal.ts';
 
 t.test('conversations in the console', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('a trial of a draft', (t) => trialOfDraft(t, house));
   await t.test('the states of an assistant', (t) => states(t, house));
   await t.test('four trials are open at most', (t) => four(t, house));
@@ -12,7 +12,7 @@ t.test('conversations in the console', async (t) => {
   await t.test('chat in a trial is as on the API', (t) => chats(t, house));
   await t.test('any session is read along, aborted and ended', (t) => any(t, house));
   await t.test('a draft is heard', (t) => heard(t, house));
-  await t.test('what is not there', (t) => nowhere(t, house));
+  await t.test('sessions and assistants that do not exist', (t) => nowhere(t, house));
 });
 
 interface Place {

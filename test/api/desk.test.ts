@@ -1,7 +1,8 @@
-/** What the console shows of a workspace beyond its records (contract 9, "Details of history, feed and desk"). */
+/** The console's views of a workspace beyond its records (contract 9, "Details of history, feed and desk"). */
 import t, { type Test } from 'tap';
 import { openHouse, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated, wrongField } from './refusal.ts';
+import { until } from './talk.ts';
 
 t.test("the console's desk", async (t) => {
   const house = await openHouse(t);
@@ -149,8 +150,10 @@ async function usage(t: Test, house: House): Promise<void> {
   const totals = async (query: string) => (await house.console(`${inside}/usage?${query}`)).json.totals;
   t.match(await totals(`key_id=${one.id}`), { sessions: 1, turns: 2, speech_characters: 0 });
   // Speech is counted when it has been sent.
-  let spoken = await totals(`key_id=${other.id}`);
-  while (spoken.speech_characters === 0) spoken = await totals(`key_id=${other.id}`);
+  const spoken = await until(async () => {
+    const found = await totals(`key_id=${other.id}`);
+    return found.speech_characters > 0 && found;
+  });
   t.match(spoken, { sessions: 1, turns: 0, speech_characters: 6 });
   for (const query of ['', `assistant_id=${assistant.id}`]) t.match(await totals(query), { sessions: 2, turns: 2, speech_characters: 6 }, `all: ${query}`);
   t.match(await totals(`key_id=${one.id}&assistant_id=${assistant.id}`), { sessions: 1, turns: 2 });

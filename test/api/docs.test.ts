@@ -7,11 +7,11 @@ import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { html } from '../../src/docs/html.ts';
-import { inline, markdown } from '../../src/docs/markdown.ts';
-import { fieldsOf } from '../../src/docs/fields.ts';
-import { curlOf, type Placed } from '../../src/docs/operation.ts';
-import { faintTexts, openBrowser, overflow, whyNoBrowser } from '../browser.ts';
+import { html } from '../../src/http/reference/docs/html.ts';
+import { inline, markdown } from '../../src/http/reference/docs/markdown.ts';
+import { fieldsOf } from '../../src/http/reference/docs/fields.ts';
+import { curlOf, type Placed } from '../../src/http/reference/docs/operation.ts';
+import { faintTexts, openBrowser, overflow, patience, whyNoBrowser } from '../browser.ts';
 import { openHouse } from './house.ts';
 
 const house = await openHouse(t);
@@ -27,7 +27,7 @@ t.test('the page', async (t) => {
     const style = /<style>([^]*?)<\/style>/.exec(page)![1]!;
     const hash = createHash('sha256').update(style).digest('base64');
     t.equal(headers.get('content-security-policy'), `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`);
-    // What an example shows of HTML is text.
+    // HTML in an example is text.
     t.notMatch(page.replaceAll(/&#60;script [^<]*/g, ''), /<script|<link|<img|<iframe|<form|\ssrc=|\sstyle=|\son\w+=|javascript:/i);
     t.notMatch(style, /url\(|@import/);
     const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, href]) => href!);
@@ -114,17 +114,15 @@ t.test('the command is one that a shell takes', async (t) => {
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const running = await openBrowser(t);
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [360, 1440]) {
-      const context = await running.newContext({ viewport: { width, height: 900 }, colorScheme });
-      await t.test(`${width} px, ${colorScheme}`, async (t) => looked(t, await context.newPage(), width));
-      await context.close();
-    }
+  for (const [width, colorScheme] of [[360, 'light'], [1440, 'light'], [1440, 'dark']] as const) {
+    const context = await running.newContext({ viewport: { width, height: 900 }, colorScheme });
+    await t.test(`${width} px, ${colorScheme}`, async (t) => looked(t, await context.newPage(), width));
+    await context.close();
   }
 });
 
 async function looked(t: Test, page: Page, width: number): Promise<void> {
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(patience);
   const complaints: string[] = [];
   page.on('console', (message) => complaints.push(message.text()));
   page.on('request', (request) => request.url() !== `${house.url}/docs` && complaints.push(request.url()));

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { data, delta, done } from '../model/provider.ts';
+import { data, delta, done } from '../providers/model/provider.ts';
 import { edges, openHouse, textOf } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
 import { answering, begin, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
@@ -74,7 +74,7 @@ t.test('turns can be aborted while the server drains, and a signal that comes ag
   await begin(hasty, (await synthetic(hasty, 'tokens=5,hang_at=1')).id);
   const cut = hasty.stop();
   await until(async () => (await hasty.ask('/readyz')).status === 503);
-  // For half a second the signal is the same wish; whoever insists is heard.
+  // Within half a second a second signal counts as the same one; a later one ends the process.
   await until(() => {
     hasty.child.kill('SIGTERM');
     return hasty.ask('/readyz').then(() => false, () => true);

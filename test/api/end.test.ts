@@ -1,10 +1,10 @@
 /** `POST /sessions/{id}/end` (contract 6). */
 import t from 'tap';
-import { openHouse } from './house.ts';
+import { openWorkspace } from './house.ts';
 import { activeTurn, begin, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 t.test('ending', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
 
   await t.test('an open session ends once', async (t) => {
     const { id } = await house.session((await synthetic(house, 'tokens=1')).id);
@@ -35,7 +35,7 @@ t.test('ending', async (t) => {
     t.same((await (await waiting).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
   });
 
-  await t.test('what is not there, or not permitted', async (t) => {
+  await t.test('sessions that do not exist, or are not permitted', async (t) => {
     const { id } = await house.session((await synthetic(house, 'tokens=1')).id);
     refused(t, await end(house, 'ses_00000000000000000000000000'), 404, 'session_not_found');
     const { key } = await house.newKey({ assistant_ids: [] });

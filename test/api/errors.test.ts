@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import t from 'tap';
-import { WheelClock } from '../../src/clock.ts';
-import { errors, type ErrorName } from '../../src/errors.ts';
-import { randomIds } from '../../src/ids.ts';
+import { WheelClock } from '../../src/base/clock.ts';
+import { errors, type ErrorName } from '../../src/base/errors.ts';
+import { randomIds } from '../../src/base/ids.ts';
 import { lmdbStore } from '../../src/store/lmdb.ts';
-import type { Session } from '../../src/store.ts';
+import type { Session } from '../../src/store/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { edges, openHouse, type Answer, type House } from './house.ts';
 import { rawAsk } from './raw.ts';

@@ -1,24 +1,24 @@
 /** Exports of the console: a transcript in Markdown, usage as CSV (contract 9). */
 import t, { type Test } from 'tap';
-import { openHouse, type Answer, type House } from './house.ts';
+import { openWorkspace, type Answer, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 
 t.test('exports', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('a transcript in Markdown', (t) => markdown(t, house));
-  await t.test('what was said cannot pass for the frame', (t) => frame(t, house));
+  await t.test('a message cannot pass for the frame', (t) => frame(t, house));
   await t.test('turns that did not complete', (t) => unfinished(t, house));
   await t.test('a long transcript comes whole', (t) => long(t, house));
   await t.test('usage as CSV', (t) => csv(t, house));
-  await t.test('what is refused', (t) => refusedOnes(t, house));
+  await t.test('exports that are refused', (t) => refusedOnes(t, house));
 });
 
 const inside = (house: House, path: string): Promise<Answer> => house.console(`/workspaces/${house.workspaceId}${path}`);
 const exported = (house: House, id: string, query = ''): Promise<Answer> => inside(house, `/sessions/${id}/transcript?format=markdown${query}`);
 const timeOf = (at: number): string => new Date(at * 1000).toISOString().replace('T', ' ').replace('.000Z', ' UTC');
 
-/** What stands beneath each heading. */
+/** Returns the text beneath each heading. */
 const sectionsOf = (text: string): string[] => text.split(/^## .*\n\n/m).slice(1);
 /** A section's text as it was said. */
 const said = (section: string): string => section.trimEnd().split('\n').map((line) => line.replace(/^> ?/, '')).join('\n');

@@ -1,7 +1,7 @@
 /** Heads that are not to run are refused in the one error shape, and their connection ends (contract 1, 2 and 12, "Framing"). */
 import { once } from 'node:events';
 import t from 'tap';
-import { RawClient } from '../edge/harness.ts';
+import { RawClient } from '../http/edge/harness.ts';
 import { edges, openHouse } from './house.ts';
 
 for (const edge of edges) {
@@ -28,7 +28,7 @@ for (const edge of edges) {
     await refused(line, unreadable(name));
     await refused(line, unreadable(name), '/nowhere');
     await refused(`${line}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n`, unreadable(name), '/transcription');
-    // What the parser of one engine answers itself is seen on the other.
+    // Where the parser of one engine answers itself, our refusal is tested on the other.
     if (edge === 'uws') await refused('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', unreadable('Transfer-Encoding'));
     else await refused('X: y\r\n'.repeat(99), 'The headers are more than 100 lines, or too long.');
     const metrics = await (await fetch(`${house.url}/metrics`)).text();

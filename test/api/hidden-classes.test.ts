@@ -1,4 +1,4 @@
-/** What is done for each piece, turn and answer makes no hidden classes of V8 (docs/decisions.md, "No fields behind a spread where it is hot"). */
+/** Code that runs for each piece, turn or answer makes no hidden classes of V8 (docs/decisions.md, "No fields behind a spread where it is hot"). */
 import { readFileSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ t.test('turns of several pieces, and answers in JSON', { skip }, async (t) => {
     const [, change, time, , , , at, , reason, name] = line.split(',');
     if (change !== 'Transition') continue;
     read++;
-    // What is made once, at the start, is no matter.
+    // Classes made once, at the start, do not matter.
     if (reason !== 'prototype' || Number(time) < readyMicroseconds) continue;
     const where = `${name} in ${fileOf(Number(at))}`;
     made.set(where, (made.get(where) ?? 0) + 1);

@@ -1,9 +1,9 @@
 /** `…/history`: what moved sessions, keys and assistants (contract 9). */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { nobody } from '../../src/host/cause.ts';
-import { moveOf } from '../../src/host/history.ts';
-import { limits } from '../../src/limits.ts';
+import { nobody } from '../../src/actors/cause.ts';
+import { moveOf } from '../../src/actors/history.ts';
+import { limits } from '../../src/base/limits.ts';
 import { lmdbStore } from '../../src/store/lmdb.ts';
 import { edges, openHouse, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
@@ -39,7 +39,7 @@ t.test('after a restart, and of a long life', async (t) => {
   t.same(all.filter(({ context, seq }) => context?.voice !== (seq % 2 === 0)), [], 'each with its context');
 });
 
-/** As so many changes in the console would have left it. */
+/** Stores a history as so many changes in the console would have left it. */
 async function moveOften({ folder, workspaceId }: House, id: string, times: number): Promise<void> {
   const store = lmdbStore(join(folder, 'data'));
   await store.open(Date.now());

@@ -1,9 +1,12 @@
 /** A served parley for the API's tests: asks it things, and holds every answer to the OpenAPI document that it serves. */
-import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { basename } from 'node:path';
+import type { IncomingMessage } from 'node:http';
+import { createParser } from 'eventsource-parser';
 import { temporaryFolder, type Owner } from '../folders.ts';
 import { startServer, type Server, type ServerOptions } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { conformity } from './conformity.ts';
+import { cut, headersOf, send as sendTo, textOf as bodyOf } from './request.ts';
 
 /** Whether the houses stand on Redis, where a dead process's turns are sealed only once its leases have run out. */
 export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
@@ -15,8 +18,18 @@ if (lacking !== null) {
   process.exit(0);
 }
 
-/** Where a suite runs on both engines; on Redis one will do, since neither knows of the other. */
-export const edges: readonly ('uws' | 'node')[] = leased ? ['uws'] : ['uws', 'node'];
+type Engine = 'uws' | 'node';
+
+/** The engines of suites that run on both: heads, routing, sockets, draining, hostile requests. On Redis one will do, since engine and store are independent. */
+export const edges: readonly Engine[] = leased ? ['uws'] : ['uws', 'node'];
+
+const [suite] = basename(process.argv[1]!).split('.') as [string];
+
+/**
+ * The engine of all other suites. The contract in `test/http/edge/` holds both to the same, so one will do; half of the suites have the one, half the other.
+ * PARLEY_TEST_EDGE names one for all.
+ */
+export const edge = (process.env['PARLEY_TEST_EDGE'] ?? (suite.length % 2 === 0 ? 'uws' : 'node')) as Engine;
 
 export interface Ask {
   readonly method?: string;
@@ -55,7 +68,7 @@ export interface Stream {
   leave(): void;
 }
 
-/** What no test will exhaust. */
+/** Budgets that no test exhausts. */
 export const inexhaustible = { requests: 100_000, speech: 100_000, transcription_tokens: 100_000 };
 
 export interface House extends Server {
@@ -101,36 +114,50 @@ async function storeOf(t: Owner, folder: string, { env, embedded }: HouseOptions
   return { PARLEY_STORE: url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
 }
 
-/** Starts a server in memory unless told otherwise, with the synthetic provider on. */
-export async function openHouse(t: Owner, { env = {}, ...options }: HouseOptions = {}): Promise<House> {
-  const folder = options.folder ?? (await temporaryFolder(t));
-  const settings = { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, { env, ...options })) };
-  return houseAt(await startServer(t, { ...options, env: settings, folder }));
+/** Starts a server in memory unless told otherwise, on the engine of the suite, with the synthetic provider on. */
+export const openHouse = async (t: Owner, options: HouseOptions = {}): Promise<House> => houseAt(await openServer(t, options));
+
+let shared: Promise<Server> | undefined;
+
+/**
+ * A new workspace on a server of this process's suites, in memory, whose providers may be at private addresses. It is for suites that look at no more than
+ * their workspace, and change nothing of the server: they may not count what all workspaces have (metrics, the operator's lists), find anything by a
+ * name that another suite may give too, or stop it.
+ */
+export async function openWorkspace(): Promise<House> {
+  const { default: t } = await import('tap');
+  shared ??= openServer(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  return houseAt(await shared, { workspace: 'new' });
 }
 
-/** The same, asked at its `url`, which may be that of a proxy in front of it. */
-export async function houseAt(server: Server): Promise<House> {
+async function openServer(t: Owner, { env = {}, ...options }: HouseOptions): Promise<Server> {
+  const folder = options.folder ?? (await temporaryFolder(t));
+  const settings = { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, { env, ...options })) };
+  return startServer(t, { ...options, env: settings, folder });
+}
+
+/** The same, asked at its `url`, which may be that of a proxy in front of it: in its last workspace, or in a new one. */
+export async function houseAt(server: Server, { workspace = 'last' }: { readonly workspace?: 'last' | 'new' } = {}): Promise<House> {
   const conforms = await conformity(server);
 
-  const send = async (path: string, { method, key, headers = {}, body, signal }: Ask): Promise<Response> => {
+  const send = (path: string, { method, key, headers = {}, body, signal }: Ask): Promise<IncomingMessage> => {
     const raw = typeof body === 'string' || body instanceof Uint8Array;
-    return fetch(server.url + path, {
+    return sendTo(server.url + path, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         ...(key == null ? {} : { authorization: `Bearer ${key}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-      redirect: 'manual',
+      body: raw || body === undefined ? body : JSON.stringify(body),
+      signal,
     });
   };
   const ask = async (path: string, options: Ask = {}): Promise<Answer> => {
     const response = await send(path, options);
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-    const answer = { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined };
+    const [headers, text] = [headersOf(response), await bodyOf(response)];
+    const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;
+    const answer = { status: response.statusCode!, headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined };
     conforms.check(options.method ?? (options.body === undefined ? 'GET' : 'POST'), path, answer);
     return answer;
   };
@@ -141,7 +168,7 @@ export async function houseAt(server: Server): Promise<House> {
     return json;
   };
 
-  const workspaceId: string = (await must(asOperator('/workspaces'), 200)).data.at(-1).id;
+  const workspaceId: string = workspace === 'new' ? (await must(asOperator('/workspaces', { body: { name: 'test' } }), 201)).id : (await must(asOperator('/workspaces'), 200)).data.at(-1).id;
   const inWorkspace = `/workspaces/${workspaceId}`;
   const newKey = (fields: object = {}) =>
     must(asOperator(`${inWorkspace}/keys`, { body: { name: 'test', limits: inexhaustible, ...fields } }), 201);
@@ -154,10 +181,9 @@ export async function houseAt(server: Server): Promise<House> {
     console: asOperator,
     newKey,
     async stream(path, options = {}) {
-      const leaving = new AbortController();
-      const response = await send(path, { key, signal: leaving.signal, ...options });
-      if (response.status !== 200) throw new Error(`expected a stream, got ${response.status}: ${await response.text()}`);
-      return readStream(response, leaving, conforms.checkEvent);
+      const response = await send(path, { key, ...options });
+      if (response.statusCode !== 200) throw new Error(`expected a stream, got ${response.statusCode}: ${await bodyOf(response)}`);
+      return readStream(response, conforms.checkEvent);
     },
     async assistant(fields = {}) {
       const made = await must(asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields } }), 201);
@@ -167,25 +193,31 @@ export async function houseAt(server: Server): Promise<House> {
   };
 }
 
-function readStream(response: Response, leaving: AbortController, check: (event: StreamEvent) => void): Stream {
-  const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
+function readStream(response: IncomingMessage, check: (event: StreamEvent) => void): Stream {
+  const arrived: StreamEvent[] = [];
+  const parser = createParser({ onEvent: ({ event = '', id = '', data }) => arrived.push({ event, id, data: JSON.parse(data) }) });
+  const pieces = response.setEncoding('utf8')[Symbol.asyncIterator]();
+  const headers = headersOf(response);
   const next = async (): Promise<StreamEvent | undefined> => {
-    const { done, value } = await events.read();
-    if (done) return undefined;
-    const event = { event: value.event ?? '', id: value.id ?? '', data: JSON.parse(value.data) };
+    while (arrived.length === 0) {
+      const { done, value } = await pieces.next().catch((error: unknown) => Promise.reject(cut(error)));
+      if (done) return undefined;
+      parser.feed(value as string);
+    }
+    const event = arrived.shift()!;
     check(event);
     return event;
   };
   return {
-    status: response.status,
-    headers: response.headers,
-    turnId: response.headers.get('x-turn-id') ?? '',
+    status: response.statusCode!,
+    headers,
+    turnId: headers.get('x-turn-id') ?? '',
     next,
     async rest() {
       const all: StreamEvent[] = [];
       for (let event = await next(); event !== undefined; event = await next()) all.push(event);
       return all;
     },
-    leave: () => leaving.abort(),
+    leave: () => void response.destroy(),
   };
 }

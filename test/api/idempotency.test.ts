@@ -1,13 +1,16 @@
 /** `Idempotency-Key` on `POST /sessions` and on chat (contract 6 and 12). */
+import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { openHouse, textOf, type House } from './house.ts';
+import { idempotencyOf } from '../../src/conversation/idempotency.ts';
+import type { Party } from '../../src/conversation/party.ts';
+import { openHouse, openWorkspace, textOf, type House } from './house.ts';
 import { abort, activeTurn, chatPath, end, onProvider, answered, refused, say, sayInVain, synthetic, transcriptOf } from './talk.ts';
 
 const once = (key: string) => ({ headers: { 'idempotency-key': key } });
 const replayed = 'idempotent-replayed';
 
 t.test('idempotency', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('sessions', (t) => sessions(t, house));
   await t.test('a finished turn is joined from its beginning', (t) => chatAgain(t, house));
   await t.test('a turn in flight is joined live', (t) => joined(t, house));
@@ -122,7 +125,7 @@ async function failures(t: Test, house: House): Promise<void> {
   t.equal((await house.ask('/sessions', { body: { assistant_id: assistant.id }, ...once('f-2') })).status, 201);
 }
 
-/** What is done between a request and its repeat, and what a request that is no repeat hears then. */
+/** Changes between a request and its retry, and the answer to a new request after each. */
 async function whateverBecame(t: Test, house: House): Promise<void> {
   const moves = (id: string, verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
   const changes: [string, (assistantId: string, sessionId: string) => Promise<unknown>, number, string][] = [
@@ -190,4 +193,59 @@ async function bounds(t: Test, house: House): Promise<void> {
     refused(t, await house.ask('/sessions', { body, ...once(key) }), 400, 'invalid_request');
   }
   for (const key of ['x'.repeat(255), 'a b', '~!"']) t.equal((await house.ask('/sessions', { body, ...once(key) })).status, 201);
+}
+
+/** A body that counts how often its members are read. */
+function watched(body: object): { readonly json: object; readonly reads: () => number } {
+  let reads = 0;
+  const json = new Proxy(body, {
+    get: (target, name) => (reads++, Reflect.get(target, name)),
+    ownKeys: (target) => (reads++, Reflect.ownKeys(target)),
+  });
+  return { json, reads: () => reads };
+}
+
+const party = { id: 'key_a' } as Party;
+const digestOf = (json: unknown): string => idempotencyOf({ idempotencyKey: 'a', json }, party, '/sessions')!.bodyDigest;
+
+t.test('a body is looked at once the digest is needed, and once', (t) => {
+  const { json, reads } = watched({ message: 'Hello', list: [1, 2] });
+  const record = idempotencyOf({ idempotencyKey: 'a', json }, party, '/sessions')!;
+  t.same([record.scope, record.key, reads()], ['key_a /sessions', 'a', 0], 'a refusal costs no digest');
+  const stored = { ...record };
+  const after = reads();
+  t.ok(after > 0);
+  t.equal(stored.bodyDigest, record.bodyDigest);
+  t.equal(reads(), after);
+  t.end();
+});
+
+t.test('bodies are compared as parsed JSON, and digests outlive a version', (t) => {
+  t.equal(digestOf(JSON.parse('{"b":1,"a":[1,{"d":null,"c":"é"}],"":{}}')), digestOf(JSON.parse(' { "": {}, "a": [1.0, {"c": "\\u00e9", "d": null}], "b": 1 }')));
+  t.equal(digestOf(JSON.parse('{"b":1,"a":[true,{"d":null,"c":"é"}]}')), 'Msg6SMMlzRLVrnTaRMjizyajR8EGWPmUspvXIviQiUo');
+  const bodies = ['{}', '[]', 'null', '[[]]', '[{}]', '{"a":{}}', '{"a":[]}', '{"a":null}', '{"a":"null"}', '[1,[2]]', '[[1],2]', '[1,2]', '{"a":1,"b":2}', '{"a":2,"b":1}', '{"__proto__":1}', '"a"', '{"a":"1"}', '{"a":1}', '[12]', '["1,2"]'];
+  t.equal(new Set(bodies.map((body) => digestOf(JSON.parse(body)))).size, bodies.length, 'others have others');
+  const deep = '['.repeat(60_000) + ']'.repeat(60_000);
+  t.equal(digestOf(JSON.parse(deep)).length, 43, 'however deep');
+  t.end();
+});
+
+t.test('a refusal with the header costs about what it does without', async (t) => {
+  const house = await openHouse(t);
+  const body = `{"message":"Hello","more":[${'1,'.repeat(120_000)}1]}`;
+  const cpuOf = async (headers: Record<string, string>): Promise<number> => {
+    const before = cpuTicks(house.child.pid!);
+    for (let time = 0; time < 20; time++) t.equal((await house.ask('/sessions/ses_none/chat', { body, headers: { ...headers } })).json.error.code, 'session_not_found');
+    return cpuTicks(house.child.pid!) - before;
+  };
+  await cpuOf({});
+  const without = await cpuOf({});
+  const withKey = await cpuOf({ 'idempotency-key': 'a' });
+  t.ok(withKey <= 4 * without + 20, `${withKey} against ${without} hundredths of a second`);
+});
+
+/** CPU time of a process in hundredths of a second. */
+function cpuTicks(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) /s, '').split(' ');
+  return Number(fields[11]) + Number(fields[12]);
 }

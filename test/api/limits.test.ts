@@ -1,6 +1,6 @@
-/** The budgets of a key over HTTP (specification 8, contract 5). Ceilings are so low that no request of a test is refilled meanwhile. */
+/** The budgets of a key over HTTP (contract 5). Ceilings are so low that no request of a test is refilled meanwhile. */
 import t, { type Test } from 'tap';
-import { WheelClock } from '../../src/clock.ts';
+import { WheelClock } from '../../src/base/clock.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, type Answer, type Ask } from './house.ts';
 import { isRated, isRefused, limitedFor, rateHeaders, refusals, unrated } from './refusal.ts';
@@ -15,14 +15,14 @@ const waitOf = ({ headers }: Answer) => Number(headers.get('retry-after'));
 t.test('limits', async (t) => {
   const world = await openWorld(t);
   await t.test('a bucket empties by one a request and refills at its ceiling a minute', (t) => arithmetic(t, world));
-  await t.test('who waits as long as told passes, and changed limits hold at once', (t) => waiting(t, world));
+  await t.test('a caller that waits for Retry-After passes, and changed limits hold at once', (t) => waiting(t, world));
   await t.test('a refusal by one of two buckets waits for the other as well', (t) => both(t, world));
   await t.test('a lowered ceiling cuts what is left', (t) => lowered(t, world));
   await t.test('the default is 60, 30 and 10 a minute, and each is set by itself', (t) => defaults(t, world));
   await t.test('two keys have two budgets', (t) => separate(t, world));
   await t.test('concurrent requests share the bucket exactly', (t) => concurrent(t, world));
   await t.test('whatever comes after authentication is charged and says so', (t) => charged(t, world));
-  await t.test('what comes before, and what needs no key, is not', (t) => free(t, world));
+  await t.test('requests refused earlier, or that need no key, are not charged', (t) => free(t, world));
   await t.test('the full workspace does not put the key into debt', (t) => fullWorkspace(t, world));
 });
 
@@ -56,7 +56,7 @@ type World = Awaited<ReturnType<typeof openWorld>>;
 
 async function openWorld(t: Test) {
   const house = await openHouse(t);
-  /** A key with this ceiling, and what is done with it. */
+  /** Makes a key with this ceiling, and the calls with it. */
   const limited = async (requests: number) => {
     const { id, key } = await house.newKey({ limits: { requests } });
     const ask = (path = '/assistants', options: Ask = {}) => house.ask(path, { key, ...options });

@@ -1,12 +1,12 @@
 /** The settings of the public link, as the console takes them (contract 9). */
 import t, { type Test } from 'tap';
-import { openHouse, type Answer, type House } from './house.ts';
+import { openWorkspace, type Answer, type House } from './house.ts';
 import { isRefused, unrated, wrongField } from './refusal.ts';
 
 const wrong = (field: string) => unrated(wrongField(field));
 
 t.test('the link', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('its settings', (t) => links(t, house));
   await t.test('a slug of the whole installation', (t) => slugs(t, house));
 });

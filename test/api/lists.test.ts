@@ -1,10 +1,10 @@
-/** Lists: their envelope, their pages, their order, and what a key does not reach (contract 1 and 4). */
+/** Lists: their envelope, their pages, their order, and items that a key does not reach (contract 1 and 4). */
 import t, { type Test } from 'tap';
-import { openHouse, type Answer, type House } from './house.ts';
+import { openWorkspace, type Answer, type House } from './house.ts';
 import { isRefused, refusals, wrongField } from './refusal.ts';
 
 t.test('lists', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('of assistants', (t) => assistants(t, house));
   await t.test('of sessions', (t) => sessions(t, house));
   await t.test('of messages', (t) => messages(t, house));

@@ -1,29 +1,27 @@
 /** Answers that are no streams are bounded too (promise P21), and say all that they should. */
 import t, { type Test } from 'tap';
-import type { Exchange } from '../../src/edge.ts';
-import { flowing } from '../../src/handlers/flowing.ts';
-import { writtenPage, type WrittenPage } from '../../src/handlers/lists.ts';
-import { limits } from '../../src/limits.ts';
-import type { Page, PageRequest } from '../../src/store.ts';
-import { send } from '../../src/pipeline/reply.ts';
-import type { Services } from '../../src/services.ts';
-import { edges, openHouse, type House } from './house.ts';
+import type { Exchange } from '../../src/base/edge.ts';
+import { replyFlowing } from '../../src/http/handlers/flowing.ts';
+import { writePage, type WrittenPage } from '../../src/http/handlers/lists.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { Page, PageRequest } from '../../src/store/store.ts';
+import { sendReply } from '../../src/http/pipeline/reply.ts';
+import type { Services } from '../../src/conversation/services.ts';
+import { edge, openHouse, type House } from './house.ts';
 import { begin, synthetic, transcriptOf } from './talk.ts';
 
 const bytesOf = ({ text }: { text: string }): number => Buffer.byteLength(text);
 /** A page's items, and what stands around them. */
 const mostBytes = limits.answerBytesMax + 1024;
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
-    await t.test('a page ends where it becomes long', (t) => pages(t, house));
-    await t.test('a page that is full to the brim', (t) => brim(t, house));
-    await t.test('a message that is longer comes whole', (t) => longMessage(t, house));
-    await t.test('a page ends before a message that is longer', (t) => mixed(t, house));
-    await t.test('usage by the hour comes whole', (t) => hours(t, house));
-  });
-}
+t.test(edge, async (t) => {
+  const house = await openHouse(t);
+  await t.test('a page ends where it becomes long', (t) => pages(t, house));
+  await t.test('a page that is full to the brim', (t) => brim(t, house));
+  await t.test('a message that is longer comes whole', (t) => longMessage(t, house));
+  await t.test('a page ends before a message that is longer', (t) => mixed(t, house));
+  await t.test('usage by the hour comes whole', (t) => hours(t, house));
+});
 
 async function pages(t: Test, house: House): Promise<void> {
   const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`key ${index}`, '語'.repeat(512)]));
@@ -118,7 +116,7 @@ async function hours(t: Test, house: House): Promise<void> {
   t.same((await house.ask(`/usage?bucket=hour&start=${end}&end=${end}`)).json.data, []);
 }
 
-t.test('what is removed while a page is read costs no other item', async (t) => {
+t.test('an item removed while a page is read costs no other item', async (t) => {
   let there = Array.from({ length: 8 }, (_, index) => `${index} ${'a'.repeat(limits.answerBytesMax / 5)}`);
   let readings = 0;
   const read = async ({ after, limit }: PageRequest): Promise<Page<string>> => {
@@ -128,7 +126,7 @@ t.test('what is removed while a page is read costs no other item', async (t) => 
   };
   const seen: string[] = [];
   for (let after: string | null = null, more = true; more; more = after !== null) {
-    const page: WrittenPage<string> = await writtenPage({ limit: 100, after, order: 'asc' }, read, (item) => item);
+    const page: WrittenPage<string> = await writePage({ limit: 100, after, order: 'asc' }, read, (item) => item);
     t.ok(page.texts.join('').length <= limits.answerBytesMax);
     t.same(page.texts.map((text) => JSON.parse(text)), page.items);
     seen.push(...page.items);
@@ -162,7 +160,7 @@ t.test('pieces are made when there is room for them', async (t) => {
       yield `${number}`;
     }
   }
-  const reply = await flowing(pieces());
+  const reply = await replyFlowing(pieces());
   if (!('stream' in reply)) return t.fail('it is no stream');
   t.same(made, [0]);
   const { told, outlet, onGone, drain } = outletTo(2);
@@ -179,21 +177,21 @@ t.test('pieces are made when there is room for them', async (t) => {
   t.same(told, ['0', '1', '2', '3', 'end']);
 });
 
-t.test('what fails before anything was sent is a failure, and afterwards the answer is cut', async (t) => {
+t.test('a fault before anything was sent is a failure, and afterwards the answer is cut', async (t) => {
   async function* failing(at: number): AsyncGenerator<string, void> {
     if (at === 0) throw new Error('away');
     yield 'half';
     throw new Error('away');
   }
-  await t.rejects(flowing(failing(0)), { message: 'away' });
-  const reply = await flowing(failing(1));
+  await t.rejects(replyFlowing(failing(0)), { message: 'away' });
+  const reply = await replyFlowing(failing(1));
   if (!('stream' in reply)) return t.fail('it is no stream');
   const { told, outlet, onGone } = outletTo(9);
   const lines: unknown[] = [];
   const log = { error: (...line: unknown[]) => lines.push(line), info: ({ status }: { status: number }) => lines.push(status) };
   const exchange = { path: '/', stream: () => outlet, onGone } as unknown as Exchange;
   const services = { log, config: { trustedProxies: [] }, clock: { monotonic: () => 1 }, metrics: { requests: { inc() {} } } } as unknown as Services;
-  send(exchange, reply, { requestId: 'req_1', startedAt: 0, route: null, caller: null, rate: null, site: null }, services);
+  sendReply(exchange, reply, { requestId: 'req_1', startedAt: 0, route: null, caller: null, rate: null, site: null }, services);
   await settled();
   t.same(told, ['half', 'cut']);
   t.match(lines, [[{ request_id: 'req_1', err: { message: 'away' } }, 'answer cut'], 200], 'and the log says why');
@@ -208,7 +206,7 @@ t.test('for a reader who has left nothing more is made', async (t) => {
       over = true;
     }
   }
-  const reply = await flowing(endless());
+  const reply = await replyFlowing(endless());
   if (!('stream' in reply)) return t.fail('it is no stream');
   const { told, outlet, onGone, leave } = outletTo(1);
   void reply.stream(outlet, onGone);

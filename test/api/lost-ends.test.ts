@@ -15,7 +15,7 @@ t.test('the turn of a session whose end was stored and not answered is stopped w
   t.equal((await stream.next())!.event, 'turn.started');
   t.equal((await stream.next())!.data.text, 'so so ');
 
-  // Of what an end asks of Redis only the calls that save a session, here one, are answered by a list of numbers. Another reply may come before or after it in one piece.
+  // Among an end's Redis calls only those that save a session, here one, are answered by a list of numbers. Another reply may come before or after it in one piece.
   way.isReply = (bytes) => {
     const isVersion = /(?:^|\n)\*1\r\n:\d+\r\n/.test(bytes.toString('latin1'));
     if (isVersion) way.close();

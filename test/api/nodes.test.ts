@@ -1,4 +1,4 @@
-/** The server under later versions of Node on LMDB: a conversation and an abort on each HTTP engine that loads there; a restart and an export, which no engine has a part in, on one. */
+/** The server under the versions of Node that are kept up, beside the one that runs the tests, on LMDB: a conversation and an abort on each HTTP engine that loads there; a restart and an export, which no engine has a part in, on one. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ t.setTimeout(280_000);
 
 const store = { PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' };
 
-/** Which engine serves, and whether the other one's absence was told. */
+/** Returns the engine that serves, and whether the log tells the other one's absence. */
 const engineOf = (house: House): { engine: string | undefined; told: boolean } => ({
   engine: /"engine":"(\w+)"/.exec(house.stdout())?.[1],
   told: /uWebSockets\.js does not load here: node:http serves instead/.test(house.stdout()),
@@ -35,9 +35,9 @@ async function converse(t: Test, house: House): Promise<string> {
   return id;
 }
 
-async function serves(t: Test, { program, command }: OtherNode, edge: 'uws' | 'node' | null): Promise<string | undefined> {
-  const [folder, path] = [await temporaryFolder(t), command(t)];
-  const options = { folder, command: path, node: program, env: { ...store, ...(edge !== null && { PARLEY_EDGE: edge }) } };
+async function serves(t: Test, { program }: OtherNode, path: string, edge: 'uws' | 'node' | null): Promise<string | undefined> {
+  const folder = await temporaryFolder(t);
+  const options = { folder, command: path, node: program, env: { ...store, PARLEY_EDGE: edge ?? '' } };
   const house = await openHouse(t, options);
   const id = await converse(t, house);
   t.same(await house.stop(), { code: 0, signal: null });
@@ -53,11 +53,16 @@ async function serves(t: Test, { program, command }: OtherNode, edge: 'uws' | 'n
   return engine;
 }
 
-for (const version of ['22.23.3', '24.21.0']) {
+// npm has installed the engine's build for the running Node already.
+const major = (version: string): string => version.split('.')[0]!;
+
+for (const version of ['20.20.2', '22.23.3', '24.21.0', '26.10.0'].filter((each) => major(each) !== major(process.versions.node))) {
   const other = otherNode(version);
   t.test(`Node ${version}`, { skip: typeof other === 'string' && other }, async (t) => {
-    const engine = await serves(t, other as OtherNode, null);
+    const node = other as OtherNode;
+    const command = node.command(t);
+    const engine = await serves(t, node, command, null);
     t.comment(`Node ${version} serves on ${engine}`);
-    if (engine !== 'node') await serves(t, other as OtherNode, 'node');
+    if (engine !== 'node') await serves(t, node, command, 'node');
   });
 }

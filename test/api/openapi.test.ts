@@ -153,7 +153,7 @@ t.test('the document', async (t) => {
   });
 });
 
-/** What Spectral's `oas` rules look for beyond redocly's; the linter itself is 156 packages. */
+/** The checks of Spectral's `oas` rules beyond redocly's; the linter itself is 156 packages. */
 t.test('the document has what Spectral asks for', async (t) => {
   const house = await openHouse(t);
   const { info, servers, tags, paths, components } = (await house.ask('/openapi.json', { key: null })).json;
@@ -180,7 +180,7 @@ interface Lint {
   readonly problems: readonly unknown[];
 }
 
-/** What redocly's recommended rules find in the folder's `openapi.json`. */
+/** Runs redocly's recommended rules on the folder's `openapi.json`. */
 function lint(folder: string): Promise<Lint> {
   const command = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin', 'cli.js');
   const env = { PATH: process.env['PATH'], HOME: folder, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };

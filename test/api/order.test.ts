@@ -1,6 +1,6 @@
-/** Which of two failures answers: every pair of neighbours in the contract's order of checks (contract 3), both violated at once. */
+/** The order of checks (contract 3): for every pair of neighbours, both violated at once, the first one answers. */
 import t, { type Test } from 'tap';
-import { openHouse, type Answer } from './house.ts';
+import { openWorkspace, type Answer } from './house.ts';
 import { rawAsk } from './raw.ts';
 import { isRefused, limitedFor, missingField, refusals, unrated, unreadableHeader, wrongField } from './refusal.ts';
 
@@ -9,7 +9,7 @@ const required = [{ name: 'email', type: 'email', required: true }];
 const missingEmail = { ...wrongField(''), code: 'missing_visitor_fields', message: 'Required visitor fields are missing: `visitor.email`.' };
 
 t.test('the order of checks', async (t) => {
-  const world = await openWorld(t);
+  const world = await openWorld();
   await t.test('1 before 2: the route, then authentication', (t) => routeFirst(t, world));
   await t.test('2 before 3: authentication, then the budgets', (t) => thenAuthentication(t, world));
   await t.test('2 before 4: nobody unknown gets a body looked at', (t) => beforeTheBody(t, world));
@@ -25,8 +25,8 @@ t.test('the order of checks', async (t) => {
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-async function openWorld(t: Test) {
-  const house = await openHouse(t);
+async function openWorld() {
+  const house = await openWorkspace();
   const inWorkspace = `/workspaces/${house.workspaceId}`;
   const chat = (session: string, options: object = {}): Promise<Answer> => house.ask(`/sessions/${session}/chat`, { body: { message }, ...options });
   const move = (id: string, verb: string) => house.console(`${inWorkspace}/assistants/${id}/${verb}`, { method: 'POST' });

@@ -16,13 +16,7 @@ async function openHouses(t: Test, redis: RedisServer): Promise<Houses> {
   return (await Promise.all([1, 2, 3].map(() => openHouse(t, { env })))) as unknown as Houses;
 }
 
-async function openRedis(t: Test): Promise<RedisServer> {
-  const redis = await RedisServer.start(...appendOnly);
-  t.teardown(() => redis.stop());
-  return redis;
-}
-
-/** What holds of any three processes on one store. */
+/** Properties of any three processes on one store. */
 const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
   'of those that start at once on an empty store one makes the first workspace': async (t, [one, two, three]) => {
     t.equal([one, two, three].filter((house) => / ak_/.test(house.stdout())).length, 1);
@@ -51,7 +45,7 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     t.teardown(() => socket.terminate());
     const heard = on(socket, 'message');
     const next = async (): Promise<any> => JSON.parse(String((await heard.next()).value[0]));
-    t.match(await next(), { type: 'actors', actors: [] });
+    t.match(await next(), { type: 'actors', actors: { length: 0 } });
     const stream = await say(two, id);
     await stream.rest();
     const seen = [];
@@ -184,14 +178,17 @@ async function sinceASecond(changedAt: number, ask: () => Promise<Answer>, statu
 }
 
 t.test('three processes are one', options, async (t) => {
-  const redis = await openRedis(t);
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
   const houses = await openHouses(t, redis);
   for (const [name, check] of Object.entries(sharing)) await t.test(name, (t) => check(t, houses));
+  const [, two, three] = houses;
+  await t.test('one that dies leaves its turns to the others', (t) => dies(t, houses));
+  await t.test('a turn whose process dies shortly before its session is over does not outlive it', (t) => diesLate(t, two, three));
+  await t.test('a Redis that hangs is 503 and comes back', (t) => hangs(t, three, redis));
 });
 
-t.test('a process that dies leaves its turns to the others', options, async (t) => {
-  const redis = await openRedis(t);
-  const [one, two, three] = await openHouses(t, redis);
+async function dies(t: Test, [one, two, three]: Houses): Promise<void> {
   const assistant = await synthetic(one, 'tokens=100000,delay_ms=2');
   const { id } = await one.session(assistant.id);
   const stream = await say(one, id);
@@ -214,11 +211,10 @@ t.test('a process that dies leaves its turns to the others', options, async (t) 
   t.match(abortion, { status: 200, json: { status: 'aborted', stop_reason: 'aborted', error_code: null } }, 'what is stopped then is answered when it is sealed');
   t.match(ending, { status: 200, json: { status: 'ended', active_turn_id: null } });
   t.match((await transcriptOf(two, ended.id))[1], { status: 'partial', stop_reason: 'aborted' });
-});
+  await end(two, id);
+}
 
-t.test('a turn whose process dies shortly before its session is over does not outlive it', options, async (t) => {
-  const redis = await openRedis(t);
-  const [one, two] = await openHouses(t, redis);
+async function diesLate(t: Test, one: House, two: House): Promise<void> {
   const brief = await synthetic(one, 'tokens=100000,delay_ms=5', { max_call_seconds: 8 });
   const { id, stream } = await begin(one, brief.id);
   const { expires_at } = await sessionOf(two, id);
@@ -228,10 +224,10 @@ t.test('a turn whose process dies shortly before its session is over does not ou
   t.match((await elsewhere.rest()).at(-1), { event: 'error', data: { code: 'session_expired' } });
   const turn = (await abort(two, id, stream.turnId)).json;
   t.match(turn, { status: 'failed', stop_reason: 'expired', error_code: 'session_expired' });
-  // By how little it may be late is proved with a clock of the test's own (test/host/orphans.test.ts).
+  // By how little it may be late is proved with a clock of the test's own (test/turn/orphans.test.ts).
   t.comment(`${turn.ended_at - expires_at} s late`);
   t.match(await sessionOf(two, id), { status: 'expired', ended_at: expires_at, active_turn_id: null });
-});
+}
 
 /** Sends a message and leaves at once: the status. */
 async function statusOf(house: House, id: string): Promise<number> {
@@ -246,9 +242,7 @@ async function statusOf(house: House, id: string): Promise<number> {
   return response.status;
 }
 
-t.test('a Redis that hangs is 503 and comes back', options, async (t) => {
-  const redis = await openRedis(t);
-  const [one] = await openHouses(t, redis);
+async function hangs(t: Test, one: House, redis: RedisServer): Promise<void> {
   await one.ask('/assistants');
   redis.signal('SIGSTOP');
   const askedAt = Date.now();
@@ -257,4 +251,4 @@ t.test('a Redis that hangs is 503 and comes back', options, async (t) => {
   t.comment(`refused after ${Date.now() - askedAt} ms`);
   redis.signal('SIGCONT');
   t.ok(await until(async () => (await one.ask('/assistants')).status === 200));
-});
+}

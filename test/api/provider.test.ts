@@ -1,9 +1,9 @@
-/** What a provider does and what the client hears of it (specification 6, 7 and 8, contract 2 and 12). */
+/** Failures of a provider, and the client's answers then (contract 2 and 12). */
 import type { ServerResponse } from 'node:http';
 import { LLMock } from '@copilotkit/aimock';
 import t, { type Test } from 'tap';
-import { data, delta, eventStream, type Provider } from '../model/provider.ts';
-import { openHouse, textOf, type Answer, type House, type StreamEvent } from './house.ts';
+import { data, delta, eventStream, type Provider } from '../providers/model/provider.ts';
+import { openHouse, openWorkspace, textOf, type Answer, type House, type StreamEvent } from './house.ts';
 import { abort, answered, answering, begin, credentialOf, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 const canary = 'CANARY-text-of-the-provider';
@@ -23,7 +23,7 @@ t.test('providers', async (t) => {
 });
 
 t.test('a mock endpoint that was written elsewhere', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await mocked(t, house);
 });
 

@@ -4,7 +4,7 @@ import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { whyMissing } from '../installed.ts';
-import { data, delta, done } from '../model/provider.ts';
+import { data, delta, done } from '../providers/model/provider.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { houseAt, openHouse, textOf, type House } from './house.ts';
 import { openProxy, proxies } from './proxy.ts';
@@ -21,7 +21,7 @@ type Check = (t: Test, house: House, houses: Houses) => Promise<void>;
 /** The log lines of these requests, by the process that served them. */
 const servers = (house: House, houses: Houses, ids: readonly string[]): Promise<any[][]> =>
   until(async () => {
-    // What was logged before this request was answered has mostly been read by then.
+    // Lines logged before this answer have mostly been read by then.
     await house.ask('/healthz');
     const lines = houses.map((one) => linesOf(one).filter(({ request_id }) => ids.includes(request_id)));
     return lines.flat().length === ids.length && lines;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { probePort } from '../../src/supervisor/port.ts';
+import { probePort } from '../../src/operations/supervisor/port.ts';
 import { temporaryFolder } from '../folders.ts';
 import { environment } from '../installed.ts';
 import { until } from './talk.ts';
@@ -43,7 +43,7 @@ export async function openProxy(t: Test, proxy: Proxy, servers: readonly { reado
   return url;
 }
 
-/** The documented file is one for `conf.d`; around it stands what the distribution has in nginx.conf. */
+/** The documented file is one for `conf.d`; around it is the distribution's nginx.conf. */
 async function nginx(folder: string, place: (text: string) => string): Promise<string[]> {
   await writeFile(join(folder, 'parley.conf'), place(await documented('nginx.conf')));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`);

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
-import { ask as askPort, RawClient } from '../edge/harness.ts';
+import { ask as askPort, RawClient } from '../http/edge/harness.ts';
 import type { Answer } from './house.ts';
 
 export interface RawAsk {
@@ -19,7 +19,7 @@ export async function rawAsk(url: string, path: string, options: RawAsk = {}): P
   return { status, headers: new Headers(pairs), text, json: isJson ? JSON.parse(text) : undefined };
 }
 
-/** What is answered instead of a WebSocket. */
+/** Resolves with the HTTP answer to an upgrade that is refused. */
 export async function refusedUpgrade(url: string, path: string, { token = null, protocols = [], headers: sent = {} }: { token?: string | null; protocols?: readonly string[]; headers?: Readonly<Record<string, string>> } = {}): Promise<Answer> {
   const socket = new WebSocket(url.replace('http', 'ws') + path, [...protocols], { headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...sent } });
   socket.on('error', () => {});

@@ -14,7 +14,7 @@ import { abort, begin, say, synthetic, transcriptOf, turnPath } from './talk.ts'
 const skip = whyNoRedis() ?? whyNoTls();
 const settings = { PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests' };
 
-const command = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
+const command = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));
 
 /** Runs `parley` to its end. An authority is named to a process as it starts. */
 const parley = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<{ code: unknown; stdout: string; stderr: string }> =>
@@ -50,7 +50,7 @@ t.test('Redis over TLS', { skip }, async (t) => {
   });
 
   await t.test('doctor and export', async (t) => {
-    const examined = await parley(['doctor', '--json'], env);
+    const examined = await parley(['doctor', '--json'], { ...env, PARLEY_VOICE_PROCESSES: '0' });
     const { checks } = JSON.parse(examined.stdout) as { checks: { id: string; status: string; found: string }[] };
     t.match(checks.find(({ id }) => id === 'reachable'), { status: 'ok', found: `127.0.0.1:${redis.port} answers` });
     t.same(checks.filter(({ status }) => status === 'fail'), []);

@@ -1,26 +1,26 @@
-/** The reference: every operation has its words and its example, and the examples are what a server takes and answers. */
+/** The reference: every operation has its words and its example, and a server accepts and answers the examples. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createParser } from 'eventsource-parser';
 import t, { type Test } from 'tap';
-import { errors } from '../../src/errors.ts';
-import { openapiDocument } from '../../src/openapi.ts';
-import { slug } from '../../src/reference/examples.ts';
-import { areas, introduction, nameOf, referenceOf, type Entry } from '../../src/reference.ts';
-import { signInToken } from '../../src/reference/examples.ts';
-import type { Route } from '../../src/request.ts';
-import { documented, routes } from '../../src/routes.ts';
-import { queryObject } from '../../src/wire.ts';
+import { errors } from '../../src/base/errors.ts';
+import { openapiDocument } from '../../src/http/reference/openapi.ts';
+import { slug } from '../../src/http/reference/examples.ts';
+import { areas, introduction, nameOf, referenceOf, type OperationEntry } from '../../src/http/reference.ts';
+import { signInToken } from '../../src/http/reference/examples.ts';
+import type { Route } from '../../src/http/request.ts';
+import { documented, routes } from '../../src/http/routes.ts';
+import { queryObject } from '../../src/base/wire.ts';
 import { openHouse, type Answer, type House } from './house.ts';
 
-const entries = new Map<string, Entry>(areas.flatMap(({ entries }) => Object.entries(entries)));
-const entryOf = (route: Route): Entry => referenceOf(route)!.entry;
+const entries = new Map<string, OperationEntry>(areas.flatMap(({ entries }) => Object.entries(entries)));
+const entryOf = (route: Route): OperationEntry => referenceOf(route)!.entry;
 
 t.test('every operation has an entry, and every entry an operation', async (t) => {
   t.same([...entries.keys()].sort(), documented.map(nameOf).sort());
   t.equal(areas.flatMap(({ entries }) => Object.keys(entries)).length, entries.size, 'each in one area');
 });
 
-t.test('what changes something says what a repeat does', async (t) => {
+t.test('each write documents its retry', async (t) => {
   t.same(documented.filter((route) => route.method !== 'GET' && entryOf(route).repeat === undefined).map(nameOf), []);
 });
 
@@ -50,7 +50,7 @@ t.test("the route's own validators take the example as it stands", async (t) => 
   }
 });
 
-function searchOf(query: Entry['query'] & {}): URLSearchParams {
+function searchOf(query: OperationEntry['query'] & {}): URLSearchParams {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) search.set(name, String(value));
   return search;
@@ -108,7 +108,7 @@ t.test('the ids of the events count code points, from the cursor of the example 
   }
 });
 
-/** What differs from the example's shape, by path. A null says nothing of what else may stand there; the schema does. */
+/** Returns the paths where the shape differs from the example's. A null matches anything; the schema checks it. */
 function differences(example: unknown, real: unknown, path = ''): string[] {
   if (example === null || real === null) return [];
   if (Array.isArray(example) && Array.isArray(real)) {
@@ -153,11 +153,11 @@ const story = [
   `DELETE ${inWorkspace}`,
 ];
 
-/** What the ids of the examples are called here. */
+/** Maps the ids of the examples to the real ones. */
 class Names {
   readonly #learned = new Map<string, string>();
 
-  /** Wherever the example has an id and the answer another, the one stands for the other. */
+  /** Wherever the example has an id and the answer another, the first is mapped to the second. */
   learn(example: unknown, real: unknown): void {
     if (typeof example === 'string' && typeof real === 'string' && /^[a-z]+_[0-9a-z]{26}(?:_|$)/.test(example)) this.#learned.set(example, real);
     if (typeof example !== 'object' || example === null || typeof real !== 'object' || real === null) return;

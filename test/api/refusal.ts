@@ -1,4 +1,4 @@
-/** What every failure has to look like (specification 2 and 7, contract 1 to 5). */
+/** The shape of every failure (contract 1 to 5). */
 import type { Test } from 'tap';
 import type { Answer } from './house.ts';
 
@@ -8,11 +8,11 @@ export interface Refusal {
   readonly message: string;
   /** Whether a budget was charged, which the rate headers tell: on the API, whatever comes after authentication. */
   readonly rated: boolean;
-  /** Whole seconds, for those that tell a wait. */
+  /** Whole seconds, for refusals with a wait. */
   readonly retryAfter?: number;
 }
 
-/** Status → type, from the specification's table. */
+/** Status → type, from contract 2. */
 const types: Readonly<Record<number, string>> = {
   400: 'invalid_request',
   401: 'authentication_error',
@@ -97,7 +97,7 @@ export const refusals = {
   fault: row(500, 'api_error', 'Something went wrong on our side.'),
 } satisfies Record<string, Refusal>;
 
-/** A 429 as its answer says: the wait stands in the message and in the header alike. */
+/** A 429 whose wait is the same in the message and in the header. */
 export const limitedFor = (seconds: number): Refusal => ({
   status: 429,
   code: 'rate_limited',

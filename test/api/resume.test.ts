@@ -1,8 +1,8 @@
 /** `GET /sessions/{id}/turns/{turn_id}/events`: one log, many cursors (contract 7 and 12). */
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
-import { data, delta, done } from '../model/provider.ts';
-import { edges, openHouse, textOf, type Ask, type House, type Stream } from './house.ts';
+import { data, delta, done } from '../providers/model/provider.ts';
+import { edge, openWorkspace, textOf, type Ask, type House, type Stream } from './house.ts';
 import { abort, activeTurn, answering, begin, onProvider, refused, say, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
 const eventsOf = (house: House, id: string, turnId: string, query = '', ask: Ask = {}): Promise<Stream> =>
@@ -10,15 +10,13 @@ const eventsOf = (house: House, id: string, turnId: string, query = '', ask: Ask
 const refusedEvents = (house: House, id: string, turnId: string, query: string, headers: Record<string, string> = {}) =>
   house.ask(`${turnPath(id, turnId)}/events${query}`, { headers });
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
-    await t.test('a finished turn is replayed from any code point', (t) => finished(t, house));
-    await t.test('a cursor that cannot be', (t) => wrongCursors(t, house));
-    await t.test('a turn in flight has many readers and outlives them all', (t) => live(t, house));
-    await t.test('the head is sent at once while nothing is there yet', (t) => waiting(t, house));
-  });
-}
+t.test(edge, async (t) => {
+  const house = await openWorkspace();
+  await t.test('a finished turn is replayed from any code point', (t) => finished(t, house));
+  await t.test('a cursor that cannot be', (t) => wrongCursors(t, house));
+  await t.test('a turn in flight has many readers and outlives them all', (t) => live(t, house));
+  await t.test('the head is sent at once while nothing is there yet', (t) => waiting(t, house));
+});
 
 async function finished(t: Test, house: House): Promise<void> {
   const assistant = await synthetic(house, 'tokens=16,unicode=1');

@@ -1,4 +1,4 @@
-/** Which paths there are, and what all others answer: before authentication, without rate headers, in the one shape (contract 1, 3 and 12). */
+/** The known paths, and the answer of all others: before authentication, without rate headers, in the one shape (contract 1, 3 and 12). */
 import t, { type Test } from 'tap';
 import { edges, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
@@ -23,7 +23,7 @@ async function everyMethod(t: Test, house: House): Promise<void> {
       const operation = methods[method.toLowerCase()];
       const answer = await rawAsk(house.url, path, { method });
       const name = `${method} ${template}`;
-      // Nobody has this slug. `OPTIONS` is answered under a link, and stands in no document.
+      // No link has this slug. `OPTIONS` is answered under a link, and is in no document.
       if (template.startsWith('/p/') && (operation !== undefined || method === 'OPTIONS')) isRefused(t, answer, unrated(refusals.noAssistant), name);
       else if (operation === undefined) isRefused(t, answer, refusals.noRoute, name);
       else if (operation.security[0]?.token) isRefused(t, answer, refusals.invalidToken, name);

@@ -1,12 +1,12 @@
 /** One scrape of all workers, however many ask at once. */
 import t from 'tap';
-import { openMetrics, type Samples } from '../../src/metrics.ts';
-import { Scrapes } from '../../src/supervisor/scrapes.ts';
-import type { Member } from '../../src/supervisor/member.ts';
-import type { FromSupervisor } from '../../src/supervisor/messages.ts';
-import { ManualClock } from '../model/provider.ts';
+import { openMetrics, type Samples } from '../../src/base/metrics.ts';
+import { Scrapes } from '../../src/operations/supervisor/scrapes.ts';
+import type { SupervisedWorker } from '../../src/operations/supervisor/member.ts';
+import type { FromSupervisor } from '../../src/operations/supervisor/messages.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 
-/** A worker that listens, and what it was told. */
+/** A worker that listens, and the messages sent to it. */
 class Worker {
   readonly told: FromSupervisor[] = [];
   readonly listened = true;
@@ -26,9 +26,9 @@ async function samples(): Promise<Samples> {
   return metrics.samples();
 }
 
-t.test('who asks while a scrape is under way shares it', async (t) => {
+t.test('requests during a scrape share it', async (t) => {
   const workers = [1, 2, 3, 4].map((id) => new Worker(id));
-  const members = workers as unknown as Member[];
+  const members = workers as unknown as SupervisedWorker[];
   const scrapes = new Scrapes(new ManualClock(), new Set(members));
   const texts = Array.from({ length: 100 }, () => scrapes.text());
   const measured = await samples();

@@ -1,10 +1,11 @@
-/** `PARLEY_SERVICE_PORT`: health, readiness and metrics apart from whoever calls the API. */
+/** `PARLEY_SERVICE_PORT`: health, readiness and metrics on a port apart from the API's. */
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
+import { readConfig } from '../../src/base/config.ts';
 import { startServer } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
-import { edges, openHouse, type House } from './house.ts';
+import { edge, edges, openHouse, type House } from './house.ts';
 import { rawAsk, refusedUpgrade } from './raw.ts';
 import { lineOf, openSupervised, streaming, workersUp } from './supervised.ts';
 import { refused, until } from './talk.ts';
@@ -17,7 +18,7 @@ async function serviceUrl(house: House): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** What is where, of one process or of several. */
+/** Checks on which port each path is, for one process or several. */
 async function holds(t: Test, house: House, service: string): Promise<void> {
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     const answer = await rawAsk(service, path);
@@ -52,32 +53,32 @@ for (const edge of edges) {
     t.same(await house.ended, { code: 0, signal: null });
     t.equal(house.stderr(), '');
   });
-
-  t.test(`${edge}: several processes`, { skip }, async (t) => {
-    const redis = await RedisServer.start(...appendOnly);
-    t.teardown(() => redis.stop());
-    const house = await openSupervised(t, redis.url, 2, { env: { PARLEY_EDGE: edge, PARLEY_SERVICE_PORT: '0' } });
-    const workers = await workersUp(house, 2);
-    const service = await serviceUrl(house);
-    await holds(t, house, service);
-
-    process.kill(workers.get(2)!, 'SIGSTOP');
-    t.equal((await rawAsk(service, '/readyz')).status, 200, 'one that is ready is enough');
-    process.kill(workers.get(1)!, 'SIGSTOP');
-    await until(async () => (await rawAsk(service, '/readyz')).status === 503);
-    for (const pid of workers.values()) process.kill(pid, 'SIGCONT');
-    await until(async () => (await rawAsk(service, '/readyz')).status === 200);
-
-    const { id, stream } = await streaming(t, house, 'tokens=100000,delay_ms=5');
-    house.child.kill('SIGTERM');
-    await until(async () => (await rawAsk(service, '/readyz')).status === 503);
-    t.match((await rawAsk(service, '/metrics')).text, /\nparley_turns_in_flight 1\n/, 'while workers drain');
-    await house.ask(`/sessions/${id}/end`, { method: 'POST' }).catch(() => {});
-    t.ok(await stream.over);
-    t.same(await house.ended, { code: 0, signal: null });
-    t.equal(house.stderr(), '');
-  });
 }
+
+t.test(`${edge}: several processes`, { skip }, async (t) => {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  const house = await openSupervised(t, redis.url, 2, { env: { PARLEY_SERVICE_PORT: '0' } });
+  const workers = await workersUp(house, 2);
+  const service = await serviceUrl(house);
+  await holds(t, house, service);
+
+  process.kill(workers.get(2)!, 'SIGSTOP');
+  t.equal((await rawAsk(service, '/readyz')).status, 200, 'one that is ready is enough');
+  process.kill(workers.get(1)!, 'SIGSTOP');
+  await until(async () => (await rawAsk(service, '/readyz')).status === 503);
+  for (const pid of workers.values()) process.kill(pid, 'SIGCONT');
+  await until(async () => (await rawAsk(service, '/readyz')).status === 200);
+
+  const { id, stream } = await streaming(t, house, 'tokens=100000,delay_ms=5');
+  house.child.kill('SIGTERM');
+  await until(async () => (await rawAsk(service, '/readyz')).status === 503);
+  t.match((await rawAsk(service, '/metrics')).text, /\nparley_turns_in_flight 1\n/, 'while workers drain');
+  await house.ask(`/sessions/${id}/end`, { method: 'POST' }).catch(() => {});
+  t.ok(await stream.over);
+  t.same(await house.ended, { code: 0, signal: null });
+  t.equal(house.stderr(), '');
+});
 
 /** How a server that cannot start says so. */
 const failure = (t: Test, env: Record<string, string>): Promise<string> => startServer(t, { env: { PARLEY_STORE: 'memory:', ...env } }).then(() => 'it started', (error: Error) => error.message);
@@ -88,11 +89,11 @@ t.test('a port that cannot be is one line that names the setting, and exit 2', a
   await once(holder, 'listening');
   const taken = String((holder.address() as AddressInfo).port);
   const several = { PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_PROCESSES: '2' };
+  for (const env of [{ PARLEY_SERVICE_PORT: 'eighty' }, { PARLEY_SERVICE_PORT: '70000' }, { PARLEY_SERVICE_PORT: '8080', PORT: '' }, { PARLEY_SERVICE_PORT: taken, PORT: taken }]) {
+    t.throws(() => readConfig(env), { message: /^[^\n]*\bPARLEY_SERVICE_PORT\b[^\n]*$/ }, JSON.stringify(env));
+  }
   const wrong: Record<string, string>[] = [
-    { PARLEY_SERVICE_PORT: 'eighty' },
     { PARLEY_SERVICE_PORT: '70000' },
-    { PARLEY_SERVICE_PORT: '8080', PORT: '' },
-    { PARLEY_SERVICE_PORT: taken, PORT: taken },
     ...edges.map((edge) => ({ PARLEY_SERVICE_PORT: taken, PARLEY_EDGE: edge })),
     { PARLEY_SERVICE_PORT: taken, ...several },
   ];

@@ -72,7 +72,7 @@ t.test('several processes', onRedis, async (t) => {
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret };
   const houses = (await Promise.all([1, 2].map(() => openHouse(t, { env })))) as [House, House];
   t.same(houses.map((house) => linksIn(house).length), [1, 1], 'each start prints a link');
-  await t.test('what one knows all know', (t) => shared(t, houses));
+  await t.test('sign-ins are shared by all processes', (t) => shared(t, houses));
   await t.test('workers of a supervisor print one link', async (t) => {
     const supervised = await openSupervised(t, redis.url, 2);
     await workersUp(supervised, 2);

@@ -1,30 +1,28 @@
 /** Signing in to the console (contract 9). */
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
-import { edges, openHouse, type Answer, type House } from './house.ts';
+import { edge, openHouse, type Answer, type House } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
 import { isRefused, limitedFor, missingField, refusals, unrated, wrongField } from './refusal.ts';
 import { cookieFor, cookieOf, fromPage, linkFor, openInspect, rawSignIn, signIn, tokenOf, withCookie } from './signing.ts';
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_LOG: 'debug', PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
-    await t.test('a person signs in, is known by a cookie, and signs out', (t) => course(t, house));
-    await t.test('the link of the start', (t) => startLink(t, house));
-    await t.test('links for others', (t) => links(t, house));
-    await t.test('where people are signed in', (t) => list(t, house));
-    await t.test('who is not signed in', (t) => strangers(t, house));
-    await t.test('what may not be sent', (t) => wrongRequests(t, house));
-    await t.test('changes come from our own pages alone', (t) => origins(t, house));
-    await t.test('sockets too, and they end with their sign-in', (t) => sockets(t, house));
-    await t.test('plain HTTP is for this machine alone', (t) => plainHttp(t, house));
-    await t.test('too many failures', (t) => throttled(t, house));
-    await t.test('no secret is in the log', async (t) => {
-      t.notMatch(house.stdout().replace(/.*#sign-in=.*/, ''), new RegExp([house.operatorToken, ...seen].join('|')));
-      t.equal(house.stdout().split('#sign-in=').length, 2, 'the link is printed once');
-    });
+t.test(edge, async (t) => {
+  const house = await openHouse(t, { env: { PARLEY_LOG: 'debug', PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
+  await t.test('a person signs in, is known by a cookie, and signs out', (t) => course(t, house));
+  await t.test('the link of the start', (t) => startLink(t, house));
+  await t.test('links for others', (t) => links(t, house));
+  await t.test('where people are signed in', (t) => list(t, house));
+  await t.test('requests without a sign-in', (t) => strangers(t, house));
+  await t.test('requests that are refused', (t) => wrongRequests(t, house));
+  await t.test('changes come from our own pages alone', (t) => origins(t, house));
+  await t.test('sockets too, and they end with their sign-in', (t) => sockets(t, house));
+  await t.test('plain HTTP is for this machine alone', (t) => plainHttp(t, house));
+  await t.test('too many failures', (t) => throttled(t, house));
+  await t.test('no secret is in the log', async (t) => {
+    t.notMatch(house.stdout().replace(/.*#sign-in=.*/, ''), new RegExp([house.operatorToken, ...seen].join('|')));
+    t.equal(house.stdout().split('#sign-in=').length, 2, 'the link is printed once');
   });
-}
+});
 
 /** Tokens and cookies that were used. */
 const seen: string[] = [];

@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import type { Answer, Ask, House } from './house.ts';
 import { rawAsk } from './raw.ts';
 
-/** What a page of our own sends with what changes something. */
+/** The header that our own page sends with a write. */
 export const fromPage = { 'sec-fetch-site': 'same-origin' };
 
 export const signIn = (house: House, token: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>

@@ -1,4 +1,4 @@
-/** What the tests of several processes under one supervisor share. */
+/** Helpers for the tests of several processes under one supervisor. */
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { Test } from 'tap';
@@ -9,7 +9,7 @@ export const secret = 'a-secret-of-the-tests-that-is-long-enough';
 
 export async function openSupervised(t: Test, url: string, processes: number, { env, ...options }: HouseOptions = {}): Promise<House> {
   const house = await openHouse(t, { ...options, env: { PARLEY_STORE: url, PARLEY_SECRET: secret, PARLEY_PROCESSES: String(processes), PARLEY_LOG: 'info', ...env } });
-  // A crowd of clients waits for what it prints.
+  // Many listeners wait for its output.
   house.child.stdout!.setMaxListeners(0);
   return house;
 }
@@ -32,7 +32,7 @@ export function workersOf(house: House): Map<number, number> {
   return new Map(started.map(({ worker, pid }) => [worker, pid]));
 }
 
-/** Resolves once so many workers listen; every step waits for what the house prints next. */
+/** Resolves once so many workers listen; every step waits for the next output. */
 export async function workersUp(house: House, count: number): Promise<Map<number, number>> {
   for (;;) {
     const workers = workersOf(house);
@@ -90,7 +90,7 @@ export class Client {
   }
 }
 
-/** A client of each of so many workers. They come in crowds, since a worker that is idle may take every one that comes alone. */
+/** Opens a client of each of so many workers. They connect in crowds, since an idle worker may take every connection that comes alone. */
 export async function clientsOf(t: Test, house: House, count: number): Promise<Map<number, Client>> {
   const clients = new Map<number, Client>();
   await until(async () => {
@@ -101,7 +101,7 @@ export async function clientsOf(t: Test, house: House, count: number): Promise<M
   return clients;
 }
 
-/** A stream read as text: what has come, and all of it in the end. */
+/** A stream read as text: the text so far, and all of it in the end. */
 export class TextStream {
   readonly #response: IncomingMessage;
   text = '';

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { ask } from '../edge/harness.ts';
+import { readConfig } from '../../src/base/config.ts';
+import { ask } from '../http/edge/harness.ts';
 import { startServer } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openSupervised, portOf, secret, streaming, told, workersUp } from './supervised.ts';
@@ -13,8 +14,10 @@ const options = lacking === null ? {} : { skip: lacking };
 const redis = lacking === null ? await RedisServer.start(...appendOnly) : null;
 t.teardown(() => redis?.stop());
 
-t.test('a signal that comes to each of them at once, as by Ctrl-C, is one wish; who insists is heard', options, async (t) => {
+t.test('their port is not shared with others; a signal that comes to each of them at once, as by Ctrl-C, is one wish; who insists is heard', options, async (t) => {
   const patient = await openSupervised(t, redis!.url, 2);
+  // Workers of this supervisor would share their port with another's.
+  await samely(t, { PARLEY_STORE: redis!.url, PORT: String(portOf(patient)), PARLEY_EDGE: 'uws' });
   for (const pid of (await workersUp(patient, 2)).values()) process.kill(pid, 'SIGINT');
   patient.child.kill('SIGINT');
   t.same(await patient.kill('SIGINT'), { code: 0, signal: null });
@@ -37,7 +40,7 @@ t.test('without their supervisor they let turns finish and end', options, async 
   const house = await openSupervised(t, redis!.url, 2, { workersAlone: true });
   await workersUp(house, 2);
   const { id, stream } = await streaming(t, house, 'tokens=60,delay_ms=20');
-  // Resolves when nobody holds its output any more.
+  // Resolves when no process holds its output any more.
   t.same(await house.kill('SIGKILL'), { code: null, signal: 'SIGKILL' });
   t.ok(await stream.over);
   t.match(stream.text, /event: turn\.completed/);
@@ -46,43 +49,40 @@ t.test('without their supervisor they let turns finish and end', options, async 
   t.match(await transcriptOf({ ...again, key: house.key, ask: (path) => again.ask(path, { key: house.key }) }, id), [{}, { status: 'completed' }]);
 });
 
-/** How a server that cannot start says so: its exit code and what it printed. */
+/** Starts a server that cannot start; resolves with its exit code and output. */
 const failure = (t: Test, env: Record<string, string>): Promise<string> =>
   startServer(t, { env: { PARLEY_SECRET: secret, ...env } }).then(
     () => 'it started',
     (error: Error) => error.message,
   );
 
-t.test('what one process says when it cannot start, several say once, with the same exit code', options, async (t) => {
+t.test('the reason why it cannot start is printed once by several processes, with the exit code of one', options, async (t) => {
   const holder = createServer().listen(0, '127.0.0.1');
   t.teardown(() => void holder.close());
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;
-  // Workers of another supervisor would share their port with ours.
-  const others = await openSupervised(t, redis!.url, 2);
   const forgetful = await RedisServer.start();
   t.teardown(() => forgetful.stop());
   const wrong: Record<string, string>[] = [
     { PARLEY_STORE: redis!.url, PORT: String(port), PARLEY_EDGE: 'uws' },
-    { PARLEY_STORE: redis!.url, PORT: String(port), PARLEY_EDGE: 'node' },
-    { PARLEY_STORE: redis!.url, PORT: String(portOf(others)), PARLEY_EDGE: 'uws' },
     { PARLEY_STORE: redis!.url, HOST: '203.0.113.1' },
     { PARLEY_STORE: redis!.url, PARLEY_SECRET: '' },
     { PARLEY_STORE: forgetful.url },
     { PARLEY_STORE: 'redis://127.0.0.1:1' },
   ];
-  for (const env of wrong) {
-    const alone = await failure(t, env);
-    t.match(alone, /with [12] before it listened\.\n[^\n]+\n$/);
-    const several = await failure(t, { ...env, PARLEY_PROCESSES: '3' });
-    t.equal(several.split('\n').filter((line) => !line.startsWith('{')).join('\n'), alone);
-  }
+  for (const env of wrong) await samely(t, env);
 });
 
+/** Checks that several processes give the reason that one gives. */
+async function samely(t: Test, env: Record<string, string>): Promise<void> {
+  const alone = await failure(t, env);
+  t.match(alone, /with [12] before it listened\.\n[^\n]+\n$/);
+  const several = await failure(t, { ...env, PARLEY_PROCESSES: '3' });
+  t.equal(several.split('\n').filter((line) => !line.startsWith('{')).join('\n'), alone);
+}
+
 t.test('an embedded store belongs to one process', async (t) => {
-  for (const store of ['lmdb:./data', 'memory:']) {
-    const text = await failure(t, { PARLEY_STORE: store, PARLEY_PROCESSES: '2' });
-    t.match(text, /with 2 before it listened\.\n[^\n]*PARLEY_PROCESSES[^\n]*PARLEY_STORE[^\n]*redis:[^\n]*\n$/);
-  }
-  for (const count of ['0', '65', 'many']) t.match(await failure(t, { PARLEY_PROCESSES: count }), /with 2 .*\n[^\n]*PARLEY_PROCESSES must be a whole number from 1 to 64/);
+  for (const store of ['lmdb:./data', 'memory:']) t.throws(() => readConfig({ PARLEY_STORE: store, PARLEY_PROCESSES: '2' }), { message: /^[^\n]*PARLEY_PROCESSES[^\n]*PARLEY_STORE[^\n]*redis:[^\n]*$/ }, store);
+  for (const count of ['0', '65', 'many']) t.throws(() => readConfig({ PARLEY_PROCESSES: count }), { message: /^PARLEY_PROCESSES must be a whole number from 1 to 64[^\n]*$/ }, count);
+  t.match(await failure(t, { PARLEY_PROCESSES: '2' }), /with 2 before it listened\.\n[^\n]*PARLEY_PROCESSES[^\n]*PARLEY_STORE[^\n]*redis:[^\n]*\n$/);
 });

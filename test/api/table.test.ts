@@ -1,15 +1,15 @@
-/** The table of errors, the OpenAPI document and docs/errors.md say the same, and what the specification and the contract say. */
+/** The table of errors, the OpenAPI document and docs/errors.md agree with each other and with the contract. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { errors, type ErrorRow } from '../../src/errors.ts';
-import { openapiDocument } from '../../src/openapi.ts';
-import { documented } from '../../src/routes.ts';
+import { errors, type ErrorRow } from '../../src/base/errors.ts';
+import { openapiDocument } from '../../src/http/reference/openapi.ts';
+import { documented } from '../../src/http/routes.ts';
 
 const rows: [string, ErrorRow][] = Object.entries(errors);
 const sorted = (lines: Iterable<string>): string[] => [...new Set(lines)].sort();
 const line = ({ code, status, type }: Pick<ErrorRow, 'code' | 'status' | 'type'>): string => `${code} ${status} ${type}`;
 
-/** Code, status and type, from the specification's part 7 and the contract's part 2. */
+/** Code, status and type, from contract 2. */
 const stated = `
 missing_api_key 401 authentication_error
 invalid_api_key 401 authentication_error
@@ -40,11 +40,11 @@ api_error 503 service_unavailable
 rate_limited 429 rate_limit_error
 `.trim().split('\n');
 
-t.test('the table is what the specification and the contract state, no more and no less', async (t) => {
+t.test('the table is what the contract states, no more and no less', async (t) => {
   t.same(sorted(rows.map(([, row]) => line(row))), sorted(stated));
 });
 
-t.test('a client repeats what the specification lets it repeat, and nothing else', async (t) => {
+t.test('a client repeats what the contract lets it repeat, and nothing else', async (t) => {
   const repeated = rows.filter(([, { retry }]) => retry !== 'never').map(([, { code, status, retry }]) => `${code} ${status} ${retry}`);
   t.same(sorted(repeated), ['api_error 500 backoff_thrice', 'api_error 503 backoff', 'rate_limited 429 after']);
 });

@@ -1,4 +1,4 @@
-/** `until` leaves the processor to who is asked, and ends with a reason. */
+/** `until` leaves the CPU to the server that it polls, and ends with a reason. */
 import t from 'tap';
 import { until } from './talk.ts';
 

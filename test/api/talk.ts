@@ -1,8 +1,8 @@
-/** What the tests of conversations share: assistants whose model does as it is told, and short ways to talk to them. */
+/** Helpers for the tests of conversations: assistants with a scripted model, and short ways to talk to them. */
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import type { Test } from 'tap';
-import { data, delta, done, eventStream, provider, type Provider } from '../model/provider.ts';
+import { data, delta, done, eventStream, provider, type Provider } from '../providers/model/provider.ts';
 import type { Answer, Ask, House, Stream } from './house.ts';
 
 /** An assistant on the synthetic provider, whose model's name says what it does. */
@@ -32,15 +32,15 @@ export const sessionOf = async (house: House, sessionId: string): Promise<any> =
 
 type Nothing = null | undefined | false;
 
-/** Asks until the answer is there; throws when it is not within the time, with what was asked and answered last. It pauses: who is asked needs the processor. */
-export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = 40): Promise<T> {
+/** Polls until the answer is there; throws after the time limit with the question and the last answer. It pauses, since the server needs the CPU. */
+export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = 100): Promise<T> {
   const lastAt = performance.now() + seconds * 1000;
   for (;;) {
     const last = performance.now() >= lastAt;
     const answer = await ask();
     if (answer) return answer;
     if (last) throw new Error(`not within ${seconds} s: the last answer was ${inspect(answer)} to ${String(ask)}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
@@ -53,7 +53,7 @@ export const abort = (house: House, sessionId: string, turnId: string, ask: Ask 
 
 export const end = (house: House, sessionId: string): Promise<Answer> => house.ask(`/sessions/${sessionId}/end`, { method: 'POST' });
 
-/** A failure in the one shape (specification 2 and 7). */
+/** A failure in the one shape (contract 2). */
 export function refused(t: Test, answer: Answer, status: number, code: string, type?: string): void {
   const types: Record<number, string> = {
     400: 'invalid_request', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found', 409: 'conflict', 422: 'invalid_request',

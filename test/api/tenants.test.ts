@@ -1,6 +1,6 @@
-/** Two workspaces on one server: what is another's is as unknown as what is nobody's, on every path (specification 7, contract 4). */
+/** Two workspaces on one server: another's id is answered like an unknown id, on every path (contract 4). */
 import t, { type Test } from 'tap';
-import { openHouse, type Answer, type Ask, type House } from './house.ts';
+import { openWorkspace, type Answer, type Ask, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { withoutUse } from './talk.ts';
 
@@ -44,18 +44,18 @@ async function everything(house: House, { workspace, session, key }: Tenant): Pr
   return [...read, (await house.ask('/assistants', { key })).json, (await house.ask('/sessions', { key })).json];
 }
 
-/** What may differ between two answers to the same question. */
+/** Removes the parts that may differ between two answers to the same request. */
 const comparable = ({ status, text, json }: Answer): unknown => [status, text.replace(json?.request_id ?? '', '')];
 
 t.test('tenants', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   const [ours, theirs] = [await tenant(house, 'ours'), await tenant(house, 'theirs')];
   const before = await everything(house, theirs);
   await t.test('every path of the API', (t) => everyPath(t, house, ours, theirs));
   await t.test("every path of the console's API", (t) => everyConsolePath(t, house, ours, theirs));
   await t.test('bodies and queries that name what is foreign', (t) => named(t, house, ours, theirs));
   await t.test('lists hold what is ours', (t) => lists(t, house, ours));
-  await t.test('what is remembered of a request is kept apart', (t) => memories(t, house, ours));
+  await t.test('remembered requests are kept apart', (t) => memories(t, house, ours));
   await t.test('a key without permission, on every path', (t) => permissions(t, house, ours));
   t.same(await everything(house, theirs), before, 'nothing of theirs has changed');
 });

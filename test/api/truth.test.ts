@@ -1,4 +1,4 @@
-/** What a watcher is shown was committed. PARLEY_TRUTH_COMMANDS and PARLEY_TRUTH_OUTAGES make it longer, PARLEY_TEST_SEED another. */
+/** Every event that a watcher is sent was committed. PARLEY_TRUTH_COMMANDS and PARLEY_TRUTH_OUTAGES make the run longer, PARLEY_TEST_SEED makes it another. */
 import t from 'tap';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { runTruth } from './truth.ts';

@@ -174,7 +174,7 @@ async function committed(house: House, { kind, id }: Actor): Promise<ReadonlyMap
   return rows;
 }
 
-/** What is wrong with an event; null if the store has it. */
+/** Returns the fault of an event; null if the store has it. */
 function faultOf({ seq, event, from, to }: Event, rows: ReadonlyMap<number, Row>): string | null {
   const row = rows.get(seq);
   if (row === undefined) return 'no such step was committed';
@@ -207,7 +207,7 @@ async function held(watchers: readonly Watcher[], house: House, counts: Record<s
   return wrong;
 }
 
-/** Each watcher's last picture is what the API says. */
+/** Checks each watcher's last state against the API. */
 async function last(watchers: readonly Watcher[], house: House): Promise<string[]> {
   const wrong: string[] = [];
   for (const watcher of watchers) {

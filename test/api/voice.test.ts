@@ -1,28 +1,26 @@
-/** Speech and transcription of an assistant whose voice lacks its credential: every check of theirs, in the contract's order (specification 4 and 8, contract 3, 6 and 12). */
+/** Speech and transcription of an assistant whose voice lacks its credential: every check of theirs, in the contract's order (contract 3, 6 and 12). */
 import t, { type Test } from 'tap';
-import { edges, openHouse, type Answer } from './house.ts';
+import { edge, openWorkspace, type Answer } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
 import { isRefused, limitedFor, missingField, rateHeaders, refusals, wrongField, type Refusal } from './refusal.ts';
 import { end, synthetic } from './talk.ts';
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const world = await openWorld(t, edge);
-    await t.test('fields, then the assistant, then permission, then its state, then the voice', (t) => everyCheck(t, world));
-    await t.test("a text's length is counted in code points", (t) => lengths(t, world));
-    await t.test("a token's session is known, reached, the assistant's own and open", (t) => sessions(t, world));
-    await t.test('each has a budget of its own beside that of requests', (t) => budgets(t, world));
-    await t.test('no token opens a socket', (t) => tokens(t, world));
-  });
-}
+t.test(edge, async (t) => {
+  const world = await openWorld();
+  await t.test('fields, then the assistant, then permission, then its state, then the voice', (t) => everyCheck(t, world));
+  await t.test("a text's length is counted in code points", (t) => lengths(t, world));
+  await t.test("a token's session is known, reached, the assistant's own and open", (t) => sessions(t, world));
+  await t.test('each has a budget of its own beside that of requests', (t) => budgets(t, world));
+  await t.test('no token opens a socket', (t) => tokens(t, world));
+});
 
 /** Voice that needs a credential and has none. */
 const locked = { provider: 'openai' };
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-async function openWorld(t: Test, edge: string) {
-  const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
+async function openWorld() {
+  const house = await openWorkspace();
   const speaking = await house.assistant({ channels: { voice: true }, voice: locked });
   const silent = await house.assistant();
   const move = (id: string, verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
@@ -31,7 +29,7 @@ async function openWorld(t: Test, edge: string) {
 
 const endpoints = [['/speech', { text: 'Hello' }], ['/transcription-tokens', {}]] as const;
 
-/** What either endpoint refuses a body and a key with. */
+/** The refusals of a body and of a key by either endpoint. */
 async function everyCheck(t: Test, { house, speaking, silent, move }: World): Promise<void> {
   const draft = await house.assistant({ channels: { voice: true }, voice: locked });
   await move(draft.id, 'unpublish');

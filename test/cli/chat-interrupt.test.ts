@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { aborted, api, chatPath, chats, keysPath, reply, started, stream, turn, turnId, turnPath, withKey } from './chat-support.ts';
-import { fail, key, session, start, type Route } from './support.ts';
+import { begin, fail, key, session, start, type Route } from './support.ts';
 
 t.test('Ctrl-C gives up the wait of a 429', async (t) => {
   const server = await api(t, {
     [`POST ${chatPath}`]: (_request, response) => fail(response, 429, 'rate_limit_error', 'rate_limited', 'Rate limit exceeded. Retry in 60 seconds.', { 'retry-after': '60' }),
   });
-  const running = start(t, ['chat'], { env: withKey(server) });
-  running.child.stdin!.write('Hi\n');
+  const running = begin(t, ['chat'], { env: withKey(server) });
+  running.stdin.write('Hi\n');
   await running.printed('Trying again in 60 s');
-  running.child.kill('SIGINT');
+  running.kill('SIGINT');
   await running.printed('(aborted)');
-  running.child.stdin!.end();
+  running.stdin.end();
   t.match(await running.finished, { code: 0, stdout: '' });
   t.equal(chats(server).length, 1);
 });
@@ -30,11 +30,11 @@ t.test('Ctrl-C during a reply aborts the turn, and at the prompt ends the sessio
     },
   });
   const running = start(t, ['chat'], { env: server.env });
-  running.child.stdin!.write('Hi\n');
+  running.stdin.write('Hi\n');
   await running.printed('Half');
-  running.child.kill('SIGINT');
+  running.kill('SIGINT');
   await running.printed('(aborted)');
-  running.child.kill('SIGINT');
+  running.kill('SIGINT');
   t.strictSame(await running.finished, { code: 0, stdout: 'Half\n', stderr: '(aborted)\n' });
   t.strictSame(server.lines().slice(-3), [`POST ${turnPath}/abort`, `POST /sessions/${session.id}/end`, `POST ${keysPath}/${key.id}/revoke`]);
 });
@@ -54,13 +54,13 @@ t.test('Ctrl-C before the first output finds the turn by its session', async (t)
       return turn;
     },
   });
-  const running = start(t, ['chat', '--once', 'Hi'], { env: withKey(server) });
+  const running = begin(t, ['chat', '--once', 'Hi'], { env: withKey(server) });
   await sent;
-  running.child.kill('SIGINT');
+  running.kill('SIGINT');
   t.strictSame(await running.finished, { code: 0, stdout: '', stderr: '(aborted)\n' });
 });
 
-t.test('whoever insists leaves without the abort, and SIGTERM does so at once', async (t) => {
+t.test('a second interrupt leaves without the abort, and SIGTERM leaves at once', async (t) => {
   let abortAsked = (): void => {};
   const asked = new Promise<void>((resolve) => (abortAsked = resolve));
   const routes: Record<string, Route> = {
@@ -69,21 +69,21 @@ t.test('whoever insists leaves without the abort, and SIGTERM does so at once', 
     [`POST ${turnPath}/abort`]: () => abortAsked(),
   };
   const first = await api(t, routes);
-  const insisting = start(t, ['chat'], { env: first.env });
-  insisting.child.stdin!.write('Hi\n');
+  const insisting = begin(t, ['chat'], { env: first.env });
+  insisting.stdin.write('Hi\n');
   await insisting.printed('Half');
-  insisting.child.kill('SIGINT');
+  insisting.kill('SIGINT');
   await asked;
-  insisting.child.kill('SIGINT');
+  insisting.kill('SIGINT');
   await insisting.printed('(aborted)');
   t.strictSame(await insisting.finished, { code: 0, stdout: 'Half\n', stderr: '(aborted)\n' });
   t.strictSame(first.lines().slice(-2), [`POST /sessions/${session.id}/end`, `POST ${keysPath}/${key.id}/revoke`]);
 
   const second = await api(t, routes);
   const ended = start(t, ['chat'], { env: second.env });
-  ended.child.stdin!.write('Hi\n');
+  ended.stdin.write('Hi\n');
   await ended.printed('Half');
-  ended.child.kill('SIGTERM');
+  ended.kill('SIGTERM');
   t.match(await ended.finished, { stdout: 'Half\n' });
   t.ok(second.lines().includes(`POST ${keysPath}/${key.id}/revoke`));
 });

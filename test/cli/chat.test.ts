@@ -1,11 +1,11 @@
 import t from 'tap';
 import { answering, api, chatPath, chats, keysPath, reply, started, stream, turnPath, withKey } from './chat-support.ts';
-import { assistant, fail, id, key, list, run, sendJson, session } from './support.ts';
+import { assistant, fail, id, key, list, run, sendJson, session, start } from './support.ts';
 
 t.test('one message with a key of its own, which is revoked at the end as the session is ended', async (t) => {
   const server = await api(t, { [`POST ${chatPath}`]: answering(...reply('Hello', ' there. 🙂')) });
   const before = Math.floor(Date.now() / 1000);
-  const done = await run(t, ['chat', '--once', 'Hi'], { env: server.env });
+  const done = await start(t, ['chat', '--once', 'Hi'], { env: server.env }).finished;
   t.strictSame(done, { code: 0, stdout: 'Hello there. 🙂\n', stderr: '' });
   t.strictSame(server.lines(), [
     'GET /console/api/workspaces',
@@ -26,7 +26,7 @@ t.test('one message with a key of its own, which is revoked at the end as the se
 
 t.test('each line of stdin is a turn, empty ones are not', async (t) => {
   const server = await api(t, { [`POST ${chatPath}`]: (request, response) => stream(response, reply(`You said: ${(request.body as { message: string }).message}`)) });
-  const done = await run(t, ['chat'], { env: withKey(server), input: 'one\n\n  \ntwo' });
+  const done = await run(['chat'], { env: withKey(server), input: 'one\n\n  \ntwo' });
   t.strictSame(done, { code: 0, stdout: 'You said: one\nYou said: two\n', stderr: '' });
   t.notOk(server.lines().some((line) => line.includes('/console/')), 'a key that is given is used');
   t.equal(chats(server)[0]!.headers.authorization, 'Bearer ak_given');
@@ -36,14 +36,14 @@ t.test('each line of stdin is a turn, empty ones are not', async (t) => {
 t.test('a failure within the stream ends a script with exit code 1, after what came', async (t) => {
   const failure = { code: 'assistant_unavailable', message: 'The assistant cannot answer at the moment.' };
   const server = await api(t, { [`POST ${chatPath}`]: answering(['turn.started', 0, started], ['message.delta', 4, { text: 'Half' }], ['error', 4, failure]) });
-  const done = await run(t, ['chat'], { env: withKey(server), input: 'one\ntwo\n' });
+  const done = await start(t, ['chat'], { env: withKey(server), input: 'one\ntwo\n' }).finished;
   t.strictSame(done, { code: 1, stdout: 'Half\n', stderr: 'parley: The assistant cannot answer at the moment. (assistant_unavailable, request req_stream)\n' });
   t.equal(chats(server).length, 1);
 });
 
 t.test('a failure before the stream is told with code and request id, and a POST that was answered is not sent again', async (t) => {
   const server = await api(t, { [`POST ${chatPath}`]: (_request, response) => fail(response, 500, 'api_error', 'api_error', 'Something went wrong on our side.') });
-  const done = await run(t, ['chat', '--once', 'Hi'], { env: withKey(server) });
+  const done = await run(['chat', '--once', 'Hi'], { env: withKey(server) });
   t.strictSame(done, { code: 1, stdout: '', stderr: 'parley: Something went wrong on our side. (api_error, request req_test)\n' });
   t.equal(chats(server).length, 1);
   t.equal(server.lines().at(-1), `POST /sessions/${session.id}/end`);
@@ -51,7 +51,7 @@ t.test('a failure before the stream is told with code and request id, and a POST
 
 t.test('a session that is over is left as it is', async (t) => {
   const server = await api(t, { [`POST ${chatPath}`]: (_request, response) => fail(response, 409, 'conflict', 'session_expired', 'The session has expired.') });
-  const done = await run(t, ['chat'], { env: withKey(server), input: 'Hi\nthere\n' });
+  const done = await run(['chat'], { env: withKey(server), input: 'Hi\nthere\n' });
   t.strictSame(done, { code: 1, stdout: '', stderr: 'parley: The session has expired. (session_expired, request req_test)\n' });
   t.equal(server.lines().at(-1), `POST ${chatPath}`);
 });
@@ -70,7 +70,7 @@ t.test('a cut stream is resumed behind the last event, as often as it is cut', a
       stream(response, reply('Hello', ' there').slice(2));
     },
   });
-  const done = await run(t, ['chat', '--once', 'Hi'], { env: withKey(server) });
+  const done = await run(['chat', '--once', 'Hi'], { env: withKey(server) });
   t.match(done, { code: 0, stdout: 'Hello there\n' });
   t.strictSame(resumes, ['5', '5', '5']);
   t.equal(chats(server).length, 1);
@@ -81,7 +81,7 @@ t.test('a stream that cannot be resumed is a failure', async (t) => {
     [`POST ${chatPath}`]: answering(['turn.started', 0, started], ['message.delta', 4, { text: 'Half' }]),
     [`GET ${turnPath}/events`]: (_request, response) => fail(response, 404, 'not_found', 'turn_not_found', 'No such turn.'),
   });
-  const done = await run(t, ['chat', '--once', 'Hi'], { env: withKey(server) });
+  const done = await run(['chat', '--once', 'Hi'], { env: withKey(server) });
   t.strictSame(done, { code: 1, stdout: 'Half\n', stderr: 'parley: No such turn. (turn_not_found, request req_test)\n' });
 });
 
@@ -94,7 +94,7 @@ t.test('429 is waited for, then sent again', async (t) => {
       else stream(response, reply('Hello'));
     },
   });
-  const done = await run(t, ['chat', '--once', 'Hi'], { env: withKey(server) });
+  const done = await run(['chat', '--once', 'Hi'], { env: withKey(server) });
   t.strictSame(done, { code: 0, stdout: 'Hello\n', stderr: `Trying again in 1 s: ${message} (rate_limited, request req_test)\n` });
   t.equal(chats(server).length, 2);
 });
@@ -103,7 +103,7 @@ t.test('required visitor fields: named if they are missing, sent in their type',
   const field = (name: string, type: string, required: boolean) => ({ name, label: name, type, required });
   const asking = { ...assistant, visitor_fields: [field('email', 'email', true), field('age', 'number', true), field('news', 'boolean', false)] };
   const server = await api(t, { 'GET /assistants': () => list(asking), [`POST ${chatPath}`]: answering(...reply('Hello')) });
-  const chat = (...visitor: string[]) => run(t, ['chat', '--once', 'Hi', ...visitor.flatMap((pair) => ['--visitor', pair])], { env: withKey(server) });
+  const chat = (...visitor: string[]) => run(['chat', '--once', 'Hi', ...visitor.flatMap((pair) => ['--visitor', pair])], { env: withKey(server) });
   t.strictSame(await chat('email=ada@example.com'), { code: 2, stdout: '', stderr: 'parley: The assistant asks for visitor fields: --visitor age=…\n' });
   t.match(await chat('email=ada@example.com', 'age= '), { code: 2, stderr: 'parley: --visitor age=… must be of type number.\n' }, 'nothing is no number');
   t.match(await chat('email=ada', 'age=36'), { code: 2, stderr: 'parley: --visitor email=… must be of type email.\n' });
@@ -115,11 +115,11 @@ t.test('required visitor fields: named if they are missing, sent in their type',
 t.test('going on with a session leaves it open; --keep leaves a new one open', async (t) => {
   const server = await api(t, { [`POST ${chatPath}`]: answering(...reply('Hello')) });
   const note = `The session stays open; go on with --session ${session.id}\n`;
-  t.strictSame(await run(t, ['chat', '--once', 'Hi', '--keep'], { env: withKey(server) }), { code: 0, stdout: 'Hello\n', stderr: note });
-  t.strictSame(await run(t, ['chat', '--once', 'Hi', '--session', session.id], { env: withKey(server) }), { code: 0, stdout: 'Hello\n', stderr: note });
+  t.strictSame(await run(['chat', '--once', 'Hi', '--keep'], { env: withKey(server) }), { code: 0, stdout: 'Hello\n', stderr: note });
+  t.strictSame(await run(['chat', '--once', 'Hi', '--session', session.id], { env: withKey(server) }), { code: 0, stdout: 'Hello\n', stderr: note });
   t.equal(server.lines().filter((line) => line === 'POST /sessions').length, 1);
   t.notOk(server.lines().some((line) => line.endsWith('/end')));
-  t.match(await run(t, ['chat', '--session', session.id, '--assistant', 'demo'], { env: withKey(server) }), { code: 2, stderr: /not both/ });
+  t.match(await run(['chat', '--session', session.id, '--assistant', 'demo'], { env: withKey(server) }), { code: 2, stderr: /not both/ });
 });
 
 t.test('--json prints the events, one a line, and failures as JSON', async (t) => {
@@ -129,7 +129,7 @@ t.test('--json prints the events, one a line, and failures as JSON', async (t) =
   const server = await api(t, {
     [`POST ${chatPath}`]: (_request, response) => (tries++ === 0 ? stream(response, events) : sendJson(response, 409, body)) ?? undefined,
   });
-  const done = await run(t, ['chat', '--json'], { env: withKey(server), input: 'one\ntwo\n' });
+  const done = await run(['chat', '--json'], { env: withKey(server), input: 'one\ntwo\n' });
   const lines = done.stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as unknown);
   t.strictSame(lines, events.map(([event, number, data]) => ({ event, id: String(number), data })));
   t.strictSame([done.code, JSON.parse(done.stderr)], [1, body]);
@@ -142,7 +142,7 @@ t.test('which assistant: the only published one, demo, or the one named', async 
   const server = await api(t, { 'GET /assistants': () => list(...known), [`POST ${chatPath}`]: answering(...reply('Hello')) });
   const chosen = async (assistants: object[], ...args: string[]) => {
     known = assistants;
-    const done = await run(t, ['chat', '--once', 'Hi', ...args], { env: withKey(server) });
+    const done = await run(['chat', '--once', 'Hi', ...args], { env: withKey(server) });
     const created = server.received.findLast((one) => one.path === '/sessions');
     return done.code === 0 ? (created!.body as { assistant_id: string }).assistant_id : `${done.code} ${done.stderr}`;
   };

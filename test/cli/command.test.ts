@@ -1,15 +1,14 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+/** The command's help, its refusals and its exit codes; a few as a process, from the built command. */
 import t from 'tap';
 import { exitCode } from '../../src/cli/exit.ts';
 import { startFailure, withFlags } from '../../src/cli/serve.ts';
-import { readConfig, settings } from '../../src/config.ts';
-import { chart, machineNames } from '../../src/charts.ts';
+import { readConfig, settings } from '../../src/base/config.ts';
+import { chart, machineNames } from '../../src/http/charts.ts';
 import about from '../../package.json' with { type: 'json' };
-import { operatorToken, run } from './support.ts';
+import { run, start } from './support.ts';
 
 t.test('the help of serve lists every setting: flag, variable, default and description', async (t) => {
-  const { code, stdout, stderr } = await run(t, ['serve', '--help']);
+  const { code, stdout, stderr } = await run(['serve', '--help']);
   t.equal(code, 0);
   t.equal(stderr, '');
   const text = stdout.replace(/\s+/g, ' ');
@@ -25,11 +24,11 @@ t.test('flags win over the environment, and a bare flag is 1', async (t) => {
 });
 
 t.test('a setting that cannot be used is one line and exit code 2', async (t) => {
-  t.strictSame(await run(t, ['serve'], { env: { PORT: 'eighty' } }), { code: 2, stdout: '', stderr: 'parley: PORT must be a whole number from 0 to 65535, not "eighty".\n' });
-  t.strictSame(await run(t, ['serve', '--secret', 'short', '--synthetic']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SECRET must have at least 32 characters.\n' });
+  t.strictSame(await start(t, ['serve'], { env: { PORT: 'eighty' } }).finished, { code: 2, stdout: '', stderr: 'parley: PORT must be a whole number from 0 to 65535, not "eighty".\n' });
+  t.strictSame(await run(['serve', '--secret', 'short', '--synthetic']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SECRET must have at least 32 characters.\n' });
   const nowhere = { code: 2, stdout: '', stderr: 'parley: PARLEY_STORE names a folder that cannot be used (ENOENT): /proc/not/there.\n' };
-  if (process.platform === 'linux') t.strictSame(await run(t, ['serve', '--store', 'lmdb:/proc/not/there']), nowhere);
-  t.strictSame(await run(t, ['serve', '--synthetic', 'maybe']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SYNTHETIC must be 0 or 1, not "maybe".\n' });
+  if (process.platform === 'linux') t.strictSame(await run(['serve', '--store', 'lmdb:/proc/not/there']), nowhere);
+  t.strictSame(await run(['serve', '--synthetic', 'maybe']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SYNTHETIC must be 0 or 1, not "maybe".\n' });
 });
 
 t.test('why a start failed is one sentence that says what to change', async (t) => {
@@ -42,48 +41,52 @@ t.test('why a start failed is one sentence that says what to change', async (t) 
 
 t.test('a flag that is wrong is one line that names it, with its variable where it has one', async (t) => {
   const rest = 'Add --help to see how it is used.\n';
-  t.strictSame(await run(t, ['serve', '--port']), { code: 2, stdout: '', stderr: `parley: option '--port <number>' (PORT) argument missing. ${rest}` });
-  t.strictSame(await run(t, ['serve', '--voice-folder']), { code: 2, stdout: '', stderr: `parley: option '--voice-folder <path>' (PARLEY_VOICE_FOLDER) argument missing. ${rest}` });
-  t.strictSame(await run(t, ['serve', '--prot', '1']), { code: 2, stdout: '', stderr: `parley: unknown option '--prot' (Did you mean --port?). ${rest}` });
-  t.strictSame(await run(t, ['serve', '--unheard-of']), { code: 2, stdout: '', stderr: `parley: unknown option '--unheard-of'. ${rest}` });
-  t.strictSame(await run(t, ['keys', 'create']), { code: 2, stdout: '', stderr: `parley: missing required argument 'name'. ${rest}` });
+  t.strictSame(await run(['serve', '--port']), { code: 2, stdout: '', stderr: `parley: option '--port <number>' (PORT) argument missing. ${rest}` });
+  t.strictSame(await run(['serve', '--voice-folder']), { code: 2, stdout: '', stderr: `parley: option '--voice-folder <path>' (PARLEY_VOICE_FOLDER) argument missing. ${rest}` });
+  t.strictSame(await run(['serve', '--prot', '1']), { code: 2, stdout: '', stderr: `parley: unknown option '--prot' (Did you mean --port?). ${rest}` });
+  t.strictSame(await run(['serve', '--unheard-of']), { code: 2, stdout: '', stderr: `parley: unknown option '--unheard-of'. ${rest}` });
+  t.strictSame(await run(['keys', 'create']), { code: 2, stdout: '', stderr: `parley: missing required argument 'name'. ${rest}` });
 });
 
 t.test('a port that is taken or forbidden is a wrong setting', async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  t.teardown(() => taken.close());
-  const { port } = taken.address() as AddressInfo;
-  for (const edge of ['uws', 'node']) {
-    const env = { PORT: String(port), PARLEY_EDGE: edge, PARLEY_STORE: 'memory:', PARLEY_LOG: 'error', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_OPERATOR_TOKEN: operatorToken };
-    t.strictSame(await run(t, ['serve'], { env }), { code: 2, stdout: '', stderr: `parley: PORT is ${port}, which is in use on 127.0.0.1. Choose another with --port or PORT.\n` }, edge);
-  }
   for (const code of ['EADDRINUSE', 'EACCES']) t.equal(exitCode(startFailure(Object.assign(new Error('no'), { code, syscall: 'listen' }), { host: '::1', port: 80 })), 2, code);
 });
 
 t.test('help and version', async (t) => {
-  const help = await run(t, ['--help']);
+  const help = await run(['--help']);
   t.equal(help.code, 0);
   for (const name of ['serve', 'chat', 'speak', 'listen', 'voices', 'assistants', 'keys', 'credentials', 'sessions', 'usage', 'workspaces', 'console', 'machines', 'doctor']) t.match(help.stdout, new RegExp(`^  ${name} `, 'm'));
   t.match(help.stdout, 'Exit codes: 0 done, 1 it failed, 2 it was called the wrong way');
-  t.strictSame(await run(t, ['--version']), { code: 0, stdout: `${about.version}\n`, stderr: '' });
+  t.strictSame(await start(t, ['--version']).finished, { code: 0, stdout: `${about.version}\n`, stderr: '' });
 });
 
 t.test('wrong usage is exit code 2, with a suggestion', async (t) => {
-  const unknown = await run(t, ['kyes']);
+  const unknown = await start(t, ['kyes']).finished;
   t.equal(unknown.code, 2);
   t.equal(unknown.stderr, "parley: unknown command 'kyes' (Did you mean keys?). Add --help to see how it is used.\n");
-  t.equal((await run(t, [])).code, 2);
-  t.match(await run(t, ['keys', 'list', '--limit', '0']), { code: 2, stderr: /--limit.*It must be a whole number from 1 to 100\./ });
-  t.match(await run(t, ['keys', 'list', '--url', 'ftp://x']), { code: 2, stderr: /It must be an http or https address/ });
+  t.equal((await run([])).code, 2);
+  t.match(await run(['keys', 'list', '--limit', '0']), { code: 2, stderr: /--limit.*It must be a whole number from 1 to 100\./ });
+  t.match(await run(['keys', 'list', '--url', 'ftp://x']), { code: 2, stderr: /It must be an http or https address/ });
 });
 
 t.test('machines', async (t) => {
-  const one = await run(t, ['machines', 'session']);
+  const one = await run(['machines', 'session']);
   t.strictSame(one, { code: 0, stdout: `${chart('session', 'mermaid')}\n`, stderr: '' });
-  const all = await run(t, ['machines']);
+  const all = await run(['machines']);
   for (const name of machineNames) t.ok(all.stdout.includes(`%% ${name}\n${chart(name, 'mermaid')}`), name);
-  const json = await run(t, ['machines', '--format', 'json']);
+  const json = await run(['machines', '--format', 'json']);
   t.strictSame(JSON.parse(json.stdout), Object.fromEntries(machineNames.map((name) => [name, JSON.parse(chart(name, 'json'))])));
-  t.strictSame(await run(t, ['machines', 'engine']), { code: 2, stdout: '', stderr: `parley: There is no machine "engine"; there are ${machineNames.join(', ')}.\n` });
+  t.strictSame(await run(['machines', 'engine']), { code: 2, stdout: '', stderr: `parley: There is no machine "engine"; there are ${machineNames.join(', ')}.\n` });
+});
+
+t.test('a reader that has seen enough is no failure', async (t) => {
+  const command = start(t, ['machines']);
+  command.stdout.destroy();
+  t.match(await command.finished, { code: 0, stderr: '' });
+});
+
+t.test('a failure that nobody reads has its exit code', async (t) => {
+  const command = start(t, ['serve'], { env: { PORT: 'eighty' } });
+  command.stderr.destroy();
+  t.match(await command.finished, { code: 2, stdout: '' });
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { assistant, consoleAssistant, empty, fail, fakeServer, id, key, list, operatorToken, run, session, workspace, type Route } from './support.ts';
+import { assistant, consoleAssistant, empty, fail, fakeServer, id, key, list, operatorToken, run, session, start, workspace, type Route } from './support.ts';
 
 const base = `/console/api/workspaces/${workspace.id}`;
 const workspaces: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
@@ -11,7 +11,7 @@ t.test('keys create: the key is shown once, its assistants by id, its time absol
     ...assistants,
     [`POST ${base}/keys`]: (request) => ({ ...key, ...(request.body as object), key: 'ak_public_secret' }),
   });
-  const done = await run(t, ['keys', 'create', 'shop', '--assistant', 'demo', '--assistant', id('asst', 'z'), '--expires', '2026-06-01', '--requests', '5'], { env: server.env });
+  const done = await run(['keys', 'create', 'shop', '--assistant', 'demo', '--assistant', id('asst', 'z'), '--expires', '2026-06-01', '--requests', '5'], { env: server.env });
   t.strictSame(done, { code: 0, stdout: `Created the key "shop" (${key.id}):\n\n  ak_public_secret\n\nKeep it now: it is not shown again.\n`, stderr: '' });
   const sent = server.received.at(-1)!;
   t.strictSame(sent.body, { name: 'shop', assistant_ids: [assistant.id, id('asst', 'z')], expires_at: 1780272000, limits: { requests: 5 } });
@@ -24,7 +24,7 @@ t.test('lists: a table with the way to the next page, and with --json exactly wh
     ...workspaces,
     [`GET ${base}/keys`]: (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(text),
   });
-  const table = await run(t, ['keys', 'list', '--limit', '1', '--after', 'c1', '--order', 'asc'], { env: server.env });
+  const table = await run(['keys', 'list', '--limit', '1', '--after', 'c1', '--order', 'asc'], { env: server.env });
   t.equal(table.code, 0);
   t.strictSame(table.stdout.split('\n'), [
     `ID${' '.repeat(30)}NAME  STATUS  ASSISTANTS  REQUESTS/MIN  EXPIRES  CREATED`,
@@ -34,7 +34,7 @@ t.test('lists: a table with the way to the next page, and with --json exactly wh
     '',
   ]);
   t.strictSame(server.received.at(-1)!.query, { limit: '1', after: 'c1', order: 'asc' });
-  t.strictSame(await run(t, ['keys', 'list', '--json', '--workspace', workspace.id], { env: server.env }), { code: 0, stdout: `${text}\n`, stderr: '' });
+  t.strictSame(await run(['keys', 'list', '--json', '--workspace', workspace.id], { env: server.env }), { code: 0, stdout: `${text}\n`, stderr: '' });
 });
 
 t.test('keys revoke, by name over all pages', async (t) => {
@@ -44,8 +44,8 @@ t.test('keys revoke, by name over all pages', async (t) => {
     [`GET ${base}/keys`]: ({ query }) => (query.after === 'c2' ? list(key) : { ...list(other), has_more: true, next_cursor: 'c2' }),
     [`POST ${base}/keys/${key.id}/revoke`]: () => ({ ...key, status: 'revoked' }),
   });
-  t.strictSame(await run(t, ['keys', 'revoke', 'shop'], { env: server.env }), { code: 0, stdout: `Revoked the key "shop" (${key.id}).\n`, stderr: '' });
-  t.strictSame(await run(t, ['keys', 'revoke', 'none'], { env: server.env }), { code: 1, stdout: '', stderr: 'parley: No key is called "none".\n' });
+  t.strictSame(await run(['keys', 'revoke', 'shop'], { env: server.env }), { code: 0, stdout: `Revoked the key "shop" (${key.id}).\n`, stderr: '' });
+  t.strictSame(await run(['keys', 'revoke', 'none'], { env: server.env }), { code: 1, stdout: '', stderr: 'parley: No key is called "none".\n' });
 });
 
 t.test('keys rotate: the new key is shown once, with what becomes of the old one', async (t) => {
@@ -58,22 +58,22 @@ t.test('keys rotate: the new key is shown once, with what becomes of the old one
   });
   const { env } = server;
   const shown = (old: string) => ({ code: 0, stdout: `Replaced the key "shop" (${key.id}) by ${other.id}:\n\n  ak_public_secret\n\nKeep it now: it is not shown again. ${old}\n`, stderr: '' });
-  t.strictSame(await run(t, ['keys', 'rotate', key.id], { env }), shown('The old key has ended.'));
+  t.strictSame(await run(['keys', 'rotate', key.id], { env }), shown('The old key has ended.'));
   t.strictSame(server.received.at(-1)!.body, {});
-  t.strictSame(await run(t, ['keys', 'rotate', 'shop', '--overlap', '86400'], { env }), shown('The old key works for another 86400 seconds at most.'));
+  t.strictSame(await run(['keys', 'rotate', 'shop', '--overlap', '86400'], { env }), shown('The old key works for another 86400 seconds at most.'));
   t.strictSame(server.received.at(-1)!.body, { overlap_seconds: 86400 });
-  t.match(await run(t, ['keys', 'rotate', key.id, '--overlap', '2592001'], { env }), { code: 2, stdout: '', stderr: /from 0 to 2592000/ });
-  t.match(await run(t, ['keys', 'rotate', other.id], { env }), { code: 1, stdout: '', stderr: /`id` is wrong\. A key that is revoked or has expired cannot be rotated: create a new one/ });
+  t.match(await run(['keys', 'rotate', key.id, '--overlap', '2592001'], { env }), { code: 2, stdout: '', stderr: /from 0 to 2592000/ });
+  t.match(await run(['keys', 'rotate', other.id], { env }), { code: 1, stdout: '', stderr: /`id` is wrong\. A key that is revoked or has expired cannot be rotated: create a new one/ });
 });
 
 t.test('console: a link to sign in with, for whom it is named', async (t) => {
   const url = 'https://parley.example/console#sign-in=token';
   const server = await fakeServer(t, { 'POST /console/api/sign-in-links': (request) => ({ object: 'sign_in_link', url, name: (request.body as { name: string }).name, expires_at: 1767225600 }) });
   const { env } = server;
-  t.strictSame(await run(t, ['console'], { env }), { code: 0, stdout: `${url}\n\nIt signs "operator" in once, within 10 minutes.\n`, stderr: '' });
+  t.strictSame(await run(['console'], { env }), { code: 0, stdout: `${url}\n\nIt signs "operator" in once, within 10 minutes.\n`, stderr: '' });
   t.strictSame(server.received.at(-1)!.body, { name: 'operator' });
-  t.match(await run(t, ['console', '--name', 'Ada'], { env }), { code: 0, stdout: /"Ada"/ });
-  t.match(JSON.parse((await run(t, ['console', '--json'], { env })).stdout), { object: 'sign_in_link', url });
+  t.match(await run(['console', '--name', 'Ada'], { env }), { code: 0, stdout: /"Ada"/ });
+  t.match(JSON.parse((await run(['console', '--json'], { env })).stdout), { object: 'sign_in_link', url });
 });
 
 t.test('workspaces and credentials', async (t) => {
@@ -87,28 +87,28 @@ t.test('workspaces and credentials', async (t) => {
     [`DELETE ${base}/credentials/${credential.id}`]: (_request, response) => empty(response),
   });
   const { env } = server;
-  t.match((await run(t, ['workspaces', 'list'], { env })).stdout, `${workspace.id}  default       30 d             10  2026-01-01 00:00:00Z`);
-  t.equal((await run(t, ['workspaces', 'create', 'new', '--retention-days', '7'], { env })).stdout, `Created the workspace "new": ${workspace.id}\n`);
+  t.match((await run(['workspaces', 'list'], { env })).stdout, `${workspace.id}  default       30 d             10  2026-01-01 00:00:00Z`);
+  t.equal((await run(['workspaces', 'create', 'new', '--retention-days', '7'], { env })).stdout, `Created the workspace "new": ${workspace.id}\n`);
   t.strictSame(server.received.at(-1)!.body, { name: 'new', retention_days: 7 });
-  t.match((await run(t, ['credentials', 'list'], { env })).stdout, `${credential.id}  model  openai    http://127.0.0.1:1/v1  2026-01-01 00:00:00Z`);
+  t.match((await run(['credentials', 'list'], { env })).stdout, `${credential.id}  model  openai    http://127.0.0.1:1/v1  2026-01-01 00:00:00Z`);
 
   const create = ['credentials', 'create', '--provider', 'openai', '--base-url', 'http://127.0.0.1:1/v1'];
   const secretSent = async (args: string[], options: { env: Record<string, string>; input?: string }) => {
-    const done = await run(t, [...create, ...args], options);
+    const done = await run([...create, ...args], options);
     t.strictSame(done, { code: 0, stdout: `Stored the credential ${credential.id} for openai. Its secret is not shown again.\n`, stderr: '' });
     return (server.received.at(-1)!.body as { api_key: string }).api_key;
   };
   t.equal(await secretSent(['--api-key', 'of-the-flag'], { env: { ...env, PARLEY_PROVIDER_API_KEY: 'unused' } }), 'of-the-flag');
   t.equal(await secretSent([], { env: { ...env, PARLEY_PROVIDER_API_KEY: 'of-the-environment' } }), 'of-the-environment');
   t.equal(await secretSent([], { env, input: 'of-stdin\n' }), 'of-stdin');
-  t.match(await run(t, create, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
+  t.match(await run(create, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
   const update = ['credentials', 'update', credential.id, '--base-url', 'https://api.example.com/v1'];
   const updated = `Changed the credential ${credential.id} for openai. Its secret is not shown again.\n`;
-  t.strictSame(await run(t, update, { env, input: 'of-stdin\n' }), { code: 0, stdout: updated, stderr: '' });
+  t.strictSame(await start(t, update, { env, input: 'of-stdin\n' }).finished, { code: 0, stdout: updated, stderr: '' });
   t.strictSame(server.received.at(-1)!.body, { base_url: 'https://api.example.com/v1', api_key: 'of-stdin' });
-  t.match(await run(t, update, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
-  t.strictSame(await run(t, ['credentials', 'delete', credential.id], { env }), { code: 0, stdout: `Deleted the credential ${credential.id}.\n`, stderr: '' });
-  t.strictSame(await run(t, ['credentials', 'delete', credential.id, '--json'], { env }), { code: 0, stdout: '', stderr: '' });
+  t.match(await run(update, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
+  t.strictSame(await run(['credentials', 'delete', credential.id], { env }), { code: 0, stdout: `Deleted the credential ${credential.id}.\n`, stderr: '' });
+  t.strictSame(await run(['credentials', 'delete', credential.id, '--json'], { env }), { code: 0, stdout: '', stderr: '' });
 });
 
 t.test('credentials test: what the provider says, and exit 1 unless it works', async (t) => {
@@ -120,8 +120,8 @@ t.test('credentials test: what the provider says, and exit 1 unless it works', a
   });
   for (const [result, message] of Object.entries(answers)) {
     const done = { code: result === 'works' ? 0 : 1, stderr: '' };
-    t.strictSame(await run(t, ['credentials', 'test', result], { env: server.env }), { ...done, stdout: `${result}: ${message}\n` });
-    t.match(await run(t, ['credentials', 'test', result, '--json'], { env: server.env }), { ...done, stdout: `"result":"${result}"` });
+    t.strictSame(await run(['credentials', 'test', result], { env: server.env }), { ...done, stdout: `${result}: ${message}\n` });
+    t.match(await run(['credentials', 'test', result, '--json'], { env: server.env }), { ...done, stdout: `"result":"${result}"` });
   }
 });
 
@@ -135,7 +135,7 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
     [`POST ${base}/keys`]: wrong('constructor'),
     [`DELETE ${base}/credentials/none`]: (_request, response) => fail(response, 404, 'not_found', 'route_not_found', 'No such path.'),
   });
-  const said = async (...args: string[]) => run(t, args, { env: server.env });
+  const said = async (...args: string[]) => run(args, { env: server.env });
   t.match(await said('credentials', 'create', '--provider', 'openai', '--base-url', 'http://127.0.0.1:1/v1', '--api-key', 'k'), {
     code: 1, stderr: /^parley: The field `base_url` is wrong\. It .*PARLEY_ALLOW_PRIVATE_PROVIDERS=1\. \(invalid_request, request req_test\)\n$/,
   });
@@ -160,7 +160,7 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
     [`POST ${path}/enable`]: changed('published'),
     [`DELETE ${path}`]: (_request, response) => empty(response),
   });
-  const said = async (...args: string[]) => (await run(t, ['assistants', ...args], { env: server.env })).stdout;
+  const said = async (...args: string[]) => (await run(['assistants', ...args], { env: server.env })).stdout;
   t.equal(await said('create', 'demo'), `Created the assistant "demo" (${assistant.id}). It is a draft.\n`);
   t.strictSame(server.received.at(-1)!.body, { name: 'demo', model: { provider: 'scripted', name: 'scripted' } });
   t.equal(await said('create', 'demo', '--publish'), `Created the assistant "demo" (${assistant.id}). It is published.\n`);
@@ -173,7 +173,7 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
   t.match(await said('list'), `${assistant.id}  demo  published  scripted  scripted  2026-01-01 00:00:00Z`);
   t.match(await said('show', 'demo'), /^system prompt   Be kind\.\n {16}Be brief\.$/m);
   t.equal(await said('delete', 'demo'), 'Deleted the assistant demo.\n');
-  t.match(await run(t, ['assistants', 'update', 'demo'], { env: server.env }), { code: 2, stderr: /^parley: Nothing to change/ });
+  t.match(await run(['assistants', 'update', 'demo'], { env: server.env }), { code: 2, stderr: /^parley: Nothing to change/ });
 });
 
 t.test('sessions: the list with its filters, and one with its whole transcript', async (t) => {
@@ -188,13 +188,13 @@ t.test('sessions: the list with its filters, and one with its whole transcript',
     [`GET ${path}/transcript`]: ({ query }) => (query.after ? list(cut) : { ...list(message), has_more: true, next_cursor: '1' }),
   });
   const { env } = server;
-  const listed = await run(t, ['sessions', 'list', '--assistant', 'demo', '--status', 'open'], { env });
+  const listed = await run(['sessions', 'list', '--assistant', 'demo', '--status', 'open'], { env });
   t.match(listed.stdout, `${session.id}  ${assistant.id}  open, replying  api      ada@example.com  2026-01-01 00:00:00Z`);
   t.strictSame(server.received.at(-1)!.query, { assistant_id: assistant.id, status: 'open' });
-  const shown = await run(t, ['sessions', 'show', session.id], { env });
+  const shown = await run(['sessions', 'show', session.id], { env });
   t.match(shown.stdout, /^visitor {4}email: ada@example\.com$/m);
   t.ok(shown.stdout.endsWith('2026-01-01 00:00:00Z  assistant\n  Hello\n\n2026-01-01 00:00:01Z  assistant (partial, error, api_error)\n  two\n  lines[2J\n'), shown.stdout);
-  const json = await run(t, ['sessions', 'show', session.id, '--json'], { env });
+  const json = await run(['sessions', 'show', session.id, '--json'], { env });
   t.strictSame(JSON.parse(json.stdout), { session, transcript: list(message, cut) });
 });
 
@@ -207,11 +207,53 @@ t.test('usage: what was used, and its window', async (t) => {
     ...workspaces,
     [`GET ${base}/usage`]: () => ({ object: 'usage', start, end: start + 3 * 86_400, bucket: 'day', data, totals: some }),
   });
-  const done = await run(t, ['usage', '--start', '2026-01-01', '--end', '2026-01-04', '--bucket', 'day'], { env: server.env });
+  const done = await run(['usage', '--start', '2026-01-01', '--end', '2026-01-04', '--bucket', 'day'], { env: server.env });
   t.strictSame(server.received.at(-1)!.query, { start: String(start), end: String(start + 3 * 86_400), bucket: 'day' });
   const lines = done.stdout.split('\n');
   t.equal(lines[0], 'From 2026-01-01 00:00:00Z to 2026-01-04 00:00:00Z');
   t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0$/);
   t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0$/);
   t.equal(lines[6], 'Without use, and left out: 2 days.');
+});
+
+const one = `${base}/assistants/${consoleAssistant.id}`;
+const linkStatus = {
+  object: 'link_status', url: 'http://127.0.0.1/p/hello', snippet: '<script src="http://127.0.0.1/widget.js" data-slug="hello" async></script>', day: '2026-09-21', minutes_used: 41.5, visitors_present: 3,
+  refused: { minutes_per_day: 0, concurrent_visitors: 2, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 1 }, resets_at: 1_790_035_200,
+};
+const linkRoutes: Record<string, Route> = {
+  ...workspaces,
+  ...assistants,
+  [`GET ${one}/link`]: () => linkStatus,
+  [`PATCH ${one}`]: ({ body }) => ({ ...consoleAssistant, channels: { voice: false, widget: false, ...(body as { channels: object }).channels }, link: { origins: [], ...(body as { link?: object }).link } }),
+};
+
+t.test('link create: the slug, what is named of limits and sites, and where the page is', async (t) => {
+  const server = await fakeServer(t, linkRoutes);
+  const done = await run(['link', 'create', 'demo', '--slug', 'hello'], { env: server.env });
+  t.strictSame(done, { code: 0, stdout: `The assistant "demo" is at ${linkStatus.url}\n`, stderr: '' });
+  t.strictSame(server.received.find(({ method }) => method === 'PATCH')!.body, { channels: { link: true }, link: { slug: 'hello' } });
+  const args = ['link', 'create', consoleAssistant.id, '--slug', 'hello', '--widget', '--origin', 'https://a.example', '--origin', '*', '--minutes-per-day', '0', '--messages-per-address-per-hour', '9'];
+  const both = await run(args, { env: server.env });
+  t.ok(both.stdout.endsWith(`\n\nOn a site of yours:\n\n  ${linkStatus.snippet}\n`));
+  const link = { slug: 'hello', origins: ['https://a.example', '*'], limits: { minutes_per_day: 0, messages_per_address_per_hour: 9 } };
+  t.strictSame(server.received.filter(({ method }) => method === 'PATCH').at(-1)!.body, { channels: { link: true, widget: true }, link });
+  t.match((await run(['link', 'create', 'demo', '--slug', 'hello', '--widget'], { env: server.env })).stdout, /works on no site yet: name one with --origin\.\n$/);
+  t.match(await run(['link', 'create', 'demo'], { env: server.env }), { code: 2, stderr: /--slug/ });
+});
+
+t.test('link show and off', async (t) => {
+  const server = await fakeServer(t, linkRoutes);
+  const shown = await run(['link', 'show', 'demo'], { env: server.env });
+  t.equal(shown.code, 0);
+  for (const line of [/address +http:\/\/127\.0\.0\.1\/p\/hello/, /day +2026-09-21, until 2026-09-22 00:00:00Z/, /minutes used +41\.5/, /visitors present +3/, /refused by concurrent_visitors +2/]) t.match(shown.stdout, line);
+  t.strictSame(JSON.parse((await run(['link', 'show', 'demo', '--json'], { env: server.env })).stdout), linkStatus);
+  t.strictSame(await run(['link', 'off', 'demo'], { env: server.env }), { code: 0, stdout: 'The link and the widget of "demo" are off.\n', stderr: '' });
+  t.strictSame(server.received.at(-1)!.body, { channels: { link: false, widget: false } });
+});
+
+t.test('a slug that is taken is explained', async (t) => {
+  const server = await fakeServer(t, { ...linkRoutes, [`PATCH ${one}`]: (_request, response) => fail(response, 422, 'invalid_request', 'invalid_request', 'The field `link.slug` has the wrong type or a value that is not allowed.') });
+  t.match(await run(['link', 'create', id('asst', 'z'), '--slug', 'hello'], { env: server.env }), { code: 1 });
+  t.match(await run(['link', 'create', 'demo', '--slug', 'taken'], { env: server.env }), { code: 1, stderr: /another may have it/ });
 });

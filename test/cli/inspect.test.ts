@@ -1,11 +1,11 @@
-/** `parley inspect`, and that Stately's own receivers read what it writes (contract 9: `format=stately`). */
+/** `parley inspect`, and that Stately's own receivers read its output (contract 9: `format=stately`). */
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { createBrowserReceiver, createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { WebSocket } from 'ws';
 import { createMachine, type AnyMachineSnapshot } from 'xstate';
 import { openHouse, type House } from '../api/house.ts';
-import { run, start } from './support.ts';
+import { begin, run, start } from './support.ts';
 
 t.test('parley inspect', async (t) => {
   const house = await openHouse(t);
@@ -29,7 +29,7 @@ async function aLife(house: House): Promise<string> {
   return id;
 }
 
-/** Holds the events of an actor to what a viewer does with them: it makes the machine of the definition, and puts it into each snapshot. */
+/** Checks an actor's events as a viewer would use them: it makes the machine of the definition, and restores each snapshot. */
 function drawn(t: Test, events: readonly StatelyInspectionEvent[], id: string): void {
   const own = events.filter(({ sessionId }) => sessionId === id);
   const actor = own.find((event) => event.type === '@xstate.actor')!;
@@ -76,7 +76,7 @@ async function lines(t: Test, house: House, env: Environment): Promise<void> {
   const { events, receive, until } = gathered();
   createBrowserReceiver({ window: window as never }).subscribe(receive);
   let [rest, sent] = ['', 0];
-  command.child.stdout!.on('data', (text: string) => {
+  command.stdout.on('data', (text: string) => {
     const whole = (rest + text).split('\n');
     rest = whole.pop()!;
     for (const line of whole) {
@@ -91,13 +91,13 @@ async function lines(t: Test, house: House, env: Environment): Promise<void> {
   post({ data: { type: 'event' } });
   t.equal(events.length, sent, 'every line is a message of the protocol, and nothing else is taken');
   drawn(t, events, id);
-  command.child.kill('SIGTERM');
+  command.kill('SIGTERM');
   await command.finished;
 }
 
 async function bridged(t: Test, house: House, env: Environment): Promise<void> {
   const command = start(t, ['inspect', '--stately', '--port', '0', '--origin', 'https://viewer.example'], { env });
-  const [line] = (await once(command.child.stdout!, 'data')) as [string];
+  const [line] = (await once(command.stdout, 'data')) as [string];
   t.match(line, /^ws:\/\/127\.0\.0\.1:\d+\n$/);
   const url = line.trim();
   const { events, receive, until } = gathered();
@@ -109,7 +109,7 @@ async function bridged(t: Test, house: House, env: Environment): Promise<void> {
   drawn(t, events, id);
   t.equal(await opened(url, 'https://viewer.example'), true);
   t.equal(await opened(url, 'https://elsewhere.example'), false, 'a page of a site that nobody named reads nothing');
-  command.child.kill('SIGTERM');
+  command.kill('SIGTERM');
   await command.finished;
 }
 
@@ -125,14 +125,14 @@ function opened(url: string, origin: string): Promise<boolean> {
 }
 
 async function plain(t: Test, house: House, env: Environment): Promise<void> {
-  const command = start(t, ['inspect', '--kind', 'workspace'], { env });
-  const [line] = (await once(command.child.stdout!, 'data')) as [string];
+  const command = begin(t, ['inspect', '--kind', 'workspace'], { env });
+  const [line] = (await once(command.stdout, 'data')) as [string];
   t.match(JSON.parse(line), { type: 'actors', actors: [{ kind: 'workspace', id: house.workspaceId, state: 'available' }] });
-  t.match(await run(t, ['inspect', '--port', '0'], { env }), { code: 2, stderr: /--port needs --stately/ });
-  t.match(await run(t, ['inspect', '--stately', '--origin', 'https://a.example'], { env }), { code: 2, stderr: /--origin needs --port/ });
-  t.match(await run(t, ['inspect'], { env: { ...env, PARLEY_OPERATOR_TOKEN: 'not-the-token-of-this-server' } }), { code: 1, stderr: /does not accept this operator token/ });
-  t.match(await run(t, ['inspect', '--kind', 'nothing'], { env }), { code: 2 });
+  t.match(await run(['inspect', '--port', '0'], { env }), { code: 2, stderr: /--port needs --stately/ });
+  t.match(await run(['inspect', '--stately', '--origin', 'https://a.example'], { env }), { code: 2, stderr: /--origin needs --port/ });
+  t.match(await run(['inspect'], { env: { ...env, PARLEY_OPERATOR_TOKEN: 'not-the-token-of-this-server' } }), { code: 1, stderr: /does not accept this operator token/ });
+  t.match(await run(['inspect', '--kind', 'nothing'], { env }), { code: 2 });
   await house.stop();
   t.match(await command.finished, { code: 1, stderr: /The server ended the feed/ });
-  t.match(await run(t, ['inspect'], { env }), { code: 1, stderr: /The server cannot be reached/ });
+  t.match(await start(t, ['inspect'], { env }).finished, { code: 1, stderr: /The server cannot be reached/ });
 }

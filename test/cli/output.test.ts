@@ -28,7 +28,7 @@ t.test('times are UTC', async (t) => {
   t.equal(time(null), '-');
 });
 
-t.test('what was written elsewhere does not steer the terminal', async (t) => {
+t.test('text from elsewhere does not control the terminal', async (t) => {
   t.equal(printable('a\u001b[31mb\u0007\u009b2Jc\r\nd\te\rf'), 'a[31mb2Jc\nd\tef');
   t.equal(printable('safe\u202egnp.exe'), 'safegnp.exe');
   t.equal(oneLine(' a\n\tb  c '), 'a b c');

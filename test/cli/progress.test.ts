@@ -1,7 +1,8 @@
 /** How far a long command has come. */
+import { Writable } from 'node:stream';
 import t from 'tap';
 import { bar, Progress } from '../../src/cli/progress.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 
 t.test('a bar never leaves its bounds', async (t) => {
   t.equal(bar(0), `[${'-'.repeat(24)}]   0 %`);
@@ -11,9 +12,7 @@ t.test('a bar never leaves its bounds', async (t) => {
 
 t.test('where no terminal is, a line comes every few seconds until the end', async (t) => {
   const lines: string[] = [];
-  const { write, isTTY } = process.stderr;
-  t.teardown(async () => Object.assign(process.stderr, { write, isTTY }));
-  Object.assign(process.stderr, { isTTY: false, write: (text: string) => lines.push(text) > 0 });
+  const output = new Writable({ decodeStrings: false, write: (text: string, _, done) => (lines.push(text), done()) });
   const waits: { ms: number; callback: () => void; cancelled: boolean }[] = [];
   const after = (ms: number, callback: () => void) => {
     const wait = { ms, callback, cancelled: false };
@@ -21,7 +20,7 @@ t.test('where no terminal is, a line comes every few seconds until the end', asy
     return { cancel: () => void (wait.cancelled = true) };
   };
   let rows = 0;
-  const progress = new Progress({ now: () => 0, monotonic: () => 0, after, stop: () => {} }, () => `${rows} rows`);
+  const progress = new Progress(output, { now: () => 0, monotonic: () => 0, after, stop: () => {} }, () => `${rows} rows`);
   for (rows = 1; rows < 3; rows++) waits.at(-1)!.callback();
   progress.end();
   t.same(lines, ['1 rows\n', '2 rows\n']);

@@ -1,10 +1,14 @@
-/** The command as a process, and a server that answers as the contract says. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+/** The command, within the test's process or in one of its own, and a server that answers as the contract says. */
+import { spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { finished as streamEnd } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { runCommand } from '../../src/cli/command.ts';
+import type { Environment, Io } from '../../src/cli/io.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -16,52 +20,102 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** A command that runs: in this process (`begin`), or in one of its own (`start`). */
 export interface Running {
-  readonly child: ChildProcess;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  kill(signal: 'SIGINT' | 'SIGTERM'): void;
   readonly finished: Promise<Finished>;
   /** Resolves once stdout and stderr together hold the text. */
   printed(text: string): Promise<void>;
 }
 
 export interface RunOptions {
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Environment;
+  /** All of stdin; without it stdin stays open and silent. */
   readonly input?: string;
-  readonly cwd?: string;
 }
 
-/** Starts `parley`, as it was built, with a clean environment. Without `input` its stdin stays open and silent. */
-export function start(t: Test, args: readonly string[], { env = {}, input, cwd = root }: RunOptions = {}): Running {
+/** `terminal`: whether stdout is one. */
+interface InnerOptions extends RunOptions {
+  readonly terminal?: boolean;
+}
+
+/** The process as the command sees it, within this one. */
+class InnerProcess extends EventEmitter implements Io {
+  readonly env: Environment;
+  readonly stdin = new PassThrough();
+  readonly stdout: PassThrough & { readonly isTTY: boolean };
+  readonly stderr = new PassThrough();
+  exitCode?: number;
+  /** The first call ends it; the process would be gone. */
+  readonly exit: (code: number) => void;
+  readonly exited: Promise<number>;
+
+  constructor({ env = {}, terminal = false }: InnerOptions) {
+    super();
+    this.env = env;
+    this.stdout = Object.assign(new PassThrough(), { isTTY: terminal });
+    let exit: (code: number) => void;
+    this.exited = new Promise((resolve) => (exit = resolve));
+    this.exit = exit!;
+  }
+}
+
+/** Begins `parley` within this process, with the signals that it listens to. It ends with the test. */
+export function begin(t: Test, args: readonly string[], options?: InnerOptions): Running {
+  const command = within(args, options);
+  t.teardown(() => command.kill('SIGTERM'));
+  return command;
+}
+
+export const run = (args: readonly string[], options?: InnerOptions): Promise<Finished> => within(args, options).finished;
+
+function within(args: readonly string[], options: InnerOptions = {}): Running {
+  const io = new InnerProcess(options);
+  const { input } = options;
+  if (input !== undefined) io.stdin.end(input);
+  const ended = Promise.race([io.exited, runCommand(args, io).then(() => io.exitCode ?? 0)]).then(async (code) => {
+    await Promise.all([streamEnd(io.stdout.end()), streamEnd(io.stderr.end())]);
+    return code;
+  });
+  return running(io, ended, (signal) => void (io.emit(signal) || io.exit(1)));
+}
+
+/** Starts `parley` as it was built, in a process of its own with a clean environment. */
+export function start(t: Test, args: readonly string[], { env = {}, input, cwd = root }: RunOptions & { readonly cwd?: string } = {}): Running {
   const clean = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NODE_V8_COVERAGE: '' };
-  const child = spawn(process.execPath, [`${root}src/start.mjs`, ...args], { cwd, env: { ...clean, ...env } });
+  const child = spawn(process.execPath, [`${root}src/install/start.mjs`, ...args], { cwd, env: { ...clean, ...env } });
   t.teardown(() => child.kill('SIGKILL'));
-  let stdout = '';
-  let stderr = '';
-  const waiting = new Set<() => void>();
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    for (const look of waiting) look();
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-    for (const look of waiting) look();
-  });
   if (input !== undefined) child.stdin.end(input);
-  const finished = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return running(child, ended, (signal) => void child.kill(signal));
+}
+
+function running(streams: { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable }, ended: Promise<number | null>, kill: Running['kill']): Running {
+  const texts = { stdout: '', stderr: '' };
+  const waiting = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    streams[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+      for (const look of waiting) look();
+    });
+  }
+  const finished = ended.then((code) => ({ code, ...texts }));
   const printed = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
-        if (!(stdout + stderr).includes(text)) return;
+        if (!(texts.stdout + texts.stderr).includes(text)) return;
         waiting.delete(look);
         resolve();
       };
       waiting.add(look);
       look();
-      void finished.then(() => reject(new Error(`The command ended without printing "${text}": ${stdout}${stderr}`)));
+      void finished.then(() => reject(new Error(`The command ended without printing "${text}": ${texts.stdout}${texts.stderr}`)));
     });
-  return { child, finished, printed };
+  return { stdin: streams.stdin, stdout: streams.stdout, stderr: streams.stderr, kill, finished, printed };
 }
-
-export const run = (t: Test, args: readonly string[], options?: RunOptions): Promise<Finished> => start(t, args, options).finished;
 
 export interface Received {
   readonly method: string;
@@ -71,7 +125,7 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** Answers one route; what it returns is sent as JSON with 200, or 201 to a POST; undefined: it has answered by itself. */
+/** Answers one route; its return value is sent as JSON with 200, or 201 to a POST; undefined: it has answered by itself. */
 export type Route = (request: Received, response: ServerResponse) => unknown;
 
 export interface FakeServer {
@@ -149,7 +203,7 @@ export const assistant = {
 
 export const consoleAssistant = {
   ...assistant,
-  model: { provider: 'scripted', name: 'scripted', credential_id: null, system_prompt: 'Be kind.\nBe brief.', temperature: null, output_tokens_max: null },
+  model: { provider: 'scripted', name: 'scripted', credential_id: null, system_prompt: 'Be kind.\nBe brief.', temperature: null, output_tokens_max: null, reasoning: 'hidden' },
   voice: null,
   link: null,
 };

@@ -63,9 +63,24 @@ t.test('a failure is a chunk within the stream, and thrown before it', async (t)
   await t.rejects(transport.sendMessages({ messages: [said('Hello')] }), { code: 'session_ended' });
 });
 
+t.test('calls that would send a message a second time are refused before anything is sent', async (t) => {
+  const { id } = await house.session(assistantId);
+  const transport = parleyTransport(scene.client().parley, { sessionId: id });
+  await all(await transport.sendMessages({ messages: [said('Hello')], trigger: 'submit-message', messageId: undefined }));
+  const before = await transcriptOf(house, id);
+  const reply = { id: '2', role: 'assistant' as const, parts: [{ type: 'text' as const, text: 'Hello' }] };
+  const refused = { message: /A session keeps what was said/ };
+  await t.rejects(transport.sendMessages({ messages: [said('Hello')], trigger: 'regenerate-message' }), refused);
+  await t.rejects(transport.sendMessages({ messages: [said('Hello')], trigger: 'regenerate-message', messageId: '2' }), refused);
+  await t.rejects(transport.sendMessages({ messages: [said('Hello again')], trigger: 'submit-message', messageId: '1' }), refused, 'a message that replaces another');
+  await t.rejects(transport.sendMessages({ messages: [said('Hello'), reply], trigger: 'submit-message' }), refused, 'a reply is not said to the assistant');
+  await t.rejects(transport.sendMessages({ messages: [] }), refused);
+  t.same(await transcriptOf(house, id), before);
+});
+
 t.test('a chat of the AI SDK', { skip: sdk.why ?? false }, async (t) => {
   const { AbstractChat } = (await import(sdk.entry!)) as any;
-  /** What the framework's own packages keep in their way. */
+  /** The state that each framework's own package keeps in its way. */
   const open = (sessionId: string) => {
     const state = {
       status: 'ready', error: undefined, messages: [] as any[],
@@ -83,6 +98,17 @@ t.test('a chat of the AI SDK', { skip: sdk.why ?? false }, async (t) => {
   const stored = (await transcriptOf(house, id)).at(-1);
   t.equal(state.status, 'ready');
   t.match(state.messages.at(-1), { id: stored.id, role: 'assistant', parts: [{ type: 'text', text: stored.content, state: 'done' }] });
+
+  await chat.regenerate();
+  t.match([state.status, state.error], ['error', { message: /A session keeps what was said/ }]);
+  await chat.sendMessage({ text: 'Goodbye', messageId: state.messages[0].id });
+  t.match(state.error, { message: /A session keeps what was said/ });
+  t.equal((await transcriptOf(house, id)).length, 2, 'nothing was said a second time');
+  t.match(state.messages, [{ parts: [{ text: 'Goodbye' }] }], 'but the SDK has taken the reply out of its list');
+  const kept = await scene.client().parley.sessions.transcript(id).all();
+  chat.messages = kept.map(({ id, role, content }) => ({ id, role, parts: [{ type: 'text', text: content }] }));
+  await chat.sendMessage({ text: 'Hello again' });
+  t.match([state.status, state.messages.map(({ role }) => role)], ['ready', ['user', 'assistant', 'user', 'assistant']], 'with the transcript the chat goes on');
 
   const slow = await synthetic(house, 'tokens=100000,delay_ms=5');
   const session = await house.session(slow.id);

@@ -66,7 +66,7 @@ t.test('a conversation opened in mid-reply goes on with it, each character once;
   t.same(third.getSnapshot().messages.map(({ stopReason, createdAt }) => [stopReason, typeof createdAt]), [[null, 'number'], ['aborted', 'number']]);
 });
 
-t.test('what was made here is not loaded; a reply that has not begun is stopped', async (t) => {
+t.test('a session created here is not loaded; a reply that has not begun is stopped', async (t) => {
   const silent = await synthetic(house, 'first_ms=600000');
   const { id } = await house.session(silent.id);
   const asked: string[] = [];
@@ -102,7 +102,7 @@ t.test('refresh shows what others sent, and goes on with their reply', async (t)
   t.equal(one.getSnapshot().messages[3]!.content, other.getSnapshot().messages[3]!.content);
 });
 
-t.test('what fails is in the snapshot, and a session that is over stays so', async (t) => {
+t.test('a failure is in the snapshot, and a session that is over stays so', async (t) => {
   const failing = await synthetic(house, 'tokens=10,fail_at=4');
   const { id } = await house.session(failing.id);
   const talk = conversation(scene.client().parley, id);

@@ -1,9 +1,9 @@
 /** The errors that the client throws, and that its retry table is the server's. */
 import t from 'tap';
-import { ConnectionError, ParleyError, RateLimitError, TurnFailedError } from '../../src/client/failure.ts';
+import { codedError, ConnectionError, ParleyError, RateLimitError, TurnFailedError } from '../../src/client/failure.ts';
 import { failureOf } from '../../src/client/http.ts';
 import { Patience } from '../../src/client/patience.ts';
-import { errors, failureText, refused, type ErrorName } from '../../src/errors.ts';
+import { errors, failureText, refused, type ErrorName } from '../../src/base/errors.ts';
 import { HandClock } from './scene.ts';
 
 const fields = { code: null, type: null, status: null, requestId: null } as const;
@@ -25,6 +25,15 @@ t.test('every row of the table is read as it is, and repeated as it says', async
       }
     };
     t.equal(waits() >= 0, row.retry !== 'never', `${name}: ${row.retry}`);
+  }
+});
+
+t.test('a code that ends a stream or a socket has the category of its row', async (t) => {
+  const ends = ['session_ended', 'session_expired', 'assistant_not_published', 'assistant_disabled', 'voice_disabled', 'invalid_request', 'assistant_unavailable', 'voice_unavailable', 'api_error', 'rate_limited'] as const;
+  for (const code of ends) {
+    const row = errors[code === 'invalid_request' ? 'invalid_field' : code];
+    t.equal(row.code, code);
+    t.equal(codedError(code, 'm').type, row.type, code);
   }
 });
 

@@ -1,4 +1,4 @@
-/** A way over HTTP to a server that does to each request what the test says: before the server has it, to the answer's head, or to its body. */
+/** An HTTP proxy that injects the test's faults into each request: before the server has it, into the answer's head, or into its body. */
 import { once } from 'node:events';
 import { createServer, request as askServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -27,7 +27,7 @@ export interface Asked {
 }
 
 export class Faulty {
-  /** What happens to a request; null: it passes. Called with the request's `METHOD /path` and how often that was asked for before. */
+  /** The fault of a request; null lets it pass. Called with the request's `METHOD /path` and the number of such requests before. */
   fault: (line: string, before: number) => Fault | null = () => null;
   readonly asked: Asked[] = [];
   #server = createServer((request, response) => this.#take(request, response));

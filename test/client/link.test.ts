@@ -4,12 +4,12 @@ import { Parley } from '../../src/client/parley.ts';
 import type { Visitor } from '../../src/client/types.ts';
 import type { LinkOptions } from '../../src/client/visit.ts';
 import { openHouse } from '../api/house.ts';
-import { linked, site } from '../link/visits.ts';
+import { linked, site } from '../pages/link/visits.ts';
 
 const house = await openHouse(t);
 await linked(house, 'talk', { greeting: 'Good day.', visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }] });
 
-/** A client that counts what it sends. */
+/** A client that counts its requests. */
 function client(link: LinkOptions): { parley: Parley; sent: string[] } {
   const sent: string[] = [];
   const ask: typeof fetch = (url, init) => {
@@ -78,7 +78,7 @@ t.test('the widget\'s visitor is one of its site', async (t) => {
   await t.rejects(client({ slug: 'talk', host: 'https://other.example' }).parley.sessions.create({}), { code: 'assistant_not_permitted' });
 });
 
-t.test('what a limit refuses is not asked for again, and all can be read', async (t) => {
+t.test("a call that a link's limit refuses is not retried, and all can be read", async (t) => {
   await linked(house, 'few', { limits: { messages_per_visitor_per_day: 1 } });
   const { parley, sent } = client({ slug: 'few' });
   const { id } = await parley.sessions.create({});
@@ -103,7 +103,7 @@ t.test('voice', async (t) => {
   t.same([types[0], types.at(-1)], ['ready', 'done']);
 });
 
-t.test('what cannot be meant is a TypeError', async (t) => {
+t.test('wrong use is a TypeError', async (t) => {
   t.throws(() => new Parley({ url: house.url, key: 'ak_1', link: 'talk' }), TypeError);
   const keyed = new Parley({ url: house.url, key: house.key });
   await t.rejects(keyed.about(), TypeError);

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { Parley } from '../../src/client/parley.ts';
-import { exactWav, readWav } from '../../src/voice/audio/wav.ts';
+import { exactWav, readWav } from '../../src/providers/voice/audio/wav.ts';
 import { openHouse, type House } from '../api/house.ts';
-import { openBrowser, whyNoBrowser } from '../browser.ts';
+import { openBrowser, patience, whyNoBrowser } from '../browser.ts';
 import { temporaryFolder } from '../folders.ts';
 
 const built = fileURLToPath(new URL('../../dist/client/', import.meta.url));
 
-/** An example of a page: it shows what is said while it is said, until something was. */
+/** An example of a page: it shows the transcript as it comes, until it has some words. */
 const page = (key: string, assistantId: string): string => `<!doctype html>
 <title>Microphone</title>
 <button>Speak</button>
@@ -36,7 +36,7 @@ document.querySelector('button').onclick = async () => {
     await transcription.finish();
   })();
   for await (const message of transcription) {
-    // What comes between the words and the end of the source may be an utterance without a word.
+    // Sound between the words and the end of the source may be an utterance without a word.
     const isFinal = message.type === 'transcript.final';
     if ((!isFinal && message.type !== 'transcript.partial') || message.text === '') continue;
     text.textContent = message.text;
@@ -56,7 +56,7 @@ t.test('what is spoken into the microphone is shown on the page', { skip: whyNoB
   const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${clip}`];
   const running = await openBrowser(t, ...device);
   const tab = await running.newPage();
-  tab.setDefaultTimeout(30_000);
+  tab.setDefaultTimeout(patience);
   const complaints: string[] = [];
   tab.on('pageerror', (error) => complaints.push(error.message));
   await tab.goto(origin);

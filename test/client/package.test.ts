@@ -1,4 +1,4 @@
-/** The package as it is handed out: its size, what is in it, and that it works where it is installed. */
+/** The package as it is published: its size, its files, and that it works where it is installed. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function installed(t: Owner): Promise<string> {
   return folder;
 }
 
-/** What a module imports when it is loaded, itself included. */
+/** Returns the modules that loading a module loads, itself included. */
 async function loaded(name: string, seen = new Set<string>()): Promise<Set<string>> {
   if (seen.has(name)) return seen;
   seen.add(name);
@@ -75,7 +75,7 @@ t.test("the README's example runs as it stands where the tarball is installed, a
   t.equal(checked.stdout, '');
 });
 
-/** What a user's compiler must take, and what it must not. */
+/** Code that a user's compiler must accept, and code that it must reject. */
 const use = `
 import { Parley, ParleyError, RateLimitError, TurnFailedError, type ErrorCode, type TurnEvent, type Session } from 'parley-client';
 import { microphone } from 'parley-client/microphone';

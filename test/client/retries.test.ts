@@ -1,4 +1,4 @@
-/** The retry table (specification 7, contract 10), each row counted at the real server. */
+/** The retry table (contract 10), each row counted at the real server. */
 import t, { type Test } from 'tap';
 import { ConnectionError, ParleyError, RateLimitError } from '../../src/client/failure.ts';
 import { transcriptOf, until } from '../api/talk.ts';
@@ -15,7 +15,10 @@ const fault500 = answer(500, failure('api_error', 'api_error'));
 const away = (headers?: Record<string, string>): Fault => answer(503, failure('service_unavailable', 'api_error'), headers);
 const limited = (seconds: number): Fault => answer(429, failure('rate_limit_error', 'rate_limited'), { 'retry-after': String(seconds) });
 
-/** What became of a call on which these faults fall, one for each attempt, the last for all that follow; and how often it was sent. */
+/** Matches an empty list; `[]` would match any. */
+const none = { length: 0 };
+
+/** Makes a call with these faults, one for each attempt, the last for all that follow; returns its outcome and the number of attempts. */
 async function tried(line: string, faults: readonly (Fault | null)[], act: (client: Hurried['parley']) => Promise<unknown>, options: Parameters<Scene['client']>[0] = {}) {
   const before = way.count(line);
   way.fault = (asked, count) => (asked === line ? faults[Math.min(count - before, faults.length - 1)]! : null);
@@ -73,11 +76,11 @@ t.test('429: after Retry-After, ten waits a call', async (t) => {
   t.ok(failed.error instanceof RateLimitError && failed.error instanceof ParleyError);
   t.same(failed.waits.map(({ waitMs }) => waitMs), Array(10).fill(3000));
   t.match(await tried(paths.get, [limited(60), null], get), { sent: 2, result: { id: session.id } });
-  t.match(await tried(paths.get, [limited(61)], get), { sent: 1, waits: [], error: { retryAfterSeconds: 61 } }, 'a longer wait is thrown at once');
-  t.match(await tried(paths.get, [limited(3)], get, { retryAfterMaxSeconds: 2 }), { sent: 1, waits: [] });
+  t.match(await tried(paths.get, [limited(61)], get), { sent: 1, waits: none, error: { retryAfterSeconds: 61 } }, 'a longer wait is thrown at once');
+  t.match(await tried(paths.get, [limited(3)], get, { retryAfterMaxSeconds: 2 }), { sent: 1, waits: none });
 });
 
-t.test('what no patience betters is sent once', async (t) => {
+t.test('failures that a retry cannot mend are sent once', async (t) => {
   const final = [
     answer(503, failure('service_unavailable', 'assistant_unavailable')),
     answer(503, failure('service_unavailable', 'voice_unavailable'), { 'retry-after': '1' }),
@@ -157,7 +160,7 @@ t.test('POST /sessions with the key that is made for it may be sent again freely
 t.test("idempotency: 'off' is the bare rule: POST /sessions is sent again only if no answer came", async (t) => {
   const off = { idempotency: 'off' } as const;
   for (const fault of [fault500, away(), limited(1), answer(502, ''), { kind: 'cut body', bytes: 10 } as const]) {
-    t.match(await tried(paths.create, [fault, null], create, off), { sent: 1, waits: [] }, JSON.stringify(fault));
+    t.match(await tried(paths.create, [fault, null], create, off), { sent: 1, waits: none }, JSON.stringify(fault));
   }
   for (const kind of ['never sent', 'no answer', 'half a head'] as const) t.match(await tried(paths.create, [{ kind }, null], create, off), { sent: 2 }, kind);
   t.match(await tried(paths.create, [{ kind: 'never sent' }], create, off), { sent: 3 });
@@ -174,7 +177,7 @@ t.test('chat: the same, and the message is said once', async (t) => {
   t.match(await chatTried([answer(503, failure('service_unavailable', 'assistant_unavailable'))]), { sent: 1 });
 
   const off = { idempotency: 'off' } as const;
-  for (const fault of [fault500, away(), limited(1)]) t.match(await chatTried([fault, null], off), { sent: 1, waits: [] }, JSON.stringify(fault));
+  for (const fault of [fault500, away(), limited(1)]) t.match(await chatTried([fault, null], off), { sent: 1, waits: none }, JSON.stringify(fault));
   t.match(await chatTried([{ kind: 'never sent' }, null], off), { sent: 2, result: whole, said: 1 });
 });
 

@@ -26,7 +26,7 @@ const house = await openHouse(t, { workersAlone: true });
 const way = await Faulty.open(t, house.url);
 const { id: assistantId } = await synthetic(house, 'tokens=30,delay_ms=2', { channels: { voice: true } });
 
-/** What is asked of each: a session, a reply over a cut, an error, an end by a signal, and to hear what it has had spoken. It gives back what it saw. */
+/** The run on each runtime: a session, a reply over a cut, an error, an end by a signal, and a transcription of its own speech. It returns its observations. */
 const smoke = `
 import { Parley, ParleyError } from './parley-client.js';
 export async function smoke(url, key, assistant_id, options) {
@@ -72,7 +72,7 @@ const spoken = { heard: true, last: 'done', refused: 'assistant_not_found' };
 /** The files that the entry loads when they are wanted. */
 const parts = async (): Promise<string[]> => (await readdir(dirname(built))).filter((name) => /-[A-Z\d]{8}\.js$/.test(name));
 
-/** A folder with the package and the script, and a main module that prints what the script saw. */
+/** A folder with the package and the script, and a main module that prints the script's result. */
 async function prepared(t: Test): Promise<string> {
   const folder = await temporaryFolder(t);
   await copyFile(built, join(folder, 'parley-client.js'));

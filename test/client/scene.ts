@@ -5,13 +5,13 @@ import type { Clock } from '../../src/client/clock.ts';
 import type { Retry } from '../../src/client/requester.ts';
 import { openHouse, type House, type HouseOptions } from '../api/house.ts';
 import { synthetic } from '../api/talk.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { Faulty } from './faulty.ts';
 
 /** The client's clock, moved by hand. */
 export class HandClock implements Clock {
   readonly #clock = new ManualClock();
-  /** What `random` gives. */
+  /** The value that `random` returns. */
   chance = 0.5;
   now = (): number => this.#clock.monotonic();
   random = (): number => this.chance;

@@ -3,7 +3,7 @@ import t from 'tap';
 import { TurnFailedError } from '../../src/client/failure.ts';
 import type { TurnEvent } from '../../src/client/types.ts';
 import { onProvider, sessionOf, synthetic, transcriptOf, until } from '../api/talk.ts';
-import { delta, done, eventStream } from '../model/provider.ts';
+import { delta, done, eventStream } from '../providers/model/provider.ts';
 import { Random } from '../simulate/random.ts';
 import { EventReader } from '../../src/client/stream.ts';
 import { countingFetch, HandClock, openScene } from './scene.ts';
@@ -78,12 +78,12 @@ t.test('after 45 s of silence the stream is resumed; a comment line ends a silen
   t.equal(clock.timers, 0);
 });
 
-t.test('what is read late is not silence, and a comment is no end of one that has not begun', async (t) => {
+t.test('a late read is not silence, and a comment does not end a stream that has not begun', async (t) => {
   const clock = new HandClock();
   let feed!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({ start: (controller) => void (feed = controller) });
   let closed = 0;
-  const answer = { response: new Response(body), url: 'http://service', signal: new AbortController().signal, unhurried() {}, within: <T>(promise: Promise<T>) => promise, close: () => void closed++ };
+  const answer = { response: new Response(body), url: 'http://service', signal: new AbortController().signal, keep() {}, within: <T>(promise: Promise<T>) => promise, close: () => void closed++ };
   const reader = new EventReader(answer, { clock, silenceMs: 45_000 });
   clock.advance(100_000);
   const first = reader.next();

@@ -1,11 +1,11 @@
-/** The client's types are those of the server's validators, and its codes those of the one table. What is unequal does not compile. */
+/** The client's types are those of the server's validators, and its codes those of the one table. A difference does not compile. */
 import t from 'tap';
 import type { Static, TSchema } from 'typebox';
 import type * as client from '../../src/client/types.ts';
-import { errors } from '../../src/errors.ts';
-import type * as wire from '../../src/wire.ts';
+import { errors } from '../../src/base/errors.ts';
+import type * as wire from '../../src/base/wire.ts';
 
-/** The same type written out, so that it does not matter of what it was put together. */
+/** The same type flattened, so that its composition does not matter. */
 type Plain<T> = T extends readonly (infer Item)[] ? Plain<Item>[] : T extends object ? { [Name in keyof T]: Plain<T[Name]> } : T;
 /** Whether neither differs from the other, optional fields and unions included. */
 type Same<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import WebSocket, { WebSocketServer } from 'ws';
 import type * as client from '../../src/client/index.ts';
-import { readWav } from '../../src/voice/audio/wav.ts';
+import { readWav } from '../../src/providers/voice/audio/wav.ts';
 import { openHouse } from '../api/house.ts';
 
 const { Parley, ParleyError } = (await import(fileURLToPath(new URL('../../dist/client/index.js', import.meta.url)))) as typeof client;
@@ -143,7 +143,7 @@ t.test('the end of audio at another rate, of which the resampler still holds som
   t.match((await rest(transcription)).at(-1), { type: 'done', audio_ms: 20 });
 });
 
-t.test('what is refused', async (t) => {
+t.test('calls that are refused', async (t) => {
   await t.rejects(rest(parley.transcribe({ assistant_id: silent.id })), { code: 'voice_disabled', status: 409 });
   await t.rejects(parley.transcribe({ assistant_id: 'asst_none' }).finish(), { code: 'assistant_not_found' });
   const german = parley.transcribe({ assistant_id, language: 'de' });

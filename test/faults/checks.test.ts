@@ -1,4 +1,4 @@
-/** What judges the experiments can find something: it is given what is wrong. */
+/** The checkers of the experiments find faults: each is given a faulty outcome. */
 import t from 'tap';
 import { Trial, type Experiment } from './experiment.ts';
 import { outputOf } from './listener.ts';
@@ -16,7 +16,7 @@ t.test('words tell whose they are, where they begin and what is missing', async 
   t.notOk(begins('a', wordsOf('a', 5) + wordsOf('b', 6).slice(wordsOf('b', 5).length)), 'with a word of another');
 });
 
-t.test('what was seen is read from the half of an event as well', async (t) => {
+t.test("the text seen includes half an event's", async (t) => {
   const event = (text: string): string => `event: message.delta\nid: 7\ndata: ${JSON.stringify({ text })}\n\n`;
   const stream = `event: turn.started\nid: 0\ndata: {"turn_id":"x"}\n\n${event('a "quoted" \\ line\n')}${event('b😀')}`;
   t.equal(outputOf(stream), 'a "quoted" \\ line\nb😀');

@@ -1,4 +1,4 @@
-/** A customer does what customers do, and remembers what it was told is done. */
+/** A customer does what customers do, and remembers the acknowledged steps. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Random } from '../simulate/random.ts';
@@ -12,7 +12,7 @@ interface KnownSession {
   /** Texts of the turns that were told to be complete, in order. */
   readonly turns: string[];
   ended: boolean;
-  /** Something was begun on it of which nobody was told how it went. */
+  /** A step was begun on it and never answered. */
   uncertain: boolean;
 }
 
@@ -110,7 +110,7 @@ export class Customer {
 
   async #ask(path: string, body: object, key?: string): Promise<{ json: any }> {
     const answer = await this.#house.ask(path, { body, ...(key && { key }) }).catch((error: Error) => {
-      // What the connection did, and nothing that was found in an answer.
+      // A failure of the connection, not of a check on an answer.
       if (error instanceof TypeError) throw new Refused();
       throw error;
     });
@@ -124,7 +124,7 @@ export class Customer {
     throw new Refused();
   }
 
-  /** All that it was told is done must be found done. */
+  /** Checks that all acknowledged steps stand. */
   async check(trial: Trial, house: House): Promise<void> {
     for (const session of this.#sessions) await checkSession(trial, house, session, this.#name);
     for (const { id, key, revoked, uncertain } of this.#keys) {

@@ -1,4 +1,4 @@
-/** What a promise is put to: real processes, a fault, and a checker that says what was violated. */
+/** The experiments that test a promise: real processes, a fault, and a checker that reports violations. */
 import type { Owner } from '../folders.ts';
 import { Random } from '../simulate/random.ts';
 
@@ -10,7 +10,7 @@ export interface Experiment {
   readonly promise: string;
   /** A word that tells it from the promise's others: `P3/disk`. */
   readonly name: string;
-  /** What is done, in a few words, for the table. */
+  /** The fault injected, in a few words, for the table. */
   readonly does: string;
   readonly stores: readonly StoreKind[];
   /** Repetitions at one time, each in a scene of its own: most of a wait for a lease is idle. */
@@ -23,14 +23,14 @@ export interface Experiment {
 
 export const idOf = ({ promise, name }: Experiment): string => `${promise}/${name}`;
 
-/** One repetition: its chance, drawn from its seed, and what was found. */
+/** One repetition: its random numbers, drawn from its seed, and its findings. */
 export class Trial {
   readonly seed: number;
   readonly random: Random;
   readonly wrong: string[] = [];
-  /** What came true, but too late: shared cores make a test of this a test of the machine, so only the command counts it. */
+  /** Outcomes that were right but late: shared cores make a test of this a test of the machine, so only the command counts it. */
   readonly late: string[] = [];
-  /** The most there was of what is named with its unit, and sums. */
+  /** Maxima by a name with its unit, and sums. */
   readonly most = new Map<string, number>();
   readonly sums = new Map<string, number>();
 
@@ -58,7 +58,7 @@ export class Trial {
   }
 }
 
-/** Teardowns of whoever is no test: last left, first done. */
+/** Teardowns for callers that are no test: the last registered runs first. */
 export class Teardowns implements Owner {
   readonly #runs: (() => Promise<unknown>)[] = [];
 

@@ -1,4 +1,4 @@
-/** Where experiments take place: a store, servers on it, and an assistant whose words can be told apart. */
+/** The ground of experiments: a store, servers on it, and an assistant whose words can be told apart. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { openHouse, type House } from '../api/house.ts';
 import { credentialOf, sessionOf, transcriptOf } from '../api/talk.ts';
@@ -89,7 +89,7 @@ export class Ground {
   }
 }
 
-/** As many, one after the other. */
+/** Opens so many, one after the other. */
 export async function several<T>(count: number, open: () => Promise<T>): Promise<T[]> {
   const all: T[] = [];
   while (all.length < count) all.push(await open());
@@ -103,7 +103,7 @@ async function patiently<T>(start: () => Promise<T>): Promise<T> {
       return await start();
     } catch (error) {
       const told = `${(error as Error).message} ${((error as Error).cause as Error | undefined)?.message}`;
-      if (left === 1 || !/Redis did not answer in time|other side closed|expected 201, got 503/.test(told)) throw error;
+      if (left === 1 || !/Redis did not answer in time|socket hang up|expected 201, got 503/.test(told)) throw error;
     }
   }
 }
@@ -123,7 +123,7 @@ export async function until<T>(ask: () => Promise<T | null | undefined | false> 
 /** Resolves when the session has no turn in flight. */
 export const sealed = (house: House, sessionId: string): Promise<boolean> => until(async () => (await sessionOf(house, sessionId)).active_turn_id === null);
 
-/** What must be true of a turn that was cut, as by the death of its process, whatever a client has seen of it: `whose` says it in a violation. */
+/** Checks a turn that was cut, as by the death of its process, whatever a client has seen of it: `whose` names it in a violation. */
 export async function checkPartial(
   trial: Trial,
   house: House,

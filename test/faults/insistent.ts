@@ -1,4 +1,4 @@
-/** A customer who repeats whatever is answered 503 until it is not, and knows from the answers alone what must be stored. */
+/** A customer who retries every 503, and knows from the answers alone which rows must be stored. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer, House } from '../api/house.ts';
 import { sessionOf, transcriptOf } from '../api/talk.ts';
@@ -103,7 +103,7 @@ export class Insistent {
     for (let busy = true; busy; ) busy = (await this.#insist('a session', () => this.#place.ask(`/sessions/${session.id}`))).json.active_turn_id !== null;
   }
 
-  /** The chat under its key until it is answered 200; what was answered 503 must have left nothing, so that the repeat runs. */
+  /** Retries the chat under its key until it is answered 200; a 503 must have left nothing, so that the retry runs. */
   async #insistOnTurn(id: string, said: { tag: string; words: number; delayMs: number }): Promise<Listener> {
     const headers = { 'idempotency-key': said.tag };
     for (const since = performance.now(); ; await pause(againMs)) {
@@ -129,7 +129,7 @@ export class Insistent {
     if (performance.now() - since > refusedMsMax) throw new Error(`${what} is refused for ${refusedMsMax} ms`);
   }
 
-  /** What is stored is what was answered, no less and no more, whichever process is asked. */
+  /** Checks that the stored rows are exactly the answered ones, whichever process is asked. */
   async check(house: House): Promise<void> {
     for (const session of this.#sessions) await this.#checkSession(house, session);
     const turns = this.#sessions.reduce((sum, session) => sum + session.turns.length, 0);

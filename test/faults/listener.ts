@@ -90,7 +90,7 @@ export class Listener {
     return this.#text;
   }
 
-  /** The output that was seen, whatever of it stands in the half of an event. */
+  /** The output seen, including the part in an incomplete event. */
   get seen(): string {
     return outputOf(this.#text);
   }
@@ -106,7 +106,7 @@ export class Listener {
   }
 }
 
-/** The text of all deltas; of one that was cut, as much as can be read. */
+/** Returns the text of all deltas; of a cut delta, as much as can be read. */
 export function outputOf(text: string): string {
   let output = '';
   for (const event of text.split('\n\n')) {

@@ -78,7 +78,7 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
   const progress = new Progress(asked.length);
   print(`${times} times from seed ${seed}: ${asked.map(({ experiment, store }) => `${idOf(experiment)} on ${store}`).join(', ')}`);
   const outcomes: Outcome[] = [];
-  // What has begun goes into the table.
+  // Experiments that have begun go into the table.
   const stopped = stopping();
   for (const { experiment, store } of asked) {
     if (stopped()) break;

@@ -1,4 +1,4 @@
-/** Clocks that are not right: a server is told another wall-clock time by libfaketime; its monotonic clock goes on as it does. */
+/** Wrong clocks: libfaketime gives a server another wall-clock time; its monotonic clock goes on as it does. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 /**
- * A network of its own for one server, with a wire for each who talks to it, on which packets are lost and nobody is told:
- * no reset, no end, as when a switch dies or a route is wrong. A proxy cannot do that, since it acknowledges what it takes.
+ * A network of its own for one server, with a wire for each peer, on which packets are lost silently:
+ * no reset, no end, as when a switch dies or a route is wrong. A proxy cannot do that, since it acknowledges the bytes that it takes.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -30,7 +30,7 @@ interface End {
   readonly link: string;
 }
 
-/** Nobody has it, so what is sent to it is not taken. */
+/** A link address that no device has, so frames to it are lost. */
 const nobody = '02:00:00:00:00:01';
 
 /** From here to the network and back. Each end knows the other's link address for good, so a wrong one loses a direction in silence. */
@@ -50,7 +50,7 @@ export class Wire {
     return this.#far.address;
   }
 
-  /** From now on what goes that way is lost; what was lost is not delivered later, unless its sender sends it again. */
+  /** Loses packets in these directions from now on; they are not delivered later, unless the sender retransmits them. */
   async lose(lost: readonly Direction[]): Promise<void> {
     await Promise.all([
       ip('neigh', 'replace', this.#far.address, 'lladdr', lost.includes('there') ? nobody : this.#far.link, 'dev', this.#near.device, 'nud', 'permanent'),
@@ -58,7 +58,7 @@ export class Wire {
     ]);
   }
 
-  /** Loses them until what it resolves with is called. */
+  /** Loses packets until the function that it resolves with is called. */
   async loseFor(lost: readonly Direction[]): Promise<() => Promise<void>> {
     await this.lose(lost);
     return () => this.lose([]);
@@ -81,7 +81,7 @@ export class Network {
     return new Network(name);
   }
 
-  /** What a command begins with to run in it. */
+  /** The words before a command that runs in it. */
   get within(): readonly string[] {
     return ['ip', 'netns', 'exec', this.#name];
   }
@@ -108,7 +108,7 @@ export class Network {
 
 const linkOf = (shown: string): string => /link\/ether (\S+)/.exec(shown)![1]!;
 
-/** Two addresses of a net of four that is nobody's here, of those that are kept for tests of networks (RFC 2544). */
+/** Two addresses of a free net of four, from the range reserved for benchmarks (RFC 2544). */
 function freeAddresses(): readonly [string, string] {
   const taken = Object.values(networkInterfaces()).flatMap((all) => all!.map(({ address }) => address));
   for (;;) {

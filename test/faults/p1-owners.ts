@@ -10,7 +10,7 @@ import { directions, type Way } from './way.ts';
 import { begins } from './words.ts';
 
 const sessionsCount = 4;
-/** By then an owner that is back has learnt what it has lost. */
+/** By then an owner that is back knows which turns it has lost. */
 const silentMs = 15_000;
 
 export const oneWriter: Experiment = {
@@ -27,7 +27,7 @@ export const oneWriter: Experiment = {
   },
 };
 
-/** The same where nobody is told of what is lost: no reset, no end, and what was sent meanwhile comes when TCP tries again. */
+/** The same with silent loss: no reset, no end, and packets sent meanwhile come when TCP retransmits them. */
 export const oneWriterUnheard: Experiment = {
   promise: 'P1',
   name: 'network',
@@ -42,14 +42,14 @@ export const oneWriterUnheard: Experiment = {
   },
 };
 
-/** What is done to an owner; undone by what it resolves with. */
+/** Faults of an owner; each resolves with the function that undoes it. */
 type Faults<To> = readonly { readonly name: string; befall(owner: Member<To>, trial: Trial): Promise<() => unknown> }[];
 
 const stopped = { name: 'stopped', befall: async ({ house }: Member) => (house.child.kill('SIGSTOP'), () => house.child.kill('SIGCONT')) };
 const stalled = { name: 'stalled', befall: async ({ way }: Member, { random }: Trial) => (way.stall(random.pick(directions)), () => way.mend()) };
 const cut = { name: 'cut', befall: async ({ way }: Member) => (way.close(), () => way.mend()) };
 const slow = { name: 'slow', befall: async ({ way }: Member, { random }: Trial) => ((way.delayMs = random.between(50, 700)), () => way.mend()) };
-/** One that is there twice comes twice as often. */
+/** A fault listed twice comes twice as often. */
 const overProxy: Faults<Way> = [stopped, stopped, stalled, stalled, cut, slow];
 
 const overWire: Faults<Wire> = [{ name: 'unheard', befall: ({ way }, { random }) => way.loseFor(random.pick(directions)) }];

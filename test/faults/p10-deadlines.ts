@@ -42,7 +42,7 @@ export const deadlinesHold: Experiment = {
       await begun.heard();
       await house.kill('SIGKILL');
       await begun.over;
-      // What is left is enough for a start, and a wait that is short.
+      // Enough time is left for a start and a short wait.
       ahead = Math.ceil(ends - Date.now() / 1000 - random.between(4, 6));
       if (ground.redis !== null) {
         await ground.redis.kill();
@@ -100,7 +100,7 @@ async function cutInTime(trial: Trial, cut: Listener, ends: number, now: () => n
 }
 
 async function checkCut(trial: Trial, house: House, id: string, tag: string, cut: Listener): Promise<void> {
-  // A start on a busy machine may take what was left.
+  // A start on a busy machine may take the time left.
   if (cut.status !== 200) return trial.must(cut.code === 'session_expired', `the turn is answered ${cut.status} ${cut.code}`);
   trial.must(cut.ending === 'error' && cut.code === 'session_expired', `the turn ended as ${cut.ending} ${cut.code}`);
   const [, partial] = await transcriptOf(house, id);

@@ -10,10 +10,10 @@ import { directions } from './way.ts';
 
 const refusedMs = 2000;
 const backMs = 3000;
-/** A store that was away for less is waited for, and one that was away for longer is not: a lease lasts five seconds, of which the last fifth is kept in hand. */
+/** A turn waits for a store that was away for less, and not for one that was away for longer: a lease lasts five seconds, of which the last fifth is a reserve. */
 const keptMs = 2500;
 const lostMs = 5500;
-/** What a server may need besides while a store is away: as many calls as may wait, with room for the garbage of refusals. */
+/** Extra memory that a server may use while a store is away: as many calls as may wait, with room for the garbage of refusals. */
 const grownMegabytesMax = 200;
 const clientsCount = 30;
 
@@ -28,7 +28,7 @@ export const awayAndBack: Experiment = {
     const ground = await Ground.open(t, store);
     const { way, house } = await ground.member();
     const redis = ground.redis!;
-    /** What is done to the store; undone by what it resolves with. */
+    /** Faults of the store; each resolves with the function that undoes it. */
     const faults: Faults = {
       hung: async () => (redis.signal('SIGSTOP'), async () => redis.signal('SIGCONT')),
       stalled: async ({ random }) => (way.stall(random.pick(directions)), async () => way.mend()),
@@ -39,7 +39,7 @@ export const awayAndBack: Experiment = {
   },
 };
 
-/** The same where nobody is told of what is lost: no reset, no end. */
+/** The same with silent loss: no reset, no end. */
 export const awayUnheard: Experiment = {
   promise: 'P11',
   name: 'network',
@@ -75,14 +75,14 @@ async function outage(trial: Trial, ground: Ground, house: House, faults: Faults
   over = true;
   await undo();
   const undoneAt = performance.now();
-  while ((await askOne(trial, house, ids[0]!, 0, () => true)) !== 200);
+  await until(async () => (await askOne(trial, house, ids[0]!, 0, () => true)) === 200);
   trial.took('until it is back', performance.now() - undoneAt, backMs);
   trial.must(grown < grownMegabytesMax, `${what}: the server grew by ${grown} MB`);
   trial.measured('MB grown', grown);
   await Promise.all(clients);
   await Promise.all(talks.map((each) => stopped(house, each)));
   for (const { id, tag, listener } of talks) {
-    // A turn that writes waits as long as its lease allows, and is told what the store has of it.
+    // A turn that writes waits as long as its lease allows, and then learns how much the store has.
     const goesOn = listener.ending === 'turn.aborted';
     const failed = listener.ending === 'error' && listener.code === 'api_error';
     trial.count(goesOn ? 'turns that went on' : 'turns that failed');
@@ -119,7 +119,7 @@ async function askOne(trial: Trial, house: House, id: string, kind: number, over
   return listener.status;
 }
 
-/** As the system counts it; 0 where it does not say. */
+/** Returns the resident memory as the system counts it; 0 where it does not tell. */
 function residentMegabytes({ child }: House): number {
   try {
     return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024);

@@ -26,7 +26,7 @@ async function revocation(trial: Trial, members: readonly Member[]): Promise<voi
   const revoker = random.pick(members);
   await until(async () => (await revoker.house.console('/workspaces')).status === 200);
   const { key, id } = await revoker.house.newKey();
-  // Who was in trouble before may take a moment to be back.
+  // A process that was cut or stalled before may take a moment to recover.
   await Promise.all(members.map(({ house }) => until(async () => (await house.ask('/assistants', { key })).status === 200)));
   const troubled = random.pick(members.filter((each) => each !== revoker)).way;
   const trouble = random.pick(['none', 'cut', 'stalled', 'slow'] as const);

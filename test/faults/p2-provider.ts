@@ -52,21 +52,23 @@ async function broken(trial: Trial, house: House, assistantId: string, way: Way)
   await Promise.race([listener.over, pause(3 * turnMsMax)]);
   const told = `${how} at ${at}`;
   await listener.over;
-  // A turn whose time is over is ended by us, be it before anything broke, and one that its provider left by the provider's fault.
+  // A turn whose time is over is ended by us, even before any fault; a turn that its provider left is ended as the provider's fault.
   const due = !done || how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
   await sealed(house, id);
   const messages = await transcriptOf(house, id);
   if (listener.status !== 200) {
     trial.count('refused');
-    trial.must(listener.status === 503 && listener.code === due, `${told}: refused with ${listener.status} ${listener.code}, not ${due}`);
-    if (due === 'api_error') checkRefusal(listener.status, listener.text, listener.requestId);
+    // A turn whose own time is over before its first output is answered 500, which a slow machine may need for it.
+    const late = due === 'api_error' && listener.status === 500;
+    trial.must((late || listener.status === 503) && listener.code === due, `${told}: refused with ${listener.status} ${listener.code}, not ${due}`);
+    if (due === 'api_error' && !late) checkRefusal(listener.status, listener.text, listener.requestId);
     return trial.must(messages.length === 0, `${told}: what was refused left ${messages.length} messages`);
   }
   trial.count('partial turns');
   const partial = messages[1];
   trial.must(listener.ending === 'error' && listener.code === due, `${told}: it ended as ${listener.ending} ${listener.code}, not ${due}`);
   trial.must(begins(tag, partial.content), `${told}: the provider did not say ${JSON.stringify(partial.content.slice(-80))}`);
-  // Nobody died, so nothing that is stored was left unsaid.
+  // No process died, so all stored text was sent.
   trial.must(partial.content === listener.seen, `${told}: ${listener.seen.length} characters were seen, ${partial.content.length} are stored`);
   trial.must(partial.status === 'partial' && partial.stop_reason === 'error' && partial.error_code === due, `${told}: ${partial.status} ${partial.stop_reason} ${partial.error_code}`);
 }

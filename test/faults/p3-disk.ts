@@ -1,4 +1,4 @@
-/** P3: a disk that is really full. What is refused is 503, what was acknowledged stays, and with room again all goes on. */
+/** P3: a disk that is really full. Refused requests get 503, acknowledged writes stay, and with room again all goes on. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';

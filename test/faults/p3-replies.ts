@@ -1,4 +1,4 @@
-/** P3, where the replies of the store are lost: what was answered is stored, and what was answered 503 has left nothing behind. */
+/** P3, where the replies of the store are lost: an acknowledged step is stored, and a step answered 503 has left nothing behind. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, several, type Member } from './ground.ts';
@@ -41,7 +41,7 @@ async function loseReplies(trial: Trial, members: readonly Member[]): Promise<vo
   for (const customer of customers) for (const member of members) await customer.check(member.house);
 }
 
-/** How the replies of steps that move something are told apart. */
+/** Recognises the replies of steps that move something. */
 const replies: Readonly<Record<string, RegExp>> = {
   creations: /\$7\r\ncreated\r\n/,
   beginnings: /\$5\r\nbegun\r\n/,

@@ -1,4 +1,4 @@
-/** P3: whatever a customer was told is done is found done after the server, or Redis, was killed. */
+/** P3: every acknowledged step stands after the server, or Redis, was killed. */
 import type { House } from '../api/house.ts';
 import { Customer } from './customer.ts';
 import type { Experiment, Trial } from './experiment.ts';
@@ -54,7 +54,7 @@ export const survivesRedis: Experiment = {
       // With everysec Redis answers before it writes while a flush of its disk hangs. With no it always writes first, as with everysec otherwise.
       await redis.command('CONFIG', 'SET', 'appendfsync', trial.random.pick(['no', 'always']));
       const back = async (): Promise<void> => (await redis.kill(), await redis.run());
-      // Streams that wait for their end are told it, or are cut off while Redis stays away.
+      // Streams that wait for their end get it, or are cut off while Redis stays away.
       const returns = trial.random.chance(0.5);
       const customers = await liveUntil(trial, ground, house, () => (returns ? back() : redis.kill()));
       if (!returns) await redis.run();

@@ -1,4 +1,4 @@
-/** P4: a primary is killed, its replica lagging or not; what was acknowledged may be lost or undone only where that is said, and nothing is mixed. */
+/** P4: a primary is killed, its replica lagging or not; acknowledged steps may be lost or undone only as documented, and no texts are mixed. */
 import { durabilities, failover, type Durability } from '../../bench/failover.ts';
 import { RedisCluster } from '../store/redis-server.ts';
 import type { Experiment } from './experiment.ts';

@@ -2,13 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import { sessionOf, transcriptOf } from '../api/talk.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingRedis, until } from './ground.ts';
 import { talk, type Listener } from './listener.ts';
 
 const promisedMs = limits.leaseMs + 1000;
-/** A client that asks and asks would itself hold up what it waits for. */
+/** A client that polls without a pause would itself delay the seal that it waits for. */
 const betweenAsksMs = 100;
 
 interface Orphan {
@@ -68,10 +68,10 @@ async function orphaned({ random, seed }: Trial, ground: Ground, victim: House):
 
 /** Some keep asking for the next turn, some look, and some come only when the time is over. */
 async function checkSealed(trial: Trial, house: House, { id, tag, listener }: Orphan, killedAt: number, leased: boolean): Promise<void> {
-  // On the embedded store there is nobody to find it meanwhile: it is sealed by the start.
+  // On the embedded store no other process can find it meanwhile: the next start seals it.
   const way = trial.random.pick(leased ? ['ask', 'look', 'leave'] : ['ask', 'look']);
   if (way === 'ask') {
-    // A turn that is refused leaves nothing behind; the one that is not is the last.
+    // A refused turn leaves nothing behind; the last turn is the one accepted.
     const last = await until(async () => {
       const next = talk(house, id, { tag: `${tag}next`, words: 1 });
       await next.answered;

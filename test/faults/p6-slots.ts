@@ -1,6 +1,6 @@
 /** P6: four processes under load are killed and replaced; the workspace's turns in flight never pass its ceiling, and no slot leaks. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis } from './ground.ts';
@@ -58,7 +58,7 @@ async function killings(trial: Trial, ground: Ground, houses: House[]): Promise<
   trial.must(found === ceiling, `${found} turns could be begun at once ${freeMs} ms after all was quiet, instead of ${ceiling}`);
 }
 
-/** Begins more turns at once than may be, counts those that began, and ends them. */
+/** Begins more turns at once than there are slots, counts the ones that began, and ends them. */
 async function freeSlots(ground: Ground, houses: readonly House[], tag: string, fromMs: number): Promise<number> {
   const places = await Promise.all(Array.from({ length: ceiling + 3 }, async (_, index) => ({ house: houses[index % processesCount]!, id: await ground.session(houses[0]!) })));
   await pause(Math.max(0, fromMs - performance.now()));

@@ -1,4 +1,4 @@
-/** P7: one key on four processes whose clocks are minutes apart, against what a bucket may let through. */
+/** P7: one key on four processes whose clocks are minutes apart, against the most that a bucket may let through. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
@@ -47,10 +47,10 @@ async function against(trial: Trial, houses: readonly House[]): Promise<void> {
   if (refused > 0 && perSecond < slowRefill) await checkWait(trial, houses, key);
 }
 
-/** Requests a second: what is refilled faster may have paid the debt before the next is asked. */
+/** Requests a second: a faster refill may have paid the debt before the next request. */
 const slowRefill = 20;
 
-/** Who is refused and waits just as long as told passes, at whichever process. */
+/** Checks that a refused caller that waits for `Retry-After` passes, at whichever process. */
 async function checkWait(trial: Trial, houses: readonly House[], key: string): Promise<void> {
   const { status, headers } = await trial.random.pick(houses).ask('/assistants', { key });
   const waitSeconds = Number(headers.get('retry-after'));

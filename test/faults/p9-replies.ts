@@ -1,5 +1,5 @@
 /** P9: steps whose replies are lost on the way from Redis are sent again, and apply once. */
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { sessionOf, transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
@@ -54,7 +54,7 @@ async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> 
 /** A request was answered 503 after as long as a step may take: the machine is too busy. */
 class Late extends Error {}
 
-/** The life of a session, with an assistant of its own whose usage counts what was applied. */
+/** The life of a session, with an assistant of its own whose usage counts the steps applied. */
 async function oneLife(trial: Trial, house: House, credentialId: string, way: Way): Promise<void> {
   const { id: assistantId } = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credentialId } });
   const losing = async <T extends { readonly status: number }>(run: () => Promise<T>): Promise<T> => {

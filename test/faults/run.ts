@@ -1,4 +1,4 @@
-/** Repeats an experiment and adds up what was found. */
+/** Repeats an experiment and adds up its findings. */
 import { Teardowns, Trial, type Experiment, type StoreKind } from './experiment.ts';
 
 export interface Outcome {
@@ -14,11 +14,11 @@ export interface Outcome {
 
 export interface Wanted {
   readonly times: number;
-  /** Of the first repetition; the next has the next. */
+  /** The seed of the first repetition; each later one adds one. */
   readonly seed: number;
   /** At most so many at one time. */
   readonly abreast?: number;
-  /** Whether what came late has failed. */
+  /** Whether a late outcome has failed. */
   readonly strict: boolean;
   /** Asked before each repetition: none is begun any more. */
   stopped?(): boolean;
@@ -34,7 +34,7 @@ export async function repeat(experiment: Experiment, store: StoreKind, wanted: W
   const skipped = experiment.lacking?.(store) ?? null;
   if (skipped !== null) return { ...outcome, skipped };
   let begun = 0;
-  // Each lane has a scene of its own, so what is done to one is not done to the others.
+  // Each lane has a scene of its own, so the faults of one do not hit the others.
   const lane = async (): Promise<void> => {
     let scene: Scene | null = null;
     try {
@@ -50,7 +50,7 @@ export async function repeat(experiment: Experiment, store: StoreKind, wanted: W
         for (const [what, sum] of trial.sums) outcome.sums.set(what, sum + (outcome.sums.get(what) ?? 0));
         outcome.done++;
         wanted.onTrial?.(trial, outcome.done);
-        // What a violation left behind would be found again by the repetitions after it.
+        // Later repetitions would find the remains of a violation again.
         if (failed) scene = await closed(scene);
       }
     } finally {
@@ -79,7 +79,7 @@ async function openScene(experiment: Experiment, store: StoreKind): Promise<Scen
   }
 }
 
-/** Whatever a repetition throws is a violation as well: an answer that nobody expected. */
+/** An error that a repetition throws is a violation as well: an unexpected answer. */
 async function within(trial: Trial, run: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`it has not ended within ${trialMsMax / 1000} s`)), trialMsMax)));

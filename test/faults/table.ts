@@ -1,4 +1,4 @@
-/** What a run found, as a table for a terminal. */
+/** The outcomes of a run, as a table for a terminal. */
 import { idOf } from './experiment.ts';
 import type { Outcome } from './run.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
-import { spoken, speaker, talk, type Heard, type Talker } from '../voice/talker.ts';
+import { spoken, speaker, talk, type Heard, type Talker } from '../providers/voice/talker.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground } from './ground.ts';
 
@@ -66,7 +66,7 @@ async function speakOne(trial: Trial, { house, id, audio, kills }: Scene, finals
     await say(trial, talker, Buffer.concat([Buffer.alloc(pauseMs * 32), trial.random.pick(audio)]), sent, startedAt);
   }
   await say(trial, talker, Buffer.alloc(1_000 * 32), sent, startedAt);
-  // What was said last is final before the end is asked for.
+  // The last words are final before `finish` is sent.
   await pause(finalMs + (kills ? replacedMs : 0));
   talker.send({ type: 'finish' });
   const code = await talker.closed;

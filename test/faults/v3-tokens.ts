@@ -1,6 +1,6 @@
 /** V3: a token opens one socket, whichever of three processes is asked, and however many at once. */
 import type { House } from '../api/house.ts';
-import { mint, open, speaker } from '../voice/talker.ts';
+import { mint, open, speaker } from '../providers/voice/talker.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, several } from './ground.ts';
 

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { Way } from './way.ts';
 
-/** A server that sends back what it is sent, with the way to it. */
+/** An echo server, with the way to it. */
 async function echoed(t: Test): Promise<{ way: Way; heard: string[]; client(): Promise<Socket> }> {
   const heard: string[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -32,7 +32,7 @@ async function echoed(t: Test): Promise<{ way: Way; heard: string[]; client(): P
 const closing = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()));
 const reply = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0]);
 
-t.test('what is delayed keeps its order when the delay is over', async (t) => {
+t.test('delayed bytes keep their order when the delay is over', async (t) => {
   const { way, client } = await echoed(t);
   const socket = await client();
   let text = '';

@@ -21,9 +21,9 @@ function reset(socket: Socket): void {
 export class Way {
   /** Before anything is handed on, in milliseconds. */
   delayMs = 0;
-  /** What of a reply's bytes may be lost; a test of the protocol's says which are replies of a step. */
+  /** Whether bytes are a reply that may be lost; a test of the protocol recognises replies of a step. */
   isReply: (bytes: Buffer) => boolean = () => true;
-  /** Called with what goes there, before it is handed on. */
+  /** Called with the bytes on their way there, before they are handed on. */
   onThere: (bytes: Buffer) => void = () => {};
   /** Called with the bytes that have come back in all, before they are handed on. */
   onBack: (bytes: number) => void = () => {};
@@ -78,13 +78,13 @@ export class Way {
     }
   }
 
-  /** Ends them, and those that are tried until it is mended. */
+  /** Ends all connections, and refuses new ones until it is mended. */
   close(): void {
     this.#refuses = true;
     this.cut();
   }
 
-  /** Whoever connected hears the end of what the other side says, and may go on talking. */
+  /** Ends the direction towards the client, which may go on sending. */
   halfClose(): void {
     for (const { near, far } of this.#pairs) {
       far.pause();
@@ -123,7 +123,7 @@ export class Way {
   }
 
   #pump(from: Socket, to: Socket, passes: (bytes: Buffer) => boolean): void {
-    // What was delayed goes before what is not any more.
+    // Delayed bytes go before bytes that are not delayed any more.
     const waiting: (() => void)[] = [];
     const hand = (run: () => void): void => {
       if (this.delayMs === 0 && waiting.length === 0) return run();

@@ -1,11 +1,11 @@
 /**
- * A provider that says what nobody else would: each answer counts its own words up, so whatever part of it is found
- * somewhere tells whose it is, where it begins and what is missing.
+ * A provider with unique answers: each answer numbers its own words, so any part of it found
+ * somewhere tells whose it is, where it begins and which words are missing.
  */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Owner } from '../folders.ts';
-import { delta, done, eventStream, provider, type Seen } from '../model/provider.ts';
+import { delta, done, eventStream, provider, type Seen } from '../providers/model/provider.ts';
 
 export interface Said {
   /** One word that no other turn has. */
@@ -65,7 +65,7 @@ export async function openSpeaker(t: Owner): Promise<Speaker> {
       if (Number(delayMs) > 0 || index % burst === burst - 1) await pause(Number(delayMs), undefined, { ref: false });
       if (response.writableNeedDrain) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), new Promise((resolve) => response.once('close', resolve))]);
     }
-    // Before the last byte: whoever has read it may begin the next turn at once.
+    // Before the last byte: a client that has read it may begin the next turn at once.
     end();
     if (!response.destroyed) response.end(delta('', 'stop') + done);
   };

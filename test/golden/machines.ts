@@ -5,9 +5,9 @@ import { keyKind } from '../../machines/key.ts';
 import { sessionKind } from '../../machines/session.ts';
 import type { MachineKind } from '../../machines/version.ts';
 import { workspaceKind } from '../../machines/workspace.ts';
-import { Inspector } from '../../src/host/inspector.ts';
-import { openActor } from '../../src/host/actor.ts';
-import type { Snapshot } from '../../src/store.ts';
+import { Inspector } from '../../src/actors/inspector.ts';
+import { openActor } from '../../src/actors/actor.ts';
+import type { Snapshot } from '../../src/store/store.ts';
 import { machines } from '../machines/machine.ts';
 
 export interface GoldenSnapshot {

@@ -20,7 +20,7 @@ import { snapshotsOfMachines } from './machines.ts';
 import type { About } from './opened.ts';
 
 const secret = 'the secret of the golden files, 32 or more';
-const start = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
+const start = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));
 
 const folderOf = (version: string): string => fileURLToPath(new URL(`${version}/`, import.meta.url));
 
@@ -107,7 +107,7 @@ async function onRedis(): Promise<void> {
   writeFileSync(join(out, 'redis.json'), `${JSON.stringify(about, null, 2)}\n`);
 }
 
-/** Commands that make what a Redis holds, each word in base64. What lasts a minute at most is left out. */
+/** Commands that recreate the content of a Redis, each word in base64. Keys that last a minute at most are left out. */
 async function commandsOf(url: string): Promise<string[][]> {
   const client = createClient({ url, RESP: 2 }).withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
   await client.connect();

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createClient } from 'redis';
 import type { Test } from 'tap';
-import { importFrom } from '../../src/moving.ts';
+import { importFrom } from '../../src/operations/moving.ts';
 import { EmbeddedTarget } from '../../src/store/embedded/load.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { lmdbStore } from '../../src/store/lmdb.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { redisStore } from '../../src/store/redis.ts';
-import type { Store } from '../../src/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../folders.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { ids } from '../store/fixtures.ts';
 import { appendOnly, RedisServer } from '../store/redis-server.ts';
 import { toldTheTime } from '../store/redis-stores.ts';
 
-/** What is in the files, as it was told over the API before the server was killed. */
+/** The content of the files, as the API told it before the server was killed. */
 export interface About {
   readonly takenAtMs: number;
   readonly secret: string;
@@ -26,7 +26,7 @@ export interface About {
   readonly revokedKey: string;
   readonly credential: { readonly id: string; readonly apiKey: string };
   readonly sessions: { readonly open: string; readonly ended: string; readonly expired: string; readonly cut: string };
-  /** Of the turn that was in flight: what a client had seen of it. */
+  /** The text that a client had seen of the turn in flight. */
   readonly cutText: string;
   readonly transcripts: Readonly<Record<string, any>>;
   readonly usage: Readonly<Record<string, number>>;

@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import type { SessionActor } from '../../src/host/sessions.ts';
 import type { WantedTurn } from '../../src/host/turns.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import { Scene, withSteps } from './scene.ts';
 

@@ -1,10 +1,10 @@
 /** Credentials as turns find them: looked up once within `catalogFreshMs`. */
 import t from 'tap';
 import { Credentials } from '../../src/host/credentials.ts';
-import { limits } from '../../src/limits.ts';
-import { StoreUnavailable, type Catalog } from '../../src/store.ts';
+import { limits } from '../../src/base/limits.ts';
+import { StoreUnavailable, type Catalog } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import * as records from '../store/fixtures.ts';
 
 async function open() {
@@ -37,7 +37,7 @@ t.test('turns share a look at the store until it is too old', async (t) => {
   t.equal(await credentials.of('wks_other', credential.id), null, 'it is of one workspace');
 });
 
-t.test('what is changed here is seen at once', async (t) => {
+t.test('a change in this process is seen at once', async (t) => {
   const { asked, workspace, credential, store, credentials } = await open();
   for (const forgotten of [[workspace.id, credential.id], [workspace.id], []] as const) {
     await credentials.of(workspace.id, credential.id);

@@ -1,7 +1,7 @@
 /** A shared store that fails over and has forgotten the newest: less may be there, but nothing may mix (promise P4). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { storeOf, takeStep } from '../../src/store/steps.ts';
 import { SharedRows } from '../simulate/rows.ts';
@@ -73,7 +73,7 @@ t.test('a session does not go on from a move that was forgotten, also where anot
   t.match((await one.transcript(id)).at(-1), { content: 'two ', status: 'partial', stopReason: 'aborted' });
 });
 
-t.test('what the console changed is not taken for a change that was forgotten', async (t) => {
+t.test('a change by the console is not taken for a forgotten one', async (t) => {
   const { one, two, snapshot, failover } = await open();
   const { workspaceId, assistantId } = one;
   const before = await snapshot();

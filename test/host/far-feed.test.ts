@@ -2,14 +2,14 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { followed, type Awake } from '../../src/host/feed.ts';
-import type { Inspected } from '../../src/host/inspector.ts';
-import { limits } from '../../src/limits.ts';
-import type { Exchange } from '../../src/store.ts';
+import { watchFeed, type Awake } from '../../src/host/feed.ts';
+import type { Inspected } from '../../src/actors/inspector.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { PubSub } from '../../src/store/store.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
-/** What passes between the processes, by channel. */
-class Ether implements Exchange {
+/** The exchange of messages between processes, by channel. */
+class Ether implements PubSub {
   readonly sent: string[] = [];
   readonly #emitter = new EventEmitter();
 
@@ -31,7 +31,7 @@ class Ether implements Exchange {
 async function processes() {
   const ether = new Ether();
   const first = await Scene.open();
-  const shared = { ...withSteps(first.store, { leaseMs: limits.leaseMs }), exchange: ether };
+  const shared = { ...withSteps(first.store, { leaseMs: limits.leaseMs }), pubSub: ether };
   const [one, two] = [first.beside(shared), first.beside(shared)];
   for (const { host } of [one, two]) await host.start();
   return { ether, one, two };
@@ -48,7 +48,7 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   const pictures: Awake[][] = [];
   const seen: Inspected[] = [];
   let drains = 0;
-  const unwatch = followed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected), draining: () => void drains++ });
+  const following = watchFeed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected), draining: () => void drains++ });
   await turnOfTheLoop();
   const early = await two.streaming(id);
   await pass(one, timeFor);
@@ -65,10 +65,11 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   const { id: both } = await one.session();
   await one.actor(both);
   await two.host.sessions.end(await two.actor(both));
-  const asked = one.host.feed.picture() as Promise<Awake[]>;
+  pictures.length = 0;
+  following.again();
   await turnOfTheLoop();
   await pass(one, timeFor);
-  const found = (await asked).filter(({ actor }) => actor.id === both);
+  const found = pictures[0]!.filter(({ actor }) => actor.id === both);
   t.match(found, [{ seq: 2, state: 'ended' }], 'the newest of several counts');
 
   await pass(one, 2 * limits.feedWantedMs);
@@ -78,7 +79,7 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
 
   one.host.feed.drain();
   t.equal(drains, 1, 'a watcher is told that the process begins to end');
-  unwatch();
+  following.stop();
   one.host.feed.drain();
   t.equal(drains, 1, 'and no more once it has left');
   await turnOfTheLoop();
@@ -91,4 +92,27 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   for (const { host } of [one, two]) host.close();
   await turnOfTheLoop();
   t.equal(ether.listeners('watching'), 0);
+});
+
+t.test('a watcher that waits for its picture is not sent the events that the picture has', async (t) => {
+  const { one, two } = await processes();
+  const { id } = await two.session();
+  await two.actor(id);
+  const watch = () => {
+    const [pictures, seen]: [Awake[][], Inspected[]] = [[], []];
+    const { stop } = watchFeed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected), draining() {} });
+    return { pictures, seen, stop };
+  };
+  const watchers = [watch(), watch()];
+  await turnOfTheLoop();
+  const early = await two.streaming(id);
+  await pass(one, timeFor);
+  await pass(one, timeFor);
+  t.match(watchers.map(({ pictures }) => pictures[0]!.find(({ actor }) => actor.id === id)?.state), ['open', 'streaming']);
+  t.same(watchers.map(({ seen }) => seen.filter(({ type, actor }) => type === 'event' && actor.id === id).length), [1, 0]);
+  early.model.end();
+  await early.runner.settled;
+  for (const { stop } of watchers) stop();
+  for (const { host } of [one, two]) host.close();
+  await turnOfTheLoop();
 });

@@ -1,14 +1,14 @@
-/** What the feed of live actors shows: committed steps and nothing else, numbered, with their causes (contract 9, P23). */
+/** The feed of live actors: committed steps and nothing else, numbered, with their causes (contract 9, P23). */
 import t from 'tap';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
-import type { InspectedEvent } from '../../src/host/inspector.ts';
-import { randomIds } from '../../src/ids.ts';
-import { makeKey } from '../../src/keys.ts';
-import { StoreUnavailable, type BegunTurn, type Cause, type Store } from '../../src/store.ts';
+import type { InspectedEvent } from '../../src/actors/inspector.ts';
+import { randomIds } from '../../src/base/ids.ts';
+import { makeKey } from '../../src/access/keys.ts';
+import { StoreUnavailable, type BegunTurn, type Cause, type Store } from '../../src/store/store.ts';
 import { key } from '../store/fixtures.ts';
 import { Scene, withSteps } from './scene.ts';
 
-/** What a watcher of one kind of actor sees. */
+/** Collects the events that a watcher of one kind of actor sees. */
 function watching(scene: Scene, kind: string): InspectedEvent[] {
   const seen: InspectedEvent[] = [];
   scene.host.inspector.watch((inspected) => void (inspected.type === 'event' && inspected.actor.kind === kind && seen.push(inspected)));
@@ -38,7 +38,7 @@ t.test('a turn, step by step', async (t) => {
   t.ok(seen.every(({ at }) => at === scene.clock.now()), 'in milliseconds');
 });
 
-t.test('whose cause the end of a turn has', async (t) => {
+t.test("the cause of a turn's end", async (t) => {
   const scene = await Scene.open();
   const seen = watching(scene, 'session');
   const ended = async (end: (id: string, turnId: string) => Promise<unknown>): Promise<string | null> => {
@@ -102,7 +102,7 @@ t.test('an end that the store does not take', async (t) => {
   t.same(told(seen), ['2 end open → ended']);
 });
 
-t.test('what another process has moved is shown as it is now', async (t) => {
+t.test('an actor moved by another process is shown as it is now', async (t) => {
   const scene = await Scene.open();
   const shared = withSteps(scene.store, { leaseMs: 60_000 });
   const [one, two] = [scene.beside(shared), scene.beside(shared)];

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { activeSnapshot, Keys } from '../../src/host/keys.ts';
-import { Inspector } from '../../src/host/inspector.ts';
+import { Inspector } from '../../src/actors/inspector.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import type { BudgetName, Key, Taken } from '../../src/store.ts';
-import { ManualClock } from '../model/provider.ts';
+import type { BudgetName, Key, Taken } from '../../src/store/store.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { key } from '../store/fixtures.ts';
 
 type Command =
@@ -83,4 +83,49 @@ t.test('a budget stands as it was answered last, and refills', async (t) => {
     clock.advance(31_000);
   }
   t.same(keys.standing(actor, 'requests'), { remaining: 5, resetAt: resetIn(0) });
+});
+
+/** A key of sixty requests a minute, with the events that its watchers and its history get. */
+async function limitedKey(watched: boolean) {
+  const clock = new ManualClock();
+  const store = memoryStore();
+  await store.open(clock.now());
+  const record: Key = key('wks_1', { limits: { requests: 60, speech: 1, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+  await store.catalog.create('key', record);
+  const inspector = new Inspector();
+  const shown: string[] = [];
+  const watch = () => inspector.watch((inspected) => inspected.type === 'event' && inspected.from !== inspected.to && shown.push(`${inspected.from} → ${inspected.to}`));
+  if (watched) watch();
+  const keys = new Keys(store, clock, inspector);
+  const actor = (await keys.of('wks_1', record.id))!;
+  const moves = () => (actor.refusals?.rows ?? []).filter(({ from, to }) => from !== to).map(({ event, from, to, data }) => `${event} ${from} → ${to} ${data?.type}`);
+  return { clock, keys, actor, shown, watch, moves, take: () => keys.take(actor, ['requests']) };
+}
+
+t.test('a debt that is paid off is shown, live and in the history', async (t) => {
+  for (const watched of [true, false]) {
+    await t.test(watched ? 'with a watcher' : 'without one', async (t) => {
+      const { clock, actor, shown, moves, take } = await limitedKey(watched);
+      for (let time = 0; time < 61; time++) await take();
+      t.equal(actor.machine.state, 'limited');
+      const timers = clock.timers;
+      for (let time = 0; time < 10; time++) await take();
+      t.equal(clock.timers, timers, 'one timer, however often it is refused');
+      clock.advance(30_000);
+      t.same(moves(), ['request active → limited undefined', 'tick limited → active tick'], 'no request is needed');
+      t.same(shown, watched ? ['active → limited', 'limited → active'] : []);
+      t.equal(clock.timers, timers - 1);
+      for (let time = 0; time < 60; time++) await take();
+      t.equal(moves().length, 3);
+    });
+  }
+  await t.test('a request may come first', async (t) => {
+    const { clock, keys, actor, watch, shown, moves } = await limitedKey(false);
+    for (let time = 0; time < 61; time++) await keys.take(actor, ['requests']);
+    clock.jump(61_000);
+    watch();
+    await keys.take(actor, ['requests']);
+    t.same(moves(), ['request active → limited undefined', 'request limited → active request']);
+    t.same(shown, ['limited → active']);
+  });
 });

@@ -1,15 +1,15 @@
-/** Two processes on one store, of which one loses the answers to its steps as a test says. */
+/** Two processes on one store; one loses the answers to its steps as the test says. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import { secondsOf } from '../../src/clock.ts';
-import { limits } from '../../src/limits.ts';
+import { secondsOf } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
 import { takeStep } from '../../src/store/steps.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
 export type Verb = 'beginTurn' | 'appendOutput' | 'finishTurn' | 'withdrawTurn' | 'renewTurn' | 'session' | 'outputAfter' | 'takeOverTurn';
 export const verbs: readonly Verb[] = ['beginTurn', 'appendOutput', 'finishTurn', 'withdrawTurn', 'renewTurn', 'session', 'outputAfter', 'takeOverTurn'];
 
-/** What becomes of a step: `late` is taken when the test says so, long after its sender has given up. */
+/** The fate of a step: `late` is applied when the test says so, long after its sender has given up. */
 export type Loss = 'the answer' | 'the step' | 'late';
 
 export const unanswered = { message: 'no answer' };

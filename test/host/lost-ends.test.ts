@@ -1,9 +1,9 @@
-/** An end, an expiry or a stop whose reply is lost: what the process does about a step that may have been taken. */
+/** An end, an expiry or a stop whose reply is lost: the process looks until it knows whether the step was applied. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
-import { StoreUnavailable, type Store } from '../../src/store.ts';
+import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
 const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
@@ -11,7 +11,7 @@ const unavailable = { message: 'away' };
 
 interface Faulty {
   readonly scene: Scene;
-  /** What becomes of the next steps of each kind: done and not answered, refused, or as always. */
+  /** The fate of the next steps of each kind: done and not answered, refused, or as always. */
   readonly fate: { save: 'lost' | 'refused' | 'done'; stop: 'lost' | 'done'; look: 'refused' | 'done' };
   looks: number;
 }

@@ -2,7 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { reachTurn } from '../../src/conversation/turns.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { left, nothing, open, remember, unanswered, verbs } from './losses.ts';
 
 for (const loss of ['the answer', 'the step', 'late'] as const) {
@@ -12,7 +12,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     losses.set('beginTurn', loss).set('withdrawTurn', 'the step');
     await t.rejects(scene.begin(id, remember), unanswered);
     losses.delete('beginTurn');
-    const repeated = t.rejects(scene.begin(id, remember), { message: 'the turn before is not withdrawn yet' }, 'a repeat does not join it');
+    const repeated = t.rejects(scene.begin(id, remember), { message: 'the previous turn is not withdrawn yet' }, 'a repeat does not join it');
     await pass(limits.withdrawalMs + 50);
     await repeated;
     losses.clear();
@@ -35,7 +35,7 @@ t.test('chats that wait for a turn to be withdrawn wait side by side, and nothin
   losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
   await t.rejects(scene.begin(id), unanswered);
   losses.delete('beginTurn');
-  const chats = [1, 2, 3].map(() => t.rejects(scene.begin(id), { message: 'the turn before is not withdrawn yet' }));
+  const chats = [1, 2, 3].map(() => t.rejects(scene.begin(id), { message: 'the previous turn is not withdrawn yet' }));
   await turnOfTheLoop();
   await (await scene.actor(id)).mailbox.post(async () => {});
   await pass(limits.withdrawalMs + 50);
@@ -132,7 +132,7 @@ t.test('an owner that has given up its first piece renews its lease no more, and
   t.same(await talk.runner.begun, { kind: 'unavailable' });
   const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
   const log = await other.host.remote.follow(place);
-  const begun = other.host.remote.begun(place, log, null);
+  const begun = other.host.remote.awaitBeginning(place, log, null);
   await turnOfTheLoop();
   await pass(limits.leaseMs + 50);
   await other.actor(id);
@@ -181,7 +181,7 @@ for (const said of [true, false]) {
     t.same(talk.runner.log.terminal, { type: 'aborted' });
     await pass(limits.storeRetryMsMax);
     t.match(await left(scene, id), { state: 'open', messages: 2, turns: 1, memory: { resultId: talk.runner.turnId } });
-    t.match([await other.transcript(id), scene.overs, scene.faults], [[{}, { content: '', status: 'partial', stopReason: 'aborted' }], ['aborted'], []]);
+    t.match([await other.transcript(id), scene.overs, scene.faults], [[{}, { content: '', status: 'partial', stopReason: 'aborted' }], ['aborted'], { length: 0 }]);
     close();
     t.equal(scene.clock.timers, 0, 'nothing is left running');
   });
@@ -200,7 +200,7 @@ for (const said of [true, false]) {
     losses.clear();
     await pass(limits.leaseMs / 3);
     t.same([await talk.runner.begun, talk.runner.log.terminal, talk.cancelled()], [{ kind: 'begun' }, { type: 'aborted' }, true]);
-    t.match([scene.overs, scene.faults], [['aborted'], []]);
+    t.match([scene.overs, scene.faults], [['aborted'], { length: 0 }]);
     leave();
     close();
   });
@@ -314,7 +314,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     t.match(talk.runner.log.terminal, { type: 'completed' });
     await arrives();
     t.match(await left(scene, id), { messages: 2, slots: 0, turns: 1, memory: { resultId: talk.runner.turnId } });
-    t.match([await scene.transcript(id), scene.overs, scene.faults], [[{}, { content: 'one ', status: 'completed' }], ['completed'], []]);
+    t.match([await scene.transcript(id), scene.overs, scene.faults], [[{}, { content: 'one ', status: 'completed' }], ['completed'], { length: 0 }]);
     close();
   });
 }
@@ -332,7 +332,7 @@ t.test('a turn waits for its store as long as its lease allows, and its readers 
   await pass(limits.storeRetryMsMax);
   talk.model.end();
   await talk.runner.over;
-  t.match([await scene.transcript(id), scene.faults], [[{}, { content: 'one two three', status: 'completed' }], []], 'each piece once');
+  t.match([await scene.transcript(id), scene.faults], [[{}, { content: 'one two three', status: 'completed' }], { length: 0 }], 'each piece once');
   close();
 });
 

@@ -1,14 +1,14 @@
-/** A store that goes away and comes back: what the log and the metrics tell of it. */
+/** A store that goes away and comes back, as the log and the metrics tell it. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
-import { Host } from '../../src/host.ts';
-import { randomIds } from '../../src/ids.ts';
-import { limits } from '../../src/limits.ts';
-import { openMetrics } from '../../src/metrics.ts';
+import { Host } from '../../src/host/host.ts';
+import { randomIds } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
+import { openMetrics } from '../../src/base/metrics.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { StoreUnavailable } from '../../src/store.ts';
-import { ManualClock } from '../model/provider.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { withSteps } from './scene.ts';
 
 t.test('it is told of once when it goes and once when it is back', async (t) => {

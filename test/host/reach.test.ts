@@ -1,8 +1,8 @@
 /** How often a request looks at its session where processes share the store: once (each look is a round trip). */
 import t from 'tap';
 import { reachActor, reachSession } from '../../src/conversation/reach.ts';
-import { limits } from '../../src/limits.ts';
-import type { Services } from '../../src/services.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { Services } from '../../src/conversation/services.ts';
 import { Scene, withSteps } from './scene.ts';
 
 t.test('a request looks at its session once, whether or not it is awake', async (t) => {

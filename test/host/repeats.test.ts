@@ -1,10 +1,10 @@
-/** A chat that is repeated under its `Idempotency-Key`: what it is refused with, and how often the store is asked (contract 12). */
+/** A chat retried under its `Idempotency-Key`: its refusals, and the number of reads of the store (contract 12). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { chat } from '../../src/handlers/chat.ts';
-import { limits } from '../../src/limits.ts';
-import type { KeyCaller, Request } from '../../src/request.ts';
-import { wrapped, type Step, type Steps } from '../../src/store/steps.ts';
+import { chat } from '../../src/http/handlers/chat.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { KeyCaller, Request } from '../../src/http/request.ts';
+import { wrapStore, type AnyStep, type Steps } from '../../src/store/steps.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
 /** A host whose store notes which of its steps are called, as one of several on it or alone. */
@@ -12,8 +12,8 @@ async function openNoting(shared: boolean): Promise<{ scene: Scene; asked: strin
   const plain = await Scene.open();
   const asked: string[] = [];
   const store = withSteps(plain.store, { leaseMs: shared ? limits.leaseMs : null });
-  const noting = (name: string, plainly: Step): Step => (...given) => (asked.push(name), plainly(...given));
-  return { scene: plain.beside(wrapped(store, noting)), asked };
+  const noting = (name: string, plainly: AnyStep): AnyStep => (...given) => (asked.push(name), plainly(...given));
+  return { scene: plain.beside(wrapStore(store, noting)), asked };
 }
 
 /** Sends a message as the API does; resolves with the turn's id and whether it was there before. */

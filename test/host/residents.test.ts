@@ -1,6 +1,6 @@
 /** Changes from the console: decided on the live actor, seen by everybody once they are stored, and not before. */
 import t from 'tap';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
 /** A scene whose store refuses the next `failures` replacements, or says that somebody else moved. */

@@ -1,19 +1,19 @@
-/** A host on a store in memory, with time that moves only when it is told to and a model that says what the test says. */
+/** A host on a store in memory, with a manual clock and a model whose text the test sets. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import { draftSnapshot } from '../../src/host/assistants.ts';
 import type { SessionActor } from '../../src/host/sessions.ts';
 import type { StartedTurn } from '../../src/host/turns.ts';
-import { Host } from '../../src/host.ts';
-import { randomIds } from '../../src/ids.ts';
-import type { TurnFault } from '../../src/metrics.ts';
-import type { ModelSink } from '../../src/model.ts';
+import { Host } from '../../src/host/host.ts';
+import { randomIds } from '../../src/base/ids.ts';
+import type { TurnFault } from '../../src/base/metrics.ts';
+import type { ModelSink } from '../../src/providers/model.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
-import type { Cause, Message, IdempotencyRecord, Session, Store } from '../../src/store.ts';
+import type { Cause, Message, IdempotencyRecord, Session, Store } from '../../src/store/store.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import * as records from '../store/fixtures.ts';
 
 export const turnMsMax = 100_000;
@@ -35,7 +35,7 @@ export class Scene {
   readonly assistantId: string;
   /** How the turns of this host ended. */
   readonly overs: string[] = [];
-  /** Which of them failed for a fault of ours. */
+  /** Turns that failed for a fault of ours. */
   readonly faults: { readonly reason: TurnFault; readonly cause: unknown }[] = [];
 
   /** Another process' view of the same rows, or of the same store, is made with `beside`. */

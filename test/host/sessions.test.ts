@@ -2,9 +2,9 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import type { WorkspaceContext } from '../../machines/workspace.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { takeStep, type Steps } from '../../src/store/steps.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { Scene, turnMsMax, withSteps } from './scene.ts';
 
 const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
@@ -23,7 +23,7 @@ t.test('a turn from its beginning to its end', async (t) => {
   t.same([await scene.state(id), scene.overs, scene.host.turns.inFlight, await scene.store.turns.inFlight(scene.workspaceId)], ['open', ['completed'], 0, 0]);
 });
 
-t.test('whoever moved first decides: the other loads and decides again', async (t) => {
+t.test('the first move wins: the other process loads and decides again', async (t) => {
   const one = await Scene.open();
   const two = one.beside();
   const { id } = await one.session();
@@ -70,7 +70,7 @@ t.test('a lost comparison is no failure', async (t) => {
 
   const other = await unlucky.session();
   lose = Infinity;
-  await t.rejects(unlucky.begin(other.id), { message: 'a session would not hold still' }, 'but not for ever');
+  await t.rejects(unlucky.begin(other.id), { message: 'a session changed concurrently 5 times' }, 'but not for ever');
   lose = 0;
   t.ok(await unlucky.streaming(other.id));
   t.equal(await store.turns.inFlight(scene.workspaceId), 1);

@@ -2,11 +2,11 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
-import { Host } from '../../src/host.ts';
-import { randomIds } from '../../src/ids.ts';
-import { makeKey } from '../../src/keys.ts';
+import { Host } from '../../src/host/host.ts';
+import { randomIds } from '../../src/base/ids.ts';
+import { makeKey } from '../../src/access/keys.ts';
 import { StoreClock } from '../../src/store/clock.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { key } from '../store/fixtures.ts';
 import { Scene, turnMsMax } from './scene.ts';
 
@@ -15,7 +15,7 @@ function processOn(scene: Scene, aheadMs: number) {
   const own = new ManualClock();
   own.jump(aheadMs);
   const time = new StoreClock(own);
-  time.heard(scene.clock.now(), own.monotonic(), own.monotonic());
+  time.noteTime(scene.clock.now(), own.monotonic(), own.monotonic());
   const host = new Host(scene.store, time, randomIds(time), pino({ level: 'silent' }), turnMsMax);
   return { host, advance: (ms: number): void => own.advance(ms) };
 }
@@ -42,7 +42,7 @@ t.test('sessions and keys', async (t) => {
   const sessions = await Promise.all(processes.map(({ host }) => host.sessions.create(wanted)));
   for (const { session } of sessions) t.match(session, { createdAt: storeSeconds, expiresAt: storeSeconds + 10, lastActivityAt: storeSeconds });
 
-  /** What a chat on each of the sessions and a request with the key are answered by each of the processes. */
+  /** Collects each process's answers to a chat on each session and to a request with the key. */
   const answers = async (): Promise<Set<string>> => {
     const all = processes.flatMap(({ host }) => [
       ...sessions.map(async ({ session }) => {

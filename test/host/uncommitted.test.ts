@@ -1,13 +1,13 @@
-/** What is decided and not stored yet is seen by nobody: no request, and nobody who watches. */
+/** A decision that is not stored yet is seen by no request and no watcher. */
 import t from 'tap';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
-import { randomIds } from '../../src/ids.ts';
-import { makeKey } from '../../src/keys.ts';
-import { StoreUnavailable, type Catalog, type Store } from '../../src/store.ts';
+import { randomIds } from '../../src/base/ids.ts';
+import { makeKey } from '../../src/access/keys.ts';
+import { StoreUnavailable, type Catalog, type Store } from '../../src/store/store.ts';
 import { key } from '../store/fixtures.ts';
 import { Scene, withSteps } from './scene.ts';
 
-/** A store whose replacements hang once it is told so, until they fail or are let through. */
+/** A store whose replacements hang on demand, until they fail or are let through. */
 class Hesitant {
   readonly store: Store;
   #hung: { resolve(): void; reject(error: Error): void } | null = null;
@@ -85,7 +85,7 @@ interface Change {
   readonly seen: (home: Home) => Promise<unknown>;
   readonly before: unknown;
   readonly after: unknown;
-  /** The event by which whoever watches learns of it. */
+  /** The event that tells watchers of it. */
   readonly event: string;
 }
 
@@ -146,7 +146,7 @@ for (const [name, { change, seen, before, after, event }] of Object.entries(chan
   });
 }
 
-t.test('what happens while a change is being stored is not forgotten', async (t) => {
+t.test('events while a change is being stored are not forgotten', async (t) => {
   const here = await home();
   const { scene, hesitant, keyId } = here;
   const { workspaces, keys } = scene.host;
@@ -154,7 +154,7 @@ t.test('what happens while a change is being stored is not forgotten', async (t)
   let hung = hesitant.hangs();
   const ceiling = workspaces.configure(scene.workspaceId, (record) => ({ ...record, turnsInFlightMax: 1 }));
   await hung;
-  t.equal(await workspaces.acquired(workspace), true, 'a slot is taken');
+  t.equal(await workspaces.acquire(workspace), true, 'a slot is taken');
   hesitant.goesOn();
   await ceiling;
   t.same([workspace.machine.state, workspace.machine.context], ['full', { inFlight: 1, max: 1 }]);

@@ -1,17 +1,17 @@
-/** What another version of parley has stored: an older one is gone on with, of a newer one nothing is run or written. */
+/** Data of another version of parley: actors of an older one go on, actors of a newer one are neither run nor written. */
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { setup } from 'xstate';
 import type { MachineKind } from '../../machines/version.ts';
-import { current, openActor, UnreadableSnapshot } from '../../src/host/actor.ts';
+import { migratedSnapshot, openActor, UnreadableSnapshot } from '../../src/actors/actor.ts';
 import { draftSnapshot } from '../../src/host/assistants.ts';
 import { activeSnapshot } from '../../src/host/keys.ts';
-import { Inspector } from '../../src/host/inspector.ts';
-import { Host } from '../../src/host.ts';
-import { limits } from '../../src/limits.ts';
-import { takeStep, type Step } from '../../src/store/steps.ts';
-import type { Snapshot } from '../../src/store.ts';
-import { assistantView, sessionView } from '../../src/views.ts';
+import { Inspector } from '../../src/actors/inspector.ts';
+import { Host } from '../../src/host/host.ts';
+import { limits } from '../../src/base/limits.ts';
+import { takeStep, type AnyStep } from '../../src/store/steps.ts';
+import type { Snapshot } from '../../src/store/store.ts';
+import { assistantView, sessionView } from '../../src/conversation/views.ts';
 import * as records from '../store/fixtures.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
@@ -20,7 +20,7 @@ const writing = ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'r
 /** A second process on the scene's store, shared by both, and which steps it has written with. */
 function besideNoting(scene: Scene): { other: Scene; written: string[] } {
   const written: string[] = [];
-  const noting = (step: (typeof writing)[number]): Step => (...given) => (written.push(step), takeStep(scene.store, step, given));
+  const noting = (step: (typeof writing)[number]): AnyStep => (...given) => (written.push(step), takeStep(scene.store, step, given));
   const steps = Object.fromEntries(writing.map((step) => [step, noting(step)]));
   return { other: scene.beside(withSteps(scene.store, { leaseMs: limits.leaseMs, ...steps })), written };
 }
@@ -122,7 +122,7 @@ t.test('an assistant or a key of a later version refuses, and keeps what is stor
   t.throws(() => assistantView(assistant), unreadable);
   t.same((await catalog.read('key', workspaceId, key.id))!.record, key);
 
-  // One that is awake, and is changed by a process of that version while this one changes it as well.
+  // An awake actor is changed by a process of that version while this one changes it as well.
   const known = (await scene.host.assistants.of(workspaceId, scene.assistantId))!;
   const changed = { ...known.record, name: 'Changed', machine: later(known.record.machine) };
   await catalog.replace('assistant', changed, known.version);
@@ -143,5 +143,5 @@ t.test('an actor is woken from an earlier version and put back to one, and store
   t.same(actor.snapshot(), { version: 2, state: 'dark', context: { watts: 40 } });
   t.throws(() => actor.restore({ version: 3, state: 'dark', context: {} }), unreadable);
   t.same([actor.state, actor.context], ['dark', { watts: 40 }], 'it stays where it was');
-  t.throws(() => current(lamp, { version: 2, state: 'off', context: {} }), { ...unreadable, message: 'The lamp was stored in the state "off", which its machine does not have; this process runs version 2.' });
+  t.throws(() => migratedSnapshot(lamp, { version: 2, state: 'off', context: {} }), { ...unreadable, message: 'The lamp was stored in the state "off", which its machine does not have; this process runs version 2.' });
 });

@@ -1,11 +1,11 @@
-/** A workspace's slots: the machine is told only of what moves it, and nobody can tell. */
+/** A workspace's slots: the machine is sent only events that move it, without a visible difference. */
 import fc from 'fast-check';
 import t from 'tap';
 import type { WorkspaceContext } from '../../machines/workspace.ts';
-import { Inspector } from '../../src/host/inspector.ts';
+import { Inspector } from '../../src/actors/inspector.ts';
 import { Workspaces } from '../../src/host/workspaces.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { workspace } from '../store/fixtures.ts';
 import { withSteps } from './scene.ts';
 
@@ -19,7 +19,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc.constant({ kind: 'watch' as const }),
 );
 
-/** One process' view of a workspace; `watched` has its machine told of everything. */
+/** One process' view of a workspace; `watched` has its machine sent every event. */
 async function view(watched: boolean) {
   const record = workspace({ turnsInFlightMax: 3 });
   let stored = 0;
@@ -36,9 +36,9 @@ async function view(watched: boolean) {
       leave?.();
       leave = leave === null ? inspector.watch(() => {}) : null;
     } else if (command.kind === 'acquire') {
-      const acquired = await workspaces.acquired(actor);
+      const acquired = await workspaces.acquire(actor);
       return { acquired, state: actor.machine.state };
-    } else if (command.kind === 'release') workspaces.released(id);
+    } else if (command.kind === 'release') workspaces.release(id);
     else if (command.kind === 'sync') {
       stored = command.inFlight;
       await workspaces.sync(id);

@@ -1,6 +1,6 @@
 /** Sends hostile requests many at a time and holds every outcome to the judge, and the server to its health after each lot. */
 import fc from 'fast-check';
-import { RawClient } from '../edge/harness.ts';
+import { RawClient } from '../http/edge/harness.ts';
 import type { Pieces } from './changes.ts';
 import { Judge } from './judge.ts';
 import { hostileRequests } from './requests.ts';
@@ -32,7 +32,7 @@ export async function barrage(world: World, { seed, times, onProgress }: Runs): 
 export async function sendLot(world: World, judge: Judge, requests: readonly Pieces[]): Promise<void> {
   const sent = await Promise.all(requests.map((pieces) => send(world.port, pieces)));
   await Promise.all(sent.filter(({ pieces }) => judge.owesAnswer(pieces)).map(({ client, pieces }) => Promise.race([client.closed, client.until((text) => judge.isAnswered(pieces, text))])));
-  // Whatever the engine makes of the others it has made once it has answered these, for which it asks the store as well.
+  // Once these are answered, which takes reads of the store too, the engine has handled all others.
   for (let round = 0; round < 2; round++) await healthy(world);
   for (const { client, pieces } of sent) {
     if (judge.isRefused(pieces, client.text)) await client.closed;

@@ -1,7 +1,7 @@
 /** Changes of bytes, whatever they mean: characters put, inserted, dropped and repeated, and the whole cut into segments. */
 import fc from 'fast-check';
 
-/** What is sent: Latin-1, a segment each. */
+/** The bytes sent: Latin-1, a segment each. */
 export type Pieces = readonly string[];
 
 export type Change = readonly [how: string, at: number, text: string];

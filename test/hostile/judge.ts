@@ -1,6 +1,6 @@
-/** Holds whatever a connection got to the contract: answers of ours in their one shape, and a short list of what the engines answer. */
+/** Checks the bytes that a connection got against the contract: our answers in their one shape, and a short list of the engines' own answers. */
 import { createParser } from 'eventsource-parser';
-import { errors, type ErrorRow } from '../../src/errors.ts';
+import { errors, type ErrorRow } from '../../src/base/errors.ts';
 import { conformity, type Conformity } from '../api/conformity.ts';
 import type { House } from '../api/house.ts';
 import { readAnswers, readRequest, type ReadAnswer, type ReadRequest } from './reader.ts';
@@ -8,8 +8,8 @@ import { readAnswers, readRequest, type ReadAnswer, type ReadRequest } from './r
 export type Edge = 'uws' | 'node';
 
 /**
- * What an engine's parser answers by itself before we see a request (contract 1); it closes the connection then. Nothing else that
- * is not ours may be answered.
+ * Answers that an engine's parser gives by itself before we see a request (contract 1); it closes the connection then. No other
+ * answer may come from anything but our code.
  */
 const engineAnswers: Readonly<Record<Edge, readonly RegExp[]>> = {
   uws: [/^HTTP\/1\.1 (?:400 Bad Request|431 Request Header Fields Too Large|505 HTTP Version Not Supported)\r\nConnection: close\r\n\r\n(?:<h1>[\w ]+<\/h1>.*)?$/s],
@@ -31,7 +31,7 @@ const nodeMethods = /^(?:ACL|BIND|CHECKOUT|CONNECT|COPY|DELETE|GET|HEAD|LINK|LOC
 const isHead = (pieces: readonly string[]): boolean => /^HEAD /i.test(pieces.join(''));
 
 export interface Outcome {
-  /** What was sent, a segment each, and what was received, as Latin-1. */
+  /** The bytes sent, a segment each, and the bytes received, as Latin-1. */
   readonly pieces: readonly string[];
   readonly got: string;
   readonly closed: boolean;
@@ -65,11 +65,11 @@ export class Judge {
     return readAnswers(got, isHead(pieces)).answers.some((answer) => this.#isEngines(answer));
   }
 
-  /** Throws what is wrong with it. */
+  /** Throws the fault of an outcome. */
   check({ pieces, got, closed }: Outcome): void {
     const request = readRequest(pieces.join(''));
     const { answers, rest } = readAnswers(got, isHead(pieces));
-    // Of what is no whole request an engine may have made one all the same: nobody waits for the end of its stream.
+    // An engine may have accepted a request that is not whole; nobody waits for the end of its stream.
     const isBegun = request.kind !== 'whole' && eventStream.test(rest);
     if (rest !== '' && !isBegun) throw new Error('bytes that are no whole answer');
     const ours = answers.filter((answer) => !this.#isEngines(answer));
@@ -92,7 +92,7 @@ export class Judge {
     const json: any = isJson && text !== '' ? JSON.parse(text) : undefined;
     if (status >= 400 && !toHead) checkFailure(status, json, headers);
     if (headers.get('content-type') === 'text/event-stream') this.#checkEvents(text);
-    // Of a request that is not whole only the engine knows what it took for its method and path, and of a refusal HEAD gets no body.
+    // For a request that is not whole only the engine knows the method and path; a refusal of HEAD has no body.
     if (kind === 'whole' && !(status >= 400 && toHead) && !isPage(target)) this.#conforms.check(method.toUpperCase(), target, { status, headers, json });
   }
 
@@ -102,7 +102,7 @@ export class Judge {
   }
 }
 
-/** The console's pages and what they load are no operations of the document. */
+/** The console's pages and their files are no operations of the document. */
 const isPage = (target: string): boolean => /^\/console(?!\/api(?:[/?]|$))/.test(target);
 
 const eventStream = /^HTTP\/1\.1 200 [^\r]*\r\n(?:[^\r]+\r\n)*content-type: text\/event-stream\r\n/i;

@@ -1,5 +1,5 @@
 /** Words that have broken servers before, and the body that each row of the table of routes takes. */
-import type { Route } from '../../src/request.ts';
+import type { Route } from '../../src/http/request.ts';
 import type { World } from './world.ts';
 
 export const nastyValues = [
@@ -35,7 +35,7 @@ export const nastyBodies = [
   ...[`{"metadata":{${Array.from({ length: 2000 }, (_, index) => `"k${index}":"v"`).join()}}}`, `{"${'k'.repeat(20_000)}":1}`, `{"visitor":{"${'k'.repeat(20_000)}":1}}`, `"${'x'.repeat(262_144)}"`],
 ];
 
-/** A body that the row takes; of one that takes none, the body of a message. */
+/** A body that the route takes; for a route without one, the body of a message. */
 export function bodyOf({ method, path }: Route, { ids }: World): Record<string, unknown> {
   const end = path.split('/').at(-1)!;
   if (method === 'POST' && path === '/sessions') return { assistant_id: ids.assistants, visitor: { email: 'a@example.com' }, metadata: { a: 'b' } };

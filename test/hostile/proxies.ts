@@ -16,12 +16,12 @@ export function whyNoProxy(proxy: Proxy): string | null {
   return found() ? null : `${proxy} is not installed and cannot be installed here`;
 }
 
-/** Resolves with its port once it passes requests on to the server at `port`. */
-export async function openProxy(t: Owner, proxy: Proxy, port: number): Promise<number> {
+/** Resolves with its port once it passes requests on to the server at `port`. `oldVersion`: nginx speaks HTTP/1.0 to it, as without a setting. */
+export async function openProxy(t: Owner, proxy: Proxy, port: number, { oldVersion = false } = {}): Promise<number> {
   const folder = await temporaryFolder(t);
   const own = await freePort();
   const file = join(folder, 'proxy.conf');
-  await writeFile(file, proxy === 'nginx' ? nginx(folder, own, port) : haproxy(own, port));
+  await writeFile(file, proxy === 'nginx' ? nginx(folder, own, port, oldVersion ? '1.0' : '1.1') : haproxy(own, port));
   const child = spawn(proxy, proxy === 'nginx' ? ['-e', 'stderr', '-p', folder, '-c', file] : ['-db', '-q', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -30,12 +30,12 @@ export async function openProxy(t: Owner, proxy: Proxy, port: number): Promise<n
     child.kill('SIGKILL');
     await ended;
   });
-  const passesOn = (): Promise<boolean> => fetch(`http://127.0.0.1:${own}/healthz`).then((response) => response.ok, () => false);
+  const passesOn = (): Promise<boolean> => fetch(`http://127.0.0.1:${own}/healthz`).then(({ status }) => status === 200 || (oldVersion && status === 505), () => false);
   while (!(await passesOn())) if (child.exitCode !== null) throw new Error(`${proxy} ended: ${said}`);
   return own;
 }
 
-/** Connections to the server are shared by all clients, so that what one leaves behind would meet another. */
+/** Connections to the server are shared by all clients, so that bytes left by one would hit another. */
 const haproxy = (own: number, port: number): string => `
 defaults
   mode http
@@ -51,7 +51,7 @@ backend server
   server one 127.0.0.1:${port}
 `;
 
-const nginx = (folder: string, own: number, port: number): string => `
+const nginx = (folder: string, own: number, port: number, version: string): string => `
 daemon off;
 master_process off;
 pid ${folder}/pid;
@@ -68,7 +68,7 @@ http {
     location = /readyz { return 403; }
     location / {
       proxy_pass http://server;
-      proxy_http_version 1.1;
+      proxy_http_version ${version};
       proxy_set_header Connection "";
       proxy_request_buffering off;
     }

@@ -1,5 +1,5 @@
 /** Reads requests and answers as bytes, by the letter of RFC 9112 and with no leniency at all. Bytes are Latin-1. */
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 
 export interface ReadRequest {
   /** `whole`: one request and nothing behind it. `torn`: it may become one. `odd`: anything else, which an engine may take or not. */
@@ -65,7 +65,7 @@ export interface ReadAnswer {
 
 export interface ReadAnswers {
   readonly answers: readonly ReadAnswer[];
-  /** What is not a whole answer yet, or is none. */
+  /** The bytes after the last whole answer. */
   readonly rest: string;
 }
 
@@ -83,7 +83,7 @@ export function readAnswers(text: string, toHead: boolean): ReadAnswers {
     if (body === null) return { answers, rest: text.slice(at) };
     const next = end + 4 + body.length;
     if (status !== 100) answers.push({ bytes: text.slice(at, next), status, headers, body: body.text });
-    // What follows is no HTTP any more.
+    // The bytes after it are no HTTP any more.
     if (status === 101) return { answers, rest: '' };
     at = next;
   }

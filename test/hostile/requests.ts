@@ -1,7 +1,7 @@
 /** Requests of every kind of ill will: each row of the table of routes, with its path, headers, body, framing and bytes changed. */
 import fc from 'fast-check';
-import type { Route } from '../../src/request.ts';
-import { routes } from '../../src/routes.ts';
+import type { Route } from '../../src/http/request.ts';
+import { routes } from '../../src/http/routes.ts';
 import { changed, changes, cuts, inPieces, type Pieces } from './changes.ts';
 import { bodyOf, nastyBodies, nastyPaths, nastyValues, headerNames, queryNames } from './nasty.ts';
 import type { World } from './world.ts';

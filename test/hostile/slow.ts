@@ -1,6 +1,6 @@
 /** Clients who begin to send and never end, and clients who ask for much and read nothing of it. */
 import { synthetic } from '../api/talk.ts';
-import { RawClient } from '../edge/harness.ts';
+import { RawClient } from '../http/edge/harness.ts';
 import type { World } from './world.ts';
 
 /** Each has sent a part of a head or of a body. */

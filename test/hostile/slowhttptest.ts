@@ -20,7 +20,7 @@ const optionsOf: Readonly<Record<Attack, (world: World) => Promise<readonly stri
 const authorized = ({ house }: World): string => `a=b\r\nX-API-Key: ${house.key}`;
 
 const pollMs = 25;
-/** By then the server has let go of some, and there will not be more. */
+/** By then the server has closed some, and the number of connections grows no more. */
 const comingMsMax = 20_000;
 
 /**

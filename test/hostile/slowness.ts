@@ -5,7 +5,7 @@ import { askAndNeverRead, beginWriting, longTurn } from './slow.ts';
 import { attacks, beginAttack } from './slowhttptest.ts';
 import type { World } from './world.ts';
 
-/** Of so many requests, one after another, the time that 99 of 100 stay under, in milliseconds. */
+/** Returns the 99th percentile of so many requests, one after another, in milliseconds. */
 async function slowestMs(world: World, times: number): Promise<number> {
   const took: number[] = [];
   for (let index = 0; index < times; index++) {
@@ -16,7 +16,7 @@ async function slowestMs(world: World, times: number): Promise<number> {
   return took.sort((a, b) => a - b)[Math.floor(times * 0.99)]!;
 }
 
-/** Clients who are there from when it resolves until they are told to go. */
+/** Clients that are connected from when it resolves until the function that it resolves with is called. */
 type Crowd = () => Promise<() => unknown>;
 
 /**

@@ -2,14 +2,14 @@
 import t, { type Test } from 'tap';
 import { edges } from '../api/house.ts';
 import { rawAsk } from '../api/raw.ts';
-import { RawClient } from '../edge/harness.ts';
-import { passedOver, vectors } from '../edge/vectors.ts';
+import { RawClient } from '../http/edge/harness.ts';
+import { passedOver, vectors } from '../http/edge/vectors.ts';
 import { healthy, sendLot } from './barrage.ts';
 import { Judge } from './judge.ts';
 import { openProxy, proxies, whyNoProxy } from './proxies.ts';
 import { openWorld, type World } from './world.ts';
 
-/** What nobody else asks for, so that one line of it in the log is one request that ran. */
+/** A request that nobody else sends, so each line of it in the log is a smuggled request that ran. */
 const hidden = 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n';
 
 for (const edge of edges) {
@@ -21,14 +21,14 @@ for (const edge of edges) {
     for (const proxy of proxies) {
       await t.test(`behind ${proxy}`, { skip: whyNoProxy(proxy) ?? false }, async (t) => behind(t, world, await openProxy(t, proxy, world.port), all));
     }
-    await t.test('one that is not hidden is seen', async (t) => {
+    await t.test('a request that is not hidden is seen', async (t) => {
       await rawAsk(world.house.url, '/readyz');
       t.equal(await readied(world), 1);
     });
   });
 }
 
-/** Each with a body that is read, and with one that is refused before it is. */
+/** Every vector, with a key, whose body is read, and without one, refused before its body is read. */
 function vectorsAt({ house }: World): Vector[] {
   const keys = ['', `Authorization: Bearer ${house.key}\r\nContent-Type: application/json\r\n`];
   return keys.flatMap((lines) => Object.values(vectors('POST /sessions', 'GET /assistants', lines, hidden)).flatMap((group) => Object.entries<string>(group)));

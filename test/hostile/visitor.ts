@@ -2,21 +2,21 @@
 import type { Socket as Connection } from 'node:net';
 import { WebSocket } from 'ws';
 import { refusedUpgrade } from '../api/raw.ts';
-import { mint } from '../voice/talker.ts';
+import { mint } from '../providers/voice/talker.ts';
 import type { Sound, Step, Visit } from './visits.ts';
 import type { World } from './world.ts';
 
 export interface Visited {
   /** Every message, as it came. */
   readonly messages: readonly string[];
-  /** Messages of bytes, of which the server has none. */
+  /** The number of binary messages, which the server never sends. */
   readonly binary: number;
   readonly code: number;
   readonly tookMs: number;
   readonly refusals: readonly { readonly status: number; readonly json: any; readonly headers: Headers }[];
 }
 
-/** It is more than any visit needs, also where a voice process starts on a machine that browsers keep busy: one that takes longer hangs. */
+/** More time than any visit needs once the models are loaded, even on a busy machine: a visit that takes longer hangs. */
 const hangsAfterMs = 60_000;
 
 export async function visitOnce({ house }: World, assistantId: string, visit: Visit, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<Visited> {

@@ -1,6 +1,6 @@
-/** Visits of transcription sockets by clients of every kind of ill will, as data: how they come, what they send and how they leave. */
+/** Visits of transcription sockets by hostile clients of every kind, as data: their handshake, their messages and their end. */
 import fc from 'fast-check';
-import type { Edge } from './judge.ts';
+import { limits } from '../../src/base/limits.ts';
 import { nastyBodies, nastyValues } from './nasty.ts';
 
 export const encodings = ['pcm_s16le', 'pcm_mulaw', 'pcm_alaw', 'opus'] as const;
@@ -14,7 +14,7 @@ export const sounds = ['silence', 'noise', 'tone', 'chords', 'clip', 'random'] a
 export type Sound = (typeof sounds)[number];
 
 export type Step =
-  /** A text message; `settings`: what it sets if it is a start that is understood. */
+  /** A text message; `settings`: the settings of a valid start. */
   | { readonly do: 'text'; readonly text: string; readonly means: 'start' | 'flush' | 'finish' | 'nothing'; readonly settings?: Partial<Settings> }
   /** So many bytes of a sound in frames; whatever the encoding is, the bytes are PCM of 16 kHz. */
   | { readonly do: 'audio'; readonly sound: Sound; readonly bytes: number; readonly frameBytes: number }
@@ -60,7 +60,7 @@ const wrongTexts = [
   ...['{"type":"start","silence_ms":[300]}', '{"type":"start","partials":"true"}', '{"type":"start","partials":1}', '{"type":"start","language":7}', '{"__proto__":{"type":"flush"}}', 'flush', '[{"type":"flush"}]'],
 ];
 
-/** Half of a message is none, and of what is drawn nothing is a message by chance: its `type` would have to be one. */
+/** Texts that are no message: half of one, and random ones, which cannot be a message by chance, since their `type` would have to be one. */
 const wrongText = fc.oneof(
   fc.constantFrom(...wrongTexts),
   fc.constantFrom(...nastyValues, ...nastyBodies.filter((body) => body.length < 300_000)),
@@ -125,7 +125,7 @@ export const visits: fc.Arbitrary<Visit> = fc
   })
   .map(({ chosen, ...visit }) => ({ ...visit, ...chosen }));
 
-/** What becomes of a visit, for as much of it as can be foreseen. */
+/** The outcome of a visit, as far as it can be foreseen. */
 export interface Foreseen {
   /** The ends that are right, as `error code/close code`. */
   readonly ends: ReadonlySet<string>;
@@ -135,31 +135,30 @@ export interface Foreseen {
 
 const wholeBurstMs = 10_000;
 
-/** `ws` drops a client with more pings that wait for their answer. */
-const nodePingsMax = 60;
-
-/** What is refused by the engine, or as it arrives, comes before what waits its turn. */
-function endsAtOnce(steps: readonly Step[], edge: Edge): Set<string> {
+/** Refusals by the engine, or on arrival, come before messages that wait their turn. */
+function endsAtOnce(steps: readonly Step[]): Set<string> {
   const ends: string[] = [];
-  let pings = 0;
+  let paced = 0;
   for (const one of steps) {
     // An engine may read it as something else, and what follows as well.
     if (one.do === 'violate') ends.push('-/1002', '-/1005', '-/1006', '-/1007', '-/1009', 'invalid_request/1009', 'invalid_request/1008', 'rate_limited/1008');
     if (one.do === 'frame' && one.bytes > large) ends.push('invalid_request/1009');
     if (one.do === 'frame' && one.bytes > 4 * large) ends.push('-/1009', '-/1006');
-    if (one.do === 'pings') pings += one.count;
-    if (one.do === 'fragments') pings += one.pieces;
+    if (one.do === 'pings') paced += one.count;
+    else if (one.do === 'fragments') paced += one.pieces;
+    else if (one.do === 'text') paced++;
   }
-  if (edge === 'node' && pings > nodePingsMax) ends.push('-/1006');
+  // A client that leaves with `finish` sends one more.
+  if (paced >= limits.socketTextsMax) ends.push('invalid_request/1008');
   return new Set(ends);
 }
 
 /** `slackMs`: the time that the visit took, for which the pace may have let more audio through. */
-export function foreseen({ steps, settings, leaving }: Visit, edge: Edge, slackMs: number): Foreseen {
+export function foreseen({ steps, settings, leaving }: Visit, slackMs: number): Foreseen {
   let { encoding, sampleRate } = settings;
   let [bytes, heard, finished, unsure] = [0, false, false, false];
   const audioMs = (): number => ((encoding === 'pcm_s16le' ? Math.floor(bytes / 2) : bytes) * 1000) / sampleRate;
-  const ends = endsAtOnce(steps, edge);
+  const ends = endsAtOnce(steps);
   const hard = ends.size > 0;
   for (const one of steps) {
     if (finished || one.do === 'violate' || (one.do === 'frame' && one.bytes > large)) break;

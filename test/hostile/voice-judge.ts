@@ -1,6 +1,6 @@
 /** Holds what came of a visit to the contract: every message has its shape, every start its final, every close its error before it. */
-import { errors } from '../../src/errors.ts';
-import { checkFailure, type Edge } from './judge.ts';
+import { errors } from '../../src/base/errors.ts';
+import { checkFailure } from './judge.ts';
 import { foreseen, type Visit } from './visits.ts';
 import type { Visited } from './visitor.ts';
 
@@ -28,8 +28,8 @@ const sentences = new Set([
   ...Object.values(errors).map(({ message }) => message),
 ]);
 
-/** Throws what is wrong with it. */
-export function judgeVisit(visit: Visit, visited: Visited, edge: Edge): void {
+/** Throws the fault of a visit. */
+export function judgeVisit(visit: Visit, visited: Visited): void {
   for (const { status, json, headers } of visited.refusals) {
     checkFailure(status, json, headers);
     if (status >= 500) throw new Error(`refused with ${status}`);
@@ -39,10 +39,10 @@ export function judgeVisit(visit: Visit, visited: Visited, edge: Edge): void {
   for (const message of messages) checkShape(message);
   // Where a client left in the middle of the handshake there may be nothing.
   if (messages.length > 0 && messages[0].type !== 'ready') throw new Error('the first message is not ready');
-  const { ends, audioMs } = foreseen(visit, edge, visited.tookMs);
+  const { ends, audioMs } = foreseen(visit, visited.tookMs);
   const last = messages.at(-1);
   const end = `${last?.type === 'error' ? last.code : '-'}/${visited.code}`;
-  // A client that leaves may have gone before what it is owed comes.
+  // A client that leaves may be gone before the outstanding messages come.
   const left = end === (visit.leaving === 'close' ? '-/1000' : '-/1006') && visit.leaving !== 'finish';
   if (!left && !ends.has(end)) throw new Error(`ended with ${end}, where ${[...ends].join(' or ')} was due`);
   checkUtterances(messages, last?.type === 'done');

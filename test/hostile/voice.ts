@@ -1,8 +1,8 @@
 /** Hostile clients of voice: visits of sockets, broken upgrades, and requests to speak and for tokens, several at a time, with a good socket beside them. */
 import fc from 'fast-check';
-import { routes } from '../../src/routes.ts';
+import { routes } from '../../src/http/routes.ts';
 import type { Owner } from '../folders.ts';
-import { spoken, silence, speaker, talk } from '../voice/talker.ts';
+import { spoken, silence, speaker, talk } from '../providers/voice/talker.ts';
 import { healthy, sendLot } from './barrage.ts';
 import { changed, changes, cuts, inPieces, type Pieces } from './changes.ts';
 import { Judge, type Edge } from './judge.ts';
@@ -29,9 +29,19 @@ export async function openVoiceWorld(t: Owner, edge: Edge): Promise<VoiceWorld> 
   const synthetic = await speaker(world.house, { voice: { provider: 'synthetic', name: 'audio_ms=300', transcription_name: `text=${heard}` } });
   const embedded = await speaker(world.house);
   const clip = await spoken(world.house, embedded.id, 'What is the weather in London today?');
+  await hearOnce(world, embedded.id, clip);
   const session = await world.house.session(synthetic.id);
   const ids = { ...world.ids, assistants: synthetic.id, sessions: session.id };
   return { ...world, ids, assistants: { synthetic: synthetic.id, embedded: embedded.id }, clip, bytesOf: soundsWith(clip) };
+}
+
+/** Loads the models for listening: on a busy machine that takes longer than a visit may, since voice processes come last. */
+async function hearOnce({ house }: World, assistantId: string, clip: Uint8Array): Promise<void> {
+  const talker = await talk(house, assistantId);
+  talker.burst(clip);
+  talker.send({ type: 'finish' });
+  await talker.until('transcript.final');
+  await talker.closed;
 }
 
 /** Each sound as PCM of 16 kHz, repeated for as long as it is wanted. */
@@ -103,7 +113,8 @@ export async function voiceBarrage(world: VoiceWorld, { seed, times, onProgress 
     await throwLot(world, judge, lot);
     onProgress?.((sent += lot.visits.length + lot.requests.length));
   };
-  await fc.assert(fc.asyncProperty(lots(world), run), { seed, numRuns: Math.ceil(times / together) });
+  // A small run ends at its first fault: a visit that hangs would hang again in each smaller lot, and the file end before it is named.
+  await fc.assert(fc.asyncProperty(lots(world), run), { seed, numRuns: Math.ceil(times / together), endOnFailure: times < 1000 });
   await patient;
 }
 
@@ -125,7 +136,7 @@ async function one(world: VoiceWorld, assistantId: string, visit: Visit): Promis
   try {
     const visited = await visitOnce(world, assistantId, visit, world.bytesOf);
     got = `${visited.messages.join(' ')} and ${visited.code}`;
-    judgeVisit(visit, visited, world.edge);
+    judgeVisit(visit, visited);
   } catch (error) {
     throw new Error(`${(error as Error).message}\nof ${JSON.stringify(visit)}\ngot ${got}`);
   }
@@ -136,7 +147,7 @@ async function goodSocket(world: VoiceWorld, assistantId: string, text: string |
   const audio = { do: 'audio', sound: 'clip', bytes: world.clip.length + silence(800).length, frameBytes: 640 } as const;
   const visit: Visit = { before: [], query: '', settings: { encoding: 'pcm_s16le', sampleRate: 16_000 }, protocol: false, steps: [audio], leaving: 'finish' };
   const visited = await visitOnce(world, assistantId, visit, world.bytesOf);
-  judgeVisit(visit, visited, world.edge);
+  judgeVisit(visit, visited);
   const finals = visited.messages.map((message) => JSON.parse(message)).filter(({ type }) => type === 'transcript.final').map(({ text }) => text as string);
   const isHeard = finals.length === 1 && (typeof text === 'string' ? finals[0] === text : text.test(finals[0]!));
   if (visited.code !== 1000 || !isHeard) throw new Error(`The good socket closed with ${visited.code} and heard ${JSON.stringify(finals)}.`);

@@ -7,7 +7,7 @@ export interface World {
   readonly house: House;
   readonly edge: Edge;
   readonly port: number;
-  /** What fills a path's parameter, by the segment before it, and a body's fields. */
+  /** The ids for a path's parameters, by the segment before, and for a body's fields. */
   readonly ids: Readonly<Record<'workspaces' | 'assistants' | 'sessions' | 'turns' | 'keys' | 'credentials', string>>;
 }
 

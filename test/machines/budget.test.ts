@@ -1,8 +1,8 @@
-/** The token bucket against an oracle that counts in fractions, and what the contract (part 5) says of it. */
+/** The token bucket against an oracle that counts in fractions, and against the contract's part 5. */
 import fc from 'fast-check';
 import t from 'tap';
 import { count, current, floor, full, refilled, remaining, resetAt, retryAfterSeconds, secondsToNext, take, unitsPerRequest, type Bucket } from '../../machines/budget.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 
 const start = 1_800_000_000_000;
 const ceilings = fc.oneof(fc.constantFrom(1, 2, 7, 10, 30, 60, 61), fc.integer({ min: 1, max: limits.ceilingMax }));

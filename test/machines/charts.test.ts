@@ -1,6 +1,6 @@
-/** A chart shows the machine that runs: whatever the tables say happens stands in it. */
+/** A chart shows the machine that runs: it has an arrow for every row of the tables. */
 import t from 'tap';
-import { chart, machineNames } from '../../src/charts.ts';
+import { chart, machineNames } from '../../src/http/charts.ts';
 import { machines } from './machine.ts';
 
 /** `from --> to : label<br/>label` of every arrow, as [from, to, label]. */
@@ -15,16 +15,19 @@ for (const name of machineNames) {
   const arrows = arrowsOf(text);
 
   t.test(`${name}: every row of its table has its arrow`, async (t) => {
-    for (const { from, event, to, outcomes } of rows) {
-      const says = outcomes.map((outcome) => {
+    for (const { from, context, event, to, outcomes } of rows) {
+      const sayings = outcomes.map((outcome) => {
         const { type, code, reason, status } = outcome as { type: string; code?: string; reason?: string; status?: string };
-        // What another machine answered, or who failed, is only known from the event.
-        const [field] = Object.entries(event).find(([key, value]) => key !== 'type' && value === code) ?? [];
-        return [type, field !== undefined && code ? `(${field})` : (code ?? reason ?? status)].filter(Boolean).join(' ');
+        const said = code ?? reason;
+        // The code of another machine's answer, the failed party or the kind of a fault may only be known from the event or the context.
+        const [field] = [...Object.entries(event), ...Object.entries(context)].find(([key, value]) => key !== 'type' && value === said) ?? [];
+        return { literal: [type, said ?? status].filter(Boolean).join(' '), named: said !== undefined && field !== undefined ? `${type} (${field})` : null };
       });
+      const says = sayings.map(({ literal, named }) => named ?? literal);
+      const literally = sayings.map(({ literal }) => literal).join(', ');
       const found = arrows.some(([source, target, label]) => {
         const [triggers, shown] = label.split(' / ');
-        return source === from && target === to && shown === says.join(', ') && triggers!.split(', ').some((one) => one.split(' ')[0] === event.type);
+        return source === from && target === to && (shown === says.join(', ') || shown === literally) && triggers!.split(', ').some((one) => one.split(' ')[0] === event.type);
       });
       t.ok(found, `${from} --> ${to} : ${event.type} / ${says.join(', ')}`);
     }

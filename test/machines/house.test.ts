@@ -1,9 +1,9 @@
-/** What a machine may be: no I/O, no clock, nothing that a restore from a snapshot would lose or repeat. */
+/** The rules for a machine: no I/O, no clock, nothing that a restore from a snapshot would lose or repeat. */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { tsImport } from 'tsx/esm/api';
 import type { AnyStateMachine } from 'xstate';
-import { chart, machineNames } from '../../src/charts.ts';
+import { chart, machineNames } from '../../src/http/charts.ts';
 import { machines } from './machine.ts';
 
 const folder = new URL('../../machines/', import.meta.url);

@@ -1,15 +1,17 @@
-/** What the machines' tests share: the machines by name, a way to wake one from rest, and the shape of a table's row. */
+/** Helpers of the machines' tests: the machines by name, a way to wake one from rest, and the shape of a table's row. */
 import { createActor, type AnyStateMachine } from 'xstate';
 import { assistantMachine } from '../../machines/assistant.ts';
 import { keyMachine } from '../../machines/key.ts';
 import { sessionMachine } from '../../machines/session.ts';
 import { socketMachine } from '../../machines/socket.ts';
+import { turnMachine } from '../../machines/turn.ts';
 import { visitorMachine } from '../../machines/visitor.ts';
 import { workspaceMachine } from '../../machines/workspace.ts';
 import { assistantRows } from './assistant-rows.ts';
 import { keyRows } from './key-rows.ts';
 import { sessionRows } from './session-rows.ts';
 import { socketRows } from './socket-rows.ts';
+import { turnRows } from './turn-rows.ts';
 import { visitorRows } from './visitor-rows.ts';
 import { workspaceRows } from './workspace-rows.ts';
 
@@ -20,7 +22,7 @@ export interface Row<Context = object, Event = { type: string }> {
   readonly event: Event;
   readonly to: string;
   readonly outcomes: readonly { type: string; code?: string }[];
-  /** What of the context changes. */
+  /** The fields of the context that change. */
   readonly changes?: Partial<Context>;
 }
 
@@ -30,6 +32,7 @@ export const machines: Record<string, { machine: AnyStateMachine; rows: readonly
   workspace: { machine: workspaceMachine, rows: workspaceRows },
   assistant: { machine: assistantMachine, rows: assistantRows },
   socket: { machine: socketMachine, rows: socketRows },
+  turn: { machine: turnMachine, rows: turnRows },
   visitor: { machine: visitorMachine, rows: visitorRows },
 };
 
@@ -39,7 +42,7 @@ export interface Rest {
   readonly context: object;
 }
 
-/** The machine woken from rest, sent one event: where it comes to rest, what it emitted and which transitions it took. */
+/** Wakes the machine from rest and sends one event; returns its next state, the events emitted and the transitions taken. */
 export function step(machine: AnyStateMachine, rest: Rest, event: { type: string }) {
   const transitions: unknown[] = [];
   const snapshot = machine.resolveState({ value: rest.state, context: rest.context });

@@ -11,6 +11,7 @@ import { assistantMachine, type AssistantEvent } from '../../machines/assistant.
 import { keyMachine, type KeyContext, type KeyEvent } from '../../machines/key.ts';
 import { sessionMachine, type SessionContext, type SessionEvent } from '../../machines/session.ts';
 import { socketMachine, type SocketContext, type SocketEvent } from '../../machines/socket.ts';
+import { turnMachine, type TurnContext, type TurnEvent } from '../../machines/turn.ts';
 import { visitorMachine, type VisitorContext, type VisitorEvent } from '../../machines/visitor.ts';
 import { workspaceMachine, type WorkspaceContext, type WorkspaceEvent } from '../../machines/workspace.ts';
 
@@ -23,7 +24,7 @@ interface Walk<Event, Context> {
   readonly events: readonly Event[];
   /** States that nothing leaves. */
   readonly final?: readonly string[];
-  /** What must hold in every state, by the sentence that says it. */
+  /** Invariants of every state, by the sentence that says each. */
   readonly invariants: Record<string, (state: string, context: Context, last: Event | undefined) => boolean>;
 }
 
@@ -175,6 +176,42 @@ const visitor: Walk<VisitorEvent, VisitorContext> = {
   },
 };
 
+/** The times of a turn: now, its limit, and when an end that only the store knows has been waited for. */
+const [running, limit, waited] = [1000, 2000, 3000];
+const overStates = ['completed', 'aborted', 'failed', 'withdrawn'];
+
+const turn: Walk<TurnEvent, TurnContext> = {
+  machine: turnMachine,
+  input: { runsUntil: limit, shared: true },
+  events: [
+    { type: 'output', at: running },
+    { type: 'stored', at: running },
+    { type: 'unstored', at: running, fault: 'store_away' },
+    { type: 'ended', at: running },
+    { type: 'failed', at: running, reason: 'cut' },
+    { type: 'stop', at: running, reason: 'aborted' },
+    { type: 'stop', at: running, reason: 'drain' },
+    { type: 'lease.lost', at: running },
+    { type: 'taken', at: running, until: waited },
+    { type: 'sealed', at: running },
+    { type: 'unsealed', at: running, fault: 'store_away', certain: false, last: false, until: waited },
+    { type: 'withdrawn', at: running, stored: true },
+    { type: 'fate', at: running, end: 'aborted' },
+    { type: 'fate', at: running, end: 'gone' },
+    { type: 'tick', at: limit },
+    { type: 'tick', at: waited },
+  ],
+  final: overStates,
+  invariants: {
+    'a chat that was answered with a stream is not withdrawn': (state, context) => !context.begun || (state !== 'withdrawing' && state !== 'withdrawn'),
+    'an answering or followed turn was answered': (state, context) => (state !== 'answering' && state !== 'following') || context.begun,
+    'an end is being stored in sealing': (state, { ending }) => state !== 'sealing' || ending !== null,
+    'a withdrawn turn has the answer of its chat': (state, { refusal }) => (refusal !== null) === (state === 'withdrawing' || state === 'withdrawn'),
+    'the model is not read past the time limit': (state, _, last) => last?.type !== 'tick' || !['waiting', 'starting', 'answering'].includes(state),
+    'a wait ends': (state, _, last) => last?.type !== 'tick' || last.at < waited || (state !== 'asking' && state !== 'following'),
+  },
+};
+
 function walk<Event extends { type: string }, Context>(name: string, { machine, input, events, invariants, final = [] }: Walk<Event, Context>): void {
   t.test(`${name}: every simple path`, async (t) => {
     const paths = getSimplePaths(machine, { events: events as never, input: input as never });
@@ -222,4 +259,5 @@ walk('key', key);
 walk('workspace', workspace);
 walk('assistant', assistant);
 walk('socket', socket);
+walk('turn', turn);
 walk('visitor', visitor);

@@ -12,11 +12,12 @@ const inputs: Record<string, object> = {
   assistant: { voice: false },
   socket: { tokenUntil: 1_060_000, expiresAt: 2000 },
   visitor: {},
+  turn: { runsUntil: 2000, shared: true },
 };
 
 type Event = { type: string };
 
-/** A live actor, and what it says and becomes when it is sent an event. */
+/** A live actor, its outcomes and its next state for an event. */
 function live(machine: AnyStateMachine, options: object) {
   const actor = createActor(machine, options);
   const outcomes: object[] = [];

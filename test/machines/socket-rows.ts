@@ -19,7 +19,7 @@ const refused = (code: string) => ({ type: 'refused', code });
 const unchanged = { type: 'unchanged' };
 const closed = (code: string | null, close: number) => ({ type: 'socket.closed', code, close }) as { type: string; code?: string };
 
-/** What happens alike in every state in which the socket is open. */
+/** Rows common to every state in which the socket is open. */
 const whileOpen = (state: 'listening' | 'speaking' | 'finishing'): Row<SocketContext, SocketEvent>[] => [
   // The token is used up, be it past its time or not, and whatever else would refuse it.
   { from: state, context: token, event: open(inTime), to: state, outcomes: [refused('invalid_token')] },
@@ -44,7 +44,7 @@ const unmoved = (state: 'minted' | 'closed', context: SocketContext): Row<Socket
 export const socketRows: Row<SocketContext, SocketEvent>[] = [
   { from: 'minted', context: token, event: open(inTime), to: 'listening', outcomes: [{ type: 'socket.opened' }] },
   { from: 'minted', context: unbound, event: open(inTime), to: 'listening', outcomes: [{ type: 'socket.opened' }] },
-  // What is refused at the upgrade leaves the token good (contract 8).
+  // A refusal at the upgrade leaves the token good (contract 8).
   { from: 'minted', context: token, event: open(inTime, 'voice_disabled'), to: 'minted', outcomes: [refused('voice_disabled')] },
   { from: 'minted', context: token, event: open(spoilt), to: 'closed', outcomes: [refused('invalid_token')], changes: because('invalid_token') },
   { from: 'minted', context: token, event: open(spoilt, 'voice_disabled'), to: 'closed', outcomes: [refused('invalid_token')], changes: because('invalid_token') },

@@ -1,6 +1,6 @@
 /** Every state × event of every machine has its outcome, written down here row by row (promise: only legal states). */
 import t from 'tap';
-import { errors } from '../../src/errors.ts';
+import { errors } from '../../src/base/errors.ts';
 import { machines, step, transitionsOf } from './machine.ts';
 
 const codes = new Set<string>(Object.values(errors).map((row) => row.code));

@@ -6,6 +6,7 @@ import { keyKind } from '../../machines/key.ts';
 import { sessionKind } from '../../machines/session.ts';
 import { migrated, versionAfter, type MachineKind, type Migration } from '../../machines/version.ts';
 import { socketKind } from '../../machines/socket.ts';
+import { turnKind } from '../../machines/turn.ts';
 import { visitorKind } from '../../machines/visitor.ts';
 import { workspaceKind } from '../../machines/workspace.ts';
 import { machines } from './machine.ts';
@@ -26,14 +27,14 @@ t.test('a snapshot is brought up version by version', async (t) => {
   t.same([migrated(lamp, stored), migrated(lamp, stored)].map((found) => found?.state), ['bright', 'bright'], 'what is stored stays as it is');
 });
 
-t.test('what cannot be gone on from is none', async (t) => {
+t.test('a snapshot that cannot be migrated is null', async (t) => {
   for (const version of [4, 1000, 0, -1, 1.5, NaN, '3', null, undefined]) t.equal(migrated(lamp, { version: version as number, state: 'dark', context: {} }), null, `version ${version}`);
   for (const state of ['off', 'broken', '', 'constructor', '__proto__']) t.equal(migrated(lamp, { version: 3, state, context: {} }), null, state);
   t.equal(migrated({ ...lamp, migrations: [() => ({ state: 'broken', context: {} }), migrations[1]!] }, { version: 1, state: 'off', context: {} }), null);
 });
 
 t.test('every machine has a kind, whose version follows from its migrations', async (t) => {
-  const kinds = [sessionKind, keyKind, workspaceKind, assistantKind, socketKind, visitorKind];
+  const kinds = [sessionKind, keyKind, workspaceKind, assistantKind, socketKind, turnKind, visitorKind];
   t.same(kinds.map(({ name }) => name).sort(), Object.keys(machines).sort());
   for (const kind of kinds) {
     t.equal(kind.machine, machines[kind.name]!.machine);

@@ -7,7 +7,7 @@ const byMinutes: LimitRefusal = { limit: 'minutes_per_day', until: due };
 
 const away: VisitorContext = { clockUntil: 0, refusal: null };
 const present: VisitorContext = { clockUntil: due, refusal: null };
-/** Refused with a clock that outlasts the refusal, and with one that ended before. */
+/** Refused, with a clock that outlasts the refusal, and with a clock that ended before. */
 const limited: VisitorContext = { clockUntil: due, refusal: byDay };
 const limitedAway: VisitorContext = { clockUntil: now, refusal: byDay };
 

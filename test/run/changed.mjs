@@ -1,12 +1,12 @@
 /**
- * What a change can reach, for `npm test -- --changed`. A file reaches what it imports, and what it names as text: the path of a
- * file beside it or from the root (`new URL('redis/', import.meta.url)`, `src/start.mjs`, `README.md`), a folder with a slash at its
- * end and so all in it. What sets up every test reaches all; tests of the whole tree run with any change.
+ * Finds the tests that a change can reach, for `npm test -- --changed`. A file reaches its imports, and paths that it names as text: a
+ * file beside it or from the root (`new URL('redis/', import.meta.url)`, `src/install/start.mjs`, `README.md`), a folder with a slash at its
+ * end and so all in it. A file that sets up every test reaches all; tests of the whole tree run with any change.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { PrepareError, root } from '../../src/prepare.mjs';
+import { PrepareError, root } from '../../src/install/prepare.mjs';
 
 /** A change in one of these may change the outcome of any test. */
 const setsUpAll = ['package-lock.json', 'tsconfig.json', '.npmrc', 'test/run.mjs', 'test/bundle.mjs', 'test/run/'];
@@ -23,7 +23,7 @@ function git(...args) {
   return status === 0 ? stdout.split('\n').filter(Boolean) : null;
 }
 
-/** The files that differ from where the branch left `main`: committed since, changed or new; and what they were compared with. */
+/** The files that differ from where the branch left `main`: committed since, changed or new; and the commit compared with. */
 export function changedFiles() {
   if (git('rev-parse', 'HEAD') === null) throw new PrepareError('--changed needs git, and a commit to compare with.');
   const base = (git('merge-base', 'HEAD', 'main') ?? git('merge-base', 'HEAD', 'origin/main') ?? git('rev-parse', 'HEAD'))[0];
@@ -32,7 +32,7 @@ export function changedFiles() {
   return { base: base.slice(0, 7), files: [...files].toSorted() };
 }
 
-/** The test files that the changed ones reach, each with the first of those that does; and the changed files that reach none. */
+/** Returns the test files that the changed files reach, each with the first that reaches it; and the changed files that reach none. */
 export function reachedBy(changed, tests, uses) {
   const common = changed.find((path) => setsUpAll.some((each) => (each.endsWith('/') ? path.startsWith(each) : path === each)));
   /** @type {Map<string, string>} */
@@ -48,13 +48,13 @@ export function reachedBy(changed, tests, uses) {
   return { reached, idle: common === undefined ? [...idle] : [] };
 }
 
-/** What every source file of the project uses, committed or not. */
+/** Returns the files that each source file of the project uses, committed or not. */
 export async function readUses() {
   const all = [...git('ls-files'), ...git('ls-files', '--others', '--exclude-standard')];
   return usesOf(all, await importsOf(all.filter((path) => /\.(ts|mjs)$/.test(path) && !path.startsWith('bench/peers/'))));
 }
 
-/** What each source file imports, as the bundler resolves it. */
+/** Returns the imports of each source file, as the bundler resolves them. */
 async function importsOf(sources) {
   const { build } = await import('esbuild');
   const options = { bundle: true, write: false, metafile: true, packages: 'external', format: 'esm', platform: 'node', outdir: 'reached', logLevel: 'error' };
@@ -71,14 +71,16 @@ function usesOf(all, imports) {
   const scripts = Object.values(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts);
   return new Map(
     [...imports].map(([path, imported]) => {
-      const text = readFileSync(join(root, path), 'utf8') + (path === runsScripts ? JSON.stringify(scripts.flatMap((line) => line.split(' '))) : '');
+      // An import of package.json reads its version, and runs none of its scripts.
+      const own = path === 'package.json' ? '' : readFileSync(join(root, path), 'utf8');
+      const text = own + (path === runsScripts ? JSON.stringify(scripts.flatMap((line) => line.split(' '))) : '');
       const named = namesIn(text).flatMap((name) => [...at(posix.join(posix.dirname(path), name)), ...at(posix.normalize(name))]);
       return [path, new Set([...imported, ...named])];
     }),
   );
 }
 
-/** The files at a path: the one that lies there, all within a folder, whose path ends with a slash, or all that a template's values could name. */
+/** Returns the files at a path: the one there, all within a folder, whose path ends with a slash, or all that a template's values could name. */
 function placesOf(all) {
   const places = new Map(all.map((path) => [path, [path]]));
   for (const path of all) {
@@ -96,7 +98,7 @@ function placesOf(all) {
 /** Whether a path is one of a template, in which a star stands for a value. */
 const matches = (path, template) => new RegExp(`^${template.split('*').map((part) => part.replaceAll('.', '\\.')).join('[^/]*')}$`).test(path);
 
-/** What stands in quotes and could be a path; in a template a star stands for each value. Of bare values nothing is known. */
+/** Returns the quoted strings that could be paths; in a template a star stands for each value. A template of values alone names nothing. */
 const namesIn = (text) =>
   [...text.matchAll(/(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/g)]
     .map(([, , literal]) => literal.replace(/\$\{[^}]*\}/g, '*'))

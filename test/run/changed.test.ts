@@ -1,4 +1,4 @@
-/** `npm test -- --changed`: what a change reaches, through imports, names of files, templates and folders. */
+/** `npm test -- --changed`: the tests that a change reaches, through imports, names of files, templates and folders. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -12,13 +12,14 @@ const ofTheTree = ['test/lint.test.ts', 'test/readme.test.ts', 'test/tidy.test.t
 
 /** A changed file, with tests that it reaches and tests that it does not. */
 const examples: Readonly<Record<string, { reaches: readonly string[]; spares: readonly string[] }>> = {
-  'machines/session.ts': { reaches: ['test/machines/table.test.ts', 'test/host/sessions.test.ts', 'test/api/chat.test.ts'], spares: ['test/provider/pool.test.ts', 'test/clock.test.ts'] },
-  'src/provider/pool.ts': { reaches: ['test/provider/pool.test.ts', 'test/api/provider.test.ts'], spares: ['test/machines/table.test.ts', 'test/store/store.test.ts'] },
+  'machines/session.ts': { reaches: ['test/machines/table.test.ts', 'test/host/sessions.test.ts', 'test/api/chat.test.ts'], spares: ['test/providers/client/pool.test.ts', 'test/base/clock.test.ts'] },
+  'src/providers/client/pool.ts': { reaches: ['test/providers/client/pool.test.ts', 'test/api/provider.test.ts'], spares: ['test/machines/table.test.ts', 'test/store/store.test.ts'] },
   'src/cli/output.ts': { reaches: ['test/cli/output.test.ts', 'test/cli/command.test.ts'], spares: ['test/host/sessions.test.ts'] },
   'src/store/redis/steps/finish-turn.lua': { reaches: ['test/store/redis.test.ts', 'test/api/processes.test.ts'], spares: ['test/store/lmdb.test.ts', 'test/turn/log.test.ts'] },
+  'src/store/redis/steps/includes/remove-flight.lua': { reaches: ['test/store/redis.test.ts', 'test/api/processes.test.ts'], spares: ['test/store/lmdb.test.ts', 'test/turn/log.test.ts'] },
   'test/faults/main.ts': { reaches: ['test/development-commands.test.ts'], spares: ['test/api/chat.test.ts'] },
   'test/golden/0.1/machines.json': { reaches: ['test/golden.test.ts'], spares: ['test/machines/table.test.ts'] },
-  'test/clock.test.ts': { reaches: ['test/clock.test.ts'], spares: ['test/ids.test.ts'] },
+  'test/base/clock.test.ts': { reaches: ['test/base/clock.test.ts'], spares: ['test/base/ids.test.ts'] },
   'README.md': { reaches: ofTheTree, spares: ['test/api/chat.test.ts'] },
   'package-lock.json': { reaches: all, spares: [] },
 };

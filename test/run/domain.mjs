@@ -1,5 +1,5 @@
 /**
- * What the bundled tap has in place of `async-hook-domain`: what nobody catches fails the newest test that has begun and not ended. The
+ * Replaces `async-hook-domain` in the bundled tap: an uncaught error fails the newest test that has begun and not ended. The
  * package itself finds the test to which an error belongs by a hook into every promise, which was a third of the CPU time of a file
  * that works within its process.
  */

@@ -1,8 +1,8 @@
-/** Runs one test file in a process of its own and reads what it says: TAP on its stdout. */
+/** Runs one test file in a process of its own and parses its stdout, TAP. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Parser } from 'tap-parser';
-import { root } from '../../src/prepare.mjs';
+import { root } from '../../src/install/prepare.mjs';
 import { inSource } from '../bundle.mjs';
 
 const bounds = {
@@ -19,8 +19,11 @@ const bounds = {
  */
 const compilesLate = Number.parseInt(process.versions.v8) < 12 ? ['--interrupt-budget=500000'] : [];
 
-/** Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what failed or was skipped. */
-export async function runFile({ name, bundle, env }, { timeoutSeconds, hangSeconds, stderr } = bounds) {
+/**
+ * Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what failed or was skipped.
+ * @param {{ name: string, bundle: string, env: Record<string, string>, files?: readonly string[] }} job of several files, if it names them
+ */
+export async function runFile({ name, bundle, env, files }, { timeoutSeconds, hangSeconds, stderr } = bounds) {
   const started = performance.now();
   const child = spawn(process.execPath, ['--enable-source-maps', ...compilesLate, bundle], {
     cwd: root,
@@ -28,7 +31,7 @@ export async function runFile({ name, bundle, env }, { timeoutSeconds, hangSecon
     stdio: ['ignore', 'pipe', stderr],
   });
   const hung = setTimeout(() => child.kill('SIGKILL'), hangSeconds * 1000);
-  const report = new Report(name);
+  const report = new Report(name, files, env);
   const parser = report.parser(stderr === 'inherit' ? (text) => process.stderr.write(text) : () => {});
   child.stdout.pipe(parser);
   const complete = new Promise((resolve) => parser.once('complete', resolve));
@@ -39,16 +42,23 @@ export async function runFile({ name, bundle, env }, { timeoutSeconds, hangSecon
   return { ...report.counts, lines: report.lines, seconds: (performance.now() - started) / 1000, cpuSeconds };
 }
 
+const noAssertion = 'it made no assertion';
+
 class Report {
   counts = { passed: 0, failed: 0, skipped: 0 };
   lines = [];
   #name;
+  #files;
+  #env;
 
-  constructor(name) {
+  /** A job of several files has a test for each, by its name. Run alone a file may have another engine than theirs: their environment is told with what failed. */
+  constructor(name, files, env) {
     this.#name = name;
+    this.#files = files;
+    this.#env = files ? Object.entries(env).map(([name, value]) => `\n    ${name}=${value}`).join('') : '';
   }
 
-  /** `extra` is given what the file prints beside its report. */
+  /** `extra` gets the file's output beside its report. */
   parser(extra) {
     const parser = new Parser();
     parser.on('result', (result) => this.#result(result));
@@ -57,20 +67,22 @@ class Report {
   }
 
   #result({ fullname, ok, skip, todo, diag }) {
-    const name = `${this.#name} > ${fullname}`;
-    if (skip || todo) this.#skipped(name, skip || todo);
+    const name = this.#files ? fullname : `${this.#name} > ${fullname}`;
+    const isEmpty = ok && this.#files?.includes(fullname);
+    if (isEmpty) this.#fail(name, details({ why: noAssertion }));
+    else if (skip || todo) this.#skipped(name, skip || todo);
     else if (ok) this.counts.passed++;
     else this.#fail(name, details(diag ?? {}));
   }
 
-  /** What belongs to no assertion: an end by a signal, a plan that was not kept, nothing said at all. */
+  /** Reports failures that belong to no assertion: an end by a signal, a plan that was not kept, no output at all. */
   end({ plan, failures }, how) {
     if (this.counts.failed > 0) return;
     const why = failures.find(({ tapError }) => tapError)?.tapError;
     if (how !== 0) this.#fail(this.#name, details({ why: `it ended with ${how}` }));
     else if (why) this.#fail(this.#name, details({ why }));
     else if (plan.skipAll && plan.comment !== 'no tests found') this.#skipped(this.#name, plan.comment);
-    else if (plan.skipAll) this.#fail(this.#name, details({ why: 'it made no assertion' }));
+    else if (plan.skipAll) this.#fail(this.#name, details({ why: noAssertion }));
   }
 
   #skipped(name, why) {
@@ -80,7 +92,7 @@ class Report {
 
   #fail(name, text) {
     this.counts.failed++;
-    this.lines.push(`not ok ${name}${text}`);
+    this.lines.push(`not ok ${name}${text}${this.#env}`);
   }
 }
 

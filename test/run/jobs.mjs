@@ -1,19 +1,18 @@
-/** Which files run, and how often: a file whose outcome the store has a say in runs on each store. */
+/** The jobs of a test run: a file whose outcome depends on the store runs on each store. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
-import { PrepareError, root } from '../../src/prepare.mjs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { PrepareError, root } from '../../src/install/prepare.mjs';
+import { bundleTogether } from '../bundle.mjs';
 
-/** Those of the API that run on Redis as well; any other runs alike with `PARLEY_TEST_STORE=redis` before its command. */
-const onRedis = new Set(
-  [
-    ...['abort', 'chat', 'crash', 'credentials', 'desk', 'desk-trials', 'drain', 'end', 'expiry', 'idempotency', 'limits', 'link-settings', 'lists', 'provider', 'resume'],
-    ...['tenants', 'usage'],
-  ].map((name) => `test/api/${name}.test.ts`),
-);
+/**
+ * Tests of the API that run on Redis as well: they depend on more than the single steps of a store, which its contract and the
+ * differential test hold to be the same on all. `PARLEY_TEST_STORE=redis` before a command does the same for any other.
+ */
+const onRedis = new Set(['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume'].map((name) => `test/api/${name}.test.ts`));
 
 const table = join(root, 'test', 'run', 'times.json');
 
-/** Of a file that nobody has measured, or that takes no time worth a line. */
+/** The times of a file that was never measured, or takes no time worth a line. */
 const short = [1, 1];
 
 /** The test files that an argument names: one file, or all within a folder. */
@@ -26,16 +25,52 @@ export function filesOf(argument) {
   return files.map((name) => join(path, name).replaceAll('\\', '/')).toSorted();
 }
 
-/** The jobs of the files, whose bundles are given in the same order. */
-export function jobsOf(files, bundles) {
+/** Modules of what must not be shared: processes, threads, a browser. */
+const unshared = /^(?:node:(?:child_process|cluster|worker_threads)|playwright-core)$|\/@tapjs\/redis\.mjs$/;
+
+/** Starts servers, each of which ends with its test. The suites beside it that start nothing else may share a process all the same. */
+const servers = 'test/api/house.ts';
+
+/** The engines of their servers, in turn. */
+const engines = ['uws', 'node'];
+
+/** How many files share a process at most, so that both cores have some at the end. */
+const sharingMax = 12;
+
+/** Whether a file may share its process: it starts no other than servers, and changes nothing of its own. Loading Node, tap and the source takes longer than most of them run. */
+function isSharing(file, inputs) {
+  const reached = new Set([file]);
+  const isServed = (path) => path === servers && dirname(file) === dirname(servers);
+  for (const path of reached) if (!isServed(path)) for (const { path: used } of inputs[path]?.imports ?? []) reached.add(used);
+  return ![...reached].some((path) => unshared.test(path)) && !/\bprocess\.|'node:module'|^t\.(?!test\b)/m.test(readFileSync(join(root, file), 'utf8'));
+}
+
+/** Files of one folder that share a process, a few at a time. */
+function groupsOf(files, inputs) {
+  const groups = [];
+  for (const folder of new Set(files.map((file) => dirname(file)))) {
+    const sharing = files.filter((file) => dirname(file) === folder && isSharing(file, inputs));
+    const count = Math.ceil(sharing.length / sharingMax);
+    for (let index = 0; index < count; index++) groups.push({ name: `${folder}/ ${index + 1} of ${count}`, files: sharing.filter((_, place) => place % count === index), engine: engines[index % 2] });
+  }
+  return groups.filter(({ files }) => files.length > 1);
+}
+
+/** The jobs of the files, whose bundles are given in the same order, with what each module imports. */
+export function jobsOf(files, { bundles, inputs }) {
   const times = JSON.parse(readFileSync(table, 'utf8'));
-  return files.flatMap((file, index) => {
-    const names = onRedis.has(file) ? [file, `${file} on Redis`] : [file];
-    return names.map((name) => {
-      const [seconds, cpuSeconds] = times[name] ?? short;
-      return { name, bundle: bundles[index], env: name === file ? {} : { PARLEY_TEST_STORE: 'redis' }, seconds, cpuSeconds };
-    });
-  });
+  const job = (name, bundle, more) => {
+    const [seconds, cpuSeconds] = times[name] ?? short;
+    return { name, bundle, env: {}, seconds, cpuSeconds, ...more };
+  };
+  const bundleOf = (file) => bundles[files.indexOf(file)];
+  const groups = groupsOf(files, inputs);
+  const shared = new Set(groups.flatMap(({ files }) => files));
+  return [
+    ...groups.map(({ name, files, engine }) => job(name, bundleTogether(name, files.map((file) => ({ file, bundle: bundleOf(file) }))), { files, env: { PARLEY_TEST_EDGE: engine } })),
+    ...files.filter((file) => !shared.has(file)).map((file) => job(file, bundleOf(file))),
+    ...files.filter((file) => onRedis.has(file)).map((file) => job(`${file} on Redis`, bundleOf(file), { env: { PARLEY_TEST_STORE: 'redis' } })),
+  ];
 }
 
 /** Writes down how long each took, for the order of later runs. */

@@ -1,21 +1,21 @@
 /**
  * Runs jobs several abreast: the longest first, as many as are expected to keep the cores busy together. A file that mostly waits
- * leaves room for others, and one that fills every core runs alone.
+ * leaves room for others, and a file that fills every core runs alone.
  */
 import { availableParallelism } from 'node:os';
 
-/** However little each does, they hold memory and ports. */
+/** A bound on jobs at a time, since even idle ones hold memory and ports. */
 const abreastMax = 4 * availableParallelism();
 
 /** The load of a file is a mean: where the sums just fit two cores, a quarter of them stood idle. */
 const overcommitted = 1.25;
 
-/** CPU seconds that were expected of files and that they took: a machine is taken for one and a half times as slow as the one that was measured until files have shown how slow it is. */
+/** CPU seconds expected of files, and taken: until files have shown its speed, a machine counts as one and a half times as slow as the measured one. */
 const supposed = { expected: 40, took: 60 };
 
 /**
- * Of a job `seconds` and `cpuSeconds` are what it took before. `run` may not reject, and resolves with the CPU seconds that it took now, if they are known: on a slower machine fewer run abreast, or files
- * that wait for real time would be late. Resolves when all have ended.
+ * A job's `seconds` and `cpuSeconds` are the times of an earlier run. `run` may not reject, and resolves with the CPU seconds of this
+ * run, if they are known: on a slower machine fewer run abreast, or files that wait for real time would be late. Resolves when all have ended.
  */
 export function runAll(jobs, run, cores = availableParallelism() * overcommitted, { expected, took } = supposed) {
   const waiting = jobs.toSorted((a, b) => b.seconds - a.seconds);

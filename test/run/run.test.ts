@@ -1,17 +1,19 @@
-/** What `npm test` makes of a file: nothing that goes wrong in one may look as if all was well. And in which order files run. */
+/** The report of `npm test` on a file: no failure in one may look like success. And the order in which files run. */
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import t from 'tap';
-import { bundlePackages, moduleOf } from '../bundle.mjs';
+import { root } from '../../src/install/prepare.mjs';
+import { bundlePackages, bundleTogether, moduleOf } from '../bundle.mjs';
 import { temporaryFolder } from '../folders.ts';
 import { runFile } from './file.mjs';
+import { jobsOf } from './jobs.mjs';
 import { runAll } from './pool.mjs';
 
 interface Example {
   readonly source: string;
   /** Assertions passed, failed and skipped. */
   readonly counts: readonly [number, number, number];
-  /** What its lines say, in order. */
+  /** Its lines of output, in order. */
   readonly lines: readonly RegExp[];
   /** It has to run out of time, which the others must not on a machine that is busy. */
   readonly brief?: true;
@@ -68,6 +70,56 @@ for (const [name, { source, counts, lines, brief }] of Object.entries(examples))
     for (const [index, line] of lines.entries()) t.match(said.lines[index], line);
   });
 }
+
+t.test('files that share a process are told apart', async (t) => {
+  const sources = {
+    'right.test.ts': `t.test('a', async (t) => t.ok(1)); await t.test('b', async (t) => t.ok(1));`,
+    'wrong.test.ts': `t.test('a', async (t) => { await t.test('b', async (t) => t.equal(1, 2, 'one is two')); });`,
+    'empty.test.ts': '',
+    'thrown.test.ts': `t.test('a', async (t) => t.ok(1)); throw new Error('boo');`,
+  };
+  const members = [];
+  const folder = await temporaryFolder(t);
+  for (const [file, source] of Object.entries(sources)) {
+    const bundle = join(folder, file.replace('.ts', '.mjs'));
+    await writeFile(bundle, `import t from ${JSON.stringify(moduleOf('tap'))};\n${source}\n`);
+    members.push({ file, bundle: relative(root, bundle) });
+  }
+  const said = await runFile({ name: 'several', bundle: bundleTogether('several', members), env: { PARLEY_TEST_EDGE: 'uws' }, files: Object.keys(sources) }, { timeoutSeconds: 60, hangSeconds: 90, stderr: 'ignore' });
+  t.same([said.passed, said.failed, said.skipped], [3, 3, 0], said.lines.join('\n'));
+  for (const [index, line] of [/^not ok wrong\.test\.ts > a > b > one is two\n/, /^not ok empty\.test\.ts\n.*it made no assertion/, /^not ok thrown\.test\.ts > boo\n/].entries()) {
+    t.match(said.lines[index], line);
+    t.match(said.lines[index], /\n    PARLEY_TEST_EDGE=uws$/);
+  }
+});
+
+t.test('files of a folder that start no process and change nothing of their own share one', async (t) => {
+  const together = ['test/base/ids.test.ts', 'test/base/text.test.ts'];
+  const files = [...together, 'test/base/log.test.ts', 'test/base/json.test.ts', 'test/turn/log.test.ts', 'test/api/crash.test.ts'];
+  const starts = { imports: [{ path: 'test/base/starter.ts' }] };
+  const inputs = { 'test/base/json.test.ts': starts, 'test/api/crash.test.ts': starts, 'test/base/starter.ts': { imports: [{ path: 'node:child_process' }] } };
+  const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs });
+  t.same(jobs.map(({ name }) => name), ['test/base/ 1 of 1', ...files.slice(2), 'test/api/crash.test.ts on Redis']);
+  t.same(jobs[0]!.files, together);
+});
+
+t.test('suites that start no more than servers share a process, with the engines in turn; on Redis each has its own', async (t) => {
+  const suite = (name: string): string => `test/api/${name}.test.ts`;
+  const served = ['abort', 'chat', 'crash', 'end', 'errors', 'exports', 'fields', 'heads', 'history', 'lists', 'order', 'smoke', 'usage'].map(suite);
+  const files = [...served, suite('proxies'), 'test/client/voice.test.ts'];
+  const house = { path: 'test/api/house.ts' };
+  const starter = { path: 'node:child_process' };
+  const inputs = Object.fromEntries([...files.map((file) => [file, { imports: file === suite('proxies') ? [house, starter] : [house] }]), [house.path, { imports: [starter] }]]);
+  const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs });
+  t.same(jobs.map(({ name, env }) => [name, env]), [
+    ['test/api/ 1 of 2', { PARLEY_TEST_EDGE: 'uws' }],
+    ['test/api/ 2 of 2', { PARLEY_TEST_EDGE: 'node' }],
+    [suite('proxies'), {}],
+    ['test/client/voice.test.ts', {}],
+    [`${suite('crash')} on Redis`, { PARLEY_TEST_STORE: 'redis' }],
+  ]);
+  t.same(new Set(jobs.slice(0, 2).flatMap(({ files }) => files)), new Set(served));
+});
 
 t.test('the longest files begin, beside what leaves the cores room, and each runs once', async (t) => {
   const job = (name: string, seconds: number, cpuSeconds: number) => ({ name, seconds, cpuSeconds });

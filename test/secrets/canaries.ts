@@ -11,10 +11,10 @@ export const canaryText = (name: string): string => `c${createHash('sha256').upd
 
 export const canary = (name: string, bytes: string | Buffer = canaryText(name)): Canary => ({ name, bytes: Buffer.from(bytes as string) });
 
-/** A piece of this length counts as the whole: who has it has most of what was to be kept. */
+/** A piece of this length counts as the whole, since it has most of the secret. */
 const pieceBytes = 16;
 
-/** What it may look like: in whole or a piece of it, as UTF-16, in hexadecimal and in base 64 at each of its three alignments. */
+/** The forms that a canary may take: in whole or a piece of it, as UTF-16, in hexadecimal and in base 64 at each of its three alignments. */
 function* patterns(bytes: Buffer): Iterable<Buffer> {
   for (let at = 0; at + pieceBytes <= bytes.length; at++) yield bytes.subarray(at, at + pieceBytes);
   yield Buffer.from(bytes.toString('latin1'), 'utf16le');
@@ -27,6 +27,6 @@ function* patterns(bytes: Buffer): Iterable<Buffer> {
   }
 }
 
-/** Which of the canaries are in the bytes, by name. */
+/** Returns the names of the canaries that are in the bytes. */
 export const found = (haystack: Buffer, canaries: readonly Canary[]): string[] =>
   canaries.filter(({ bytes }) => [...patterns(bytes)].some((pattern) => haystack.includes(pattern))).map(({ name }) => name);

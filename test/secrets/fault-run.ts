@@ -9,7 +9,7 @@ import { given, type Scene } from './scene.ts';
 export interface Runs {
   readonly seed: number;
   readonly times: number;
-  /** Told after each. */
+  /** Called after each run. */
   readonly onRun?: () => void;
 }
 
@@ -30,7 +30,7 @@ export async function throwFaults(scene: Scene, { seed, times, onRun }: Runs): P
   await fc.assert(fc.asyncProperty(faults(given.provider, given.reply), run), { seed, numRuns: times });
 }
 
-/** Throws unless the answer is what a provider's failure or its reply may become. */
+/** Throws unless the answer is one that a provider's failure or reply may lead to. */
 function check({ status, text, json }: Answer, checkEvent: (event: { event: string; data: unknown }) => void): void {
   if (text.includes(given.provider.slice(0, 16))) throw new Error(`the provider's words: ${text}`);
   if (status === 503) {

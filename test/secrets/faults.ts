@@ -1,4 +1,4 @@
-/** What a provider can do wrong, with a canary wherever its answer has room for one that is not the assistant's text. */
+/** Faults of a provider, with a canary wherever its answer has room for one that is not the assistant's text. */
 import fc from 'fast-check';
 import { changed, changes, cuts, inPieces } from '../hostile/changes.ts';
 import { answer, type Script } from './provider.ts';
@@ -26,7 +26,7 @@ const openaiChunk = (c: string, content: unknown, finish: string | null = null):
     choices: [
       {
         index: 0,
-        delta: { role: c, content, reasoning_content: c, refusal: c, name: c, tool_calls: [{ id: c, function: { name: c, arguments: c } }], [c]: c },
+        delta: { role: c, content, reasoning_content: c, name: c, tool_calls: [{ id: c, function: { name: c, arguments: c } }], [c]: c },
         logprobs: { content: [{ token: c }] },
         finish_reason: finish,
       },
@@ -34,7 +34,7 @@ const openaiChunk = (c: string, content: unknown, finish: string | null = null):
     usage: { prompt_tokens: c, completion_tokens: [c], [c]: 1 },
   });
 
-/** Blocks of a stream: the harmless ones that only carry canaries, and those that end it badly. */
+/** Blocks of a stream: harmless ones that only carry canaries, and ones that end it badly. */
 const noise: Readonly<Record<Dialect, (c: string) => string[]>> = {
   openai: (c) => [
     `: ${c}\n\n`,
@@ -94,7 +94,7 @@ const bodies = (c: string): [type: string, body: string][] => [
   ['application/json', JSON.stringify(failing(c))],
   ['application/json', JSON.stringify([failing(c)])],
   ['application/json', JSON.stringify(failing(c)).slice(0, -3)],
-  ['application/json', JSON.stringify({ choices: [{ message: { role: c, refusal: c, tool_calls: [c] } }], content: c })],
+  ['application/json', JSON.stringify({ choices: [{ message: { role: c, tool_calls: [c] } }], content: c })],
   ['text/html', `<h1>${c}</h1><pre>Traceback ${c}</pre>`],
   ['text/plain', c],
   [c, c],
@@ -133,7 +133,7 @@ export const faults = (c: string, reply: string): fc.Arbitrary<Fault> =>
     const stream = fc
       .record({ headers: someHeaders, before: fc.subarray(noise[dialect](c)), said, after: fc.subarray(noise[dialect](c)), last: fc.constantFrom(...endings[dialect](c), ...badEndings(c)) })
       .map(({ headers, before, said, after, last }) => answer([...before, said, ...after, last], { headers }));
-    // What bytes are changed might make the assistant's text of any other, so there is no canary in this one.
+    // A change of bytes might turn any other text into the assistant's, so there is no canary in this one.
     const bent = fc.record({ changes, cuts }).map(({ changes, cuts }) => inPieces(changes.reduce(changed, goodAnswer(dialect, 'z', 'said').pieces.join('')), cuts));
     const pieces = fc.oneof(whole, { arbitrary: stream, weight: 2 }, { arbitrary: bent, weight: 2 }, fc.constantFrom(...unreadable(c)).map((bytes) => [bytes]));
     return fc.record({ pieces, ending }).map((script) => ({ dialect, script }));

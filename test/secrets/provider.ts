@@ -10,9 +10,9 @@ export interface Script {
 }
 
 export class ByteProvider {
-  /** What is answered from now on. */
+  /** The answer from now on. */
   script: Script = { pieces: [], ending: 'end' };
-  /** What was asked, heads and bodies, as Latin-1. */
+  /** The requests received, heads and bodies, as Latin-1. */
   readonly asked: string[] = [];
   #sockets = new Set<Socket>();
   #port = 0;

@@ -1,4 +1,4 @@
-/** Stands before a server and keeps every byte that it sends, under the name of what was going on. */
+/** A relay before a server that keeps every byte that it sends, under the name of the current step. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Owner } from '../folders.ts';
@@ -39,7 +39,7 @@ export class Relay {
     }
   }
 
-  /** What came, by name: each connection's bytes in order, as they came and without the framing of chunks. */
+  /** The bytes received, by name: each connection's in order, as they came and without the framing of chunks. */
   get kept(): Map<string, Buffer> {
     const streams = new Map<string, Map<Socket, Buffer[]>>();
     for (const { place, socket, bytes } of this.#kept) {

@@ -1,27 +1,14 @@
 /** A change of `PARLEY_SECRET`, as an operator makes it (promise P18). */
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { answered, onProvider, refused, say, sayInVain, until } from '../api/talk.ts';
 import { openHouse, type House } from '../api/house.ts';
 import { temporaryFolder } from '../folders.ts';
+import { diagnose } from '../operations/doctor/diagnosis.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 
 const old = 'the secret that the installation had';
 const young = 'the secret that the installation gets';
-
-interface Diagnosis {
-  readonly checks: readonly { readonly id: string; readonly status: string; readonly found: string }[];
-}
-
-async function doctor(env: Record<string, string>, cwd: string): Promise<{ status: string; found: string }> {
-  const start = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
-  const stdout = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [start, 'doctor', '--json'], { cwd, env: { PATH: process.env['PATH'], PORT: '0', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests', ...env } }, (_, text) => resolve(text));
-  });
-  const { status, found } = (JSON.parse(stdout) as Diagnosis).checks.find(({ id }) => id === 'credentials')!;
-  return { status, found };
-}
 
 const resealed = (house: House) => until(async () => /"resealed":(\d+)[^\n]*PARLEY_SECRET_PREVIOUS can go/.exec(house.stdout())?.[1]);
 
@@ -37,7 +24,7 @@ t.test('on lmdb', async (t) => {
   const folder = await temporaryFolder(t);
   const store = { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'info' };
   const open = (secrets: Record<string, string>) => openHouse(t, { folder, embedded: true, env: { ...store, ...secrets } });
-  const checked = (secrets: Record<string, string>) => doctor({ ...store, ...secrets }, folder);
+  const checked = async (secrets: Record<string, string>) => (await diagnose({ ...store, PARLEY_STORE: `lmdb:${join(folder, 'data')}`, ...secrets })).of('credentials');
   const first = await open({ PARLEY_SECRET: old });
   const { assistant, provider } = await onProvider(t, first, (response) => answered(response, ['yes']));
   await converses(t, first, assistant.id);

@@ -9,7 +9,7 @@ import { goodAnswer, type Dialect } from './faults.ts';
 import { ByteProvider } from './provider.ts';
 import { Relay } from './relay.ts';
 
-/** What is given to the server under a name; the key's parts are added when it is made. */
+/** The canaries given to the server, by name; the key's parts are added when it is made. */
 export const given = {
   ...{ secret: canaryText('secret'), operator: canaryText('operator') },
   ...{ credential: canaryText('credential'), changedCredential: canaryText('changed credential'), oddCredential: canaryText('odd credential') },
@@ -130,7 +130,7 @@ export async function refuse(scene: Scene): Promise<void> {
   }
 }
 
-/** Watches the actors while something runs, and gives what a watcher is told. */
+/** Watches the actors while something runs, and resolves with the watcher's messages. */
 export async function watched(t: Owner, { server, house }: Scene, run: () => Promise<void>): Promise<Buffer> {
   const relay = new Relay();
   const url = await relay.stand(t, server);

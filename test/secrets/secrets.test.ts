@@ -1,5 +1,5 @@
 /**
- * Where what is entrusted to the server may be seen (specification 7, contract 4 and 9; promises P15, P17 and P18): one table
+ * Where what is entrusted to the server may be seen (contract 4 and 9; promises P15, P17 and P18): one table
  * of canaries and places, held to all bytes that leave it and all that it leaves behind.
  */
 import { execFile } from 'node:child_process';
@@ -20,7 +20,7 @@ const places = [
   ...(['standard output', 'standard error', 'the store', 'the export', 'the doctor'] as const),
 ];
 
-/** Where all that is kept lies, and what is taken out of it to be carried elsewhere. */
+/** The bytes of the store, and of an export of it. */
 const kept = ['the store', 'the export'] as const;
 
 /** Each canary with the places where it has to be; it is to be in no other. */
@@ -75,7 +75,7 @@ t.test('on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   holdToTable(t, scene, told);
 });
 
-/** What fails for want of a store says no more than what fails otherwise. */
+/** Checks that a failure for want of a store reveals no more than any other failure. */
 async function withoutStore(t: Test, { relay, house, key, assistants }: Scene): Promise<void> {
   const body = { assistant_id: assistants.openai, metadata: { a: given.metadata } };
   const asked: Promise<{ status: number }>[] = [];
@@ -99,7 +99,7 @@ async function everything(t: Test, scene: Scene, seed: number): Promise<Map<Plac
   return told;
 }
 
-/** What is to be nowhere in what a key is answered: where the server's code is, and who stands behind an assistant. */
+/** Details that no answer to a key may contain: where the server's code is, and the provider behind an assistant. */
 const inside = /\bat \S+ \(|node_modules|node:internal|\/dist\/|\.ts:\d|ECONN|undici|openai|anthropic|lmdb|redis|xstate|(?:crd|wks|tok)_[0-9a-z]{20}/i;
 
 function holdToTable(t: Test, { house, relay, canaries }: Scene, told: Map<Place, Buffer>): void {
@@ -134,12 +134,13 @@ async function redisBytes(redis: RedisServer): Promise<Buffer> {
   return Buffer.concat([...pieces, await filesIn(folder)]);
 }
 
-const start = fileURLToPath(new URL('../../src/start.mjs', import.meta.url));
+const start = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));
 
-/** What a command of parley says of the installation, whatever it ends with. */
+/** Resolves with the output of a command of parley, whatever its exit code. */
 function command(folder: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Buffer> {
   const { PATH, HOME, TMPDIR } = process.env;
-  const env = { PATH, HOME, TMPDIR, PORT: '0', PARLEY_SECRET: given.secret, PARLEY_OPERATOR_TOKEN: given.operator, ...more };
+  // The embedded voice, which is given no text of these, takes the doctor seconds to look at.
+  const env = { PATH, HOME, TMPDIR, PORT: '0', PARLEY_VOICE_PROCESSES: '0', PARLEY_SECRET: given.secret, PARLEY_OPERATOR_TOKEN: given.operator, ...more };
   return new Promise((resolve) => {
     execFile(process.execPath, [start, ...args], { cwd: folder, env }, (_, stdout, stderr) => resolve(Buffer.from(stdout + stderr)));
   });

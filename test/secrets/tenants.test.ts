@@ -1,29 +1,27 @@
 /**
  * Three workspaces with everything in them; for every row of the table of routes and every place in it where an id stands,
- * another workspace's id is answered as one that never was, to the byte (specification 7, contract 4; promise P16).
+ * another workspace's id is answered as one that never was, to the byte (contract 4; promise P16).
  */
 import t, { type Test } from 'tap';
-import { routes } from '../../src/routes.ts';
-import type { Route } from '../../src/request.ts';
+import { routes } from '../../src/http/routes.ts';
+import type { Route } from '../../src/http/request.ts';
 import { answerBytes } from '../api/raw.ts';
-import { edges, openHouse, type House } from '../api/house.ts';
+import { edge, openHouse, type House } from '../api/house.ts';
 import { withoutUse } from '../api/talk.ts';
 import { openTenant, type Ids, type Tenant } from './tenant.ts';
 
-for (const edge of edges) {
-  t.test(edge, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge } });
-    const tenants = await Promise.all(['one', 'two', 'three'].map((name) => openTenant(t, house, name)));
-    const before = await Promise.all(tenants.map((tenant) => everythingOf(house, tenant)));
-    await t.test('the rows that have no id in them are few', async (t) => t.same(tenantRoutes.filter((route) => positionsOf(route).length === 0).map(nameOf).sort(), withoutIds));
-    for (const ours of tenants) {
-      for (const theirs of tenants) if (theirs !== ours) await everyRoute(t, house, ours, theirs);
-    }
-    t.same(await Promise.all(tenants.map((tenant) => everythingOf(house, tenant))), before, 'nothing of anybody has changed');
-  });
-}
+t.test(edge, async (t) => {
+  const house = await openHouse(t);
+  const tenants = await Promise.all(['one', 'two', 'three'].map((name) => openTenant(t, house, name)));
+  const before = await Promise.all(tenants.map((tenant) => everythingOf(house, tenant)));
+  await t.test('the rows that have no id in them are few', async (t) => t.same(tenantRoutes.filter((route) => positionsOf(route).length === 0).map(nameOf).sort(), withoutIds));
+  for (const ours of tenants) {
+    for (const theirs of tenants) if (theirs !== ours) await everyRoute(t, house, ours, theirs);
+  }
+  t.same(await Promise.all(tenants.map((tenant) => everythingOf(house, tenant))), before, 'nothing of anybody has changed');
+});
 
-/** A visitor of a link has no workspace and no key; test/link has what one may reach. */
+/** A visitor of a link has no workspace and no key; test/pages/link tests a visitor's access. */
 const tenantRoutes = routes.filter(({ path }) => !path.startsWith('/p/'));
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
@@ -34,7 +32,7 @@ const withoutIds = [
   ...['DELETE /console/api/sign-ins/{id}', 'GET /console/api/me', 'GET /console/api/sign-ins', 'POST /console/api/sign-in', 'POST /console/api/sign-in-links', 'POST /console/api/sign-out'],
 ].sort();
 
-/** Where an id stands in a request: a parameter of the path, a name in the query, or a field of the body. */
+/** The place of an id in a request: a parameter of the path, a name in the query, or a field of the body. */
 interface Position {
   readonly in: 'path' | 'query' | 'body';
   readonly name: string;
@@ -88,7 +86,7 @@ function positionsOf(route: Route): Position[] {
   return [...inPath, ...inQuery, ...inBody];
 }
 
-/** Of `ours`, with these positions filled by other ids. */
+/** Sends a request of `ours`, with these positions filled by other ids. */
 async function send(house: House, route: Route, ours: Tenant, positions: readonly Position[], other: Ids): Promise<string> {
   const has = (where: Position['in'], kind: keyof Ids) => positions.some((one) => one.in === where && one.kind === kind);
   const mixed = (where: Position['in']): Ids =>
@@ -102,7 +100,7 @@ async function send(house: House, route: Route, ours: Tenant, positions: readonl
   return answerBytes(house.url, `${path}${query.length > 0 ? '?' : ''}${query.join('&')}`, { method: route.method, headers, body: body === undefined ? '' : JSON.stringify(body) });
 }
 
-/** What may differ between two answers: the request's id, the time, and how the budgets stand, in headers and in a view of a key. */
+/** Removes the parts that may differ between two answers: the request's id, the time, and the state of the budgets, in headers and in a view of a key. */
 const comparable = (bytes: string): string => {
   const same = bytes.replace(/req_[0-9a-z]{26}/g, 'req_').replace(/^(date|x-ratelimit-remaining|x-ratelimit-reset): .*$/gim, '$1:');
   // Only a view with budgets may differ in its length.
@@ -110,7 +108,7 @@ const comparable = (bytes: string): string => {
   return same.replace(/^content-length: .*$/im, 'Content-Length:').replace(/"(remaining|reset|last_used_at)":(?:\d+|null)/g, '"$1":0');
 };
 
-/** An id that never was: of nobody's making, or beside one that is. */
+/** Ids that never existed: next to a real one, and all zeros. */
 const neverWere = (theirs: Ids): Ids[] => {
   const map = (change: (id: string) => string) => Object.fromEntries(Object.entries(theirs).map(([kind, id]) => [kind, change(id)])) as unknown as Ids;
   return [map((id) => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0')), map((id) => `${id.split('_')[0]}_${'0'.repeat(26)}`)];
@@ -119,7 +117,7 @@ const neverWere = (theirs: Ids): Ids[] => {
 async function everyRoute(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
   const [beside, nowhere] = neverWere(theirs.ids);
   for (const route of tenantRoutes.filter(({ caller }) => caller !== 'anyone')) {
-    // To the operator every workspace is as good as another: what is foreign there is what lies in another one.
+    // The operator may use every workspace: an id is foreign there if it lies in another workspace.
     const positions = positionsOf(route).filter(({ kind }) => kind !== 'workspace');
     const choices = [...positions.map((one) => [one]), ...(positions.length > 1 ? [positions] : [])];
     for (const chosen of choices) {

@@ -1,7 +1,7 @@
-/** What clients and the console do, each held to what the machines say of it. */
+/** Commands of clients and the console; each answer is compared with the machines' decision. */
 import { deepEqual, equal } from 'node:assert/strict';
 import fc from 'fast-check';
-import { errors, type ErrorName } from '../../src/errors.ts';
+import { errors, type ErrorName } from '../../src/base/errors.ts';
 import type { Answer, House } from '../api/house.ts';
 import { kinds, sessionsOf, type Model } from './model.ts';
 
@@ -75,7 +75,7 @@ const say = (index: number): Command =>
     model.finished(index, stream.turnId, 'completed');
   });
 
-/** The newest turn of the session, in flight or not; or one that is none of its. */
+/** The newest turn of the session, in flight or not; or an unknown one. */
 const abort = (index: number, known: boolean): Command =>
   command(`abort ${index}${known ? '' : ' of nothing'}`, async (model, real) => {
     const turnId = known ? [...model.sessions[index]!.turns.keys()].at(-1) : undefined;
@@ -95,7 +95,7 @@ const end = (index: number): Command =>
     }),
   );
 
-/** The session as it is told, and all that was said in it. */
+/** The session's view, and its whole transcript. */
 const look = (index: number): Command =>
   command(`look at ${index}`, async (model, real) => {
     const { machine, turns } = model.sessions[index]!;

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { InvalidArgumentError, Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/base/config.ts';
 import { openHouse } from '../api/house.ts';
 import type { Owner } from '../folders.ts';
 import { runSequences } from './run.ts';

@@ -1,10 +1,10 @@
-/** What a live server should do, said by the machines themselves: each is sent what the contract's order of checks would send it. */
+/** The model of a live server, made of the machines themselves: each gets the events that the contract's order of checks would send it. */
 import { assistantKind, type AssistantEvent, type AssistantOutcome } from '../../machines/assistant.ts';
 import { keyKind, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
 import { openedSession, sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { workspaceKind, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
-import { openActor, refusalOf, type Stateful } from '../../src/host/actor.ts';
-import { Inspector } from '../../src/host/inspector.ts';
+import { openActor, refusalOf, type Stateful } from '../../src/actors/actor.ts';
+import { Inspector } from '../../src/actors/inspector.ts';
 
 const inspector = new Inspector();
 const identity = { kind: 'session', id: 'model', workspaceId: 'model' } as const;
@@ -19,7 +19,7 @@ export interface ModelSession {
   /** Index of its assistant. */
   readonly assistant: number;
   readonly machine: Stateful<SessionEvent, SessionOutcome>;
-  /** By the server's ids; while one is in flight the machine knows it by the same. */
+  /** Turns by the server's ids, which the machine uses as well. */
   readonly turns: Map<string, ModelTurn>;
 }
 

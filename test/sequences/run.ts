@@ -1,4 +1,4 @@
-/** So many random sequences of commands against a server, from a seed; rejects with the shortest that disagrees with the machines. */
+/** Runs so many random sequences of commands against a server, from a seed; rejects with the shortest that disagrees with the machines. */
 import fc from 'fast-check';
 import type { House } from '../api/house.ts';
 import { closeReal, openReal, sequences } from './commands.ts';

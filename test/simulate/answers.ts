@@ -1,6 +1,6 @@
-/** What clients were told, held against what the store did. */
-import { errors } from '../../src/errors.ts';
-import { codePoints, indexAfter } from '../../src/text.ts';
+/** Checks the answers to clients against the steps of the store. */
+import { errors } from '../../src/base/errors.ts';
+import { codePoints, indexAfter } from '../../src/base/text.ts';
 import type { Asked, History, Stream, StreamEvent } from './history.ts';
 import { turnMsMax } from './host.ts';
 import type { Oracle, State, TurnState } from './oracle.ts';
@@ -17,24 +17,24 @@ const withdrawalMs = 30_000;
 /** The part of a text between two positions. */
 const between = (text: string, from: number, to: number): string => text.slice(indexAfter(text, from), indexAfter(text, to));
 
-/** What a request under an `Idempotency-Key` is remembered by. */
+/** The name under which a request with an `Idempotency-Key` is remembered. */
 const nameOf = ({ keyId, path, idempotencyKey }: Asked): string => `${keyId} ${path} ${idempotencyKey}`;
 
 export class Answers {
   readonly wrong: string[] = [];
-  /** The store as it is, and as it was before each failover; what was true in any of them may have been told. */
+  /** The store as it is, and as it was before each failover; an answer may rely on any of them. */
   readonly #states: readonly State[];
   readonly #forgets: boolean;
   readonly #alone: boolean;
-  /** The takes of the budgets that no answer has told of yet, by key and what they would tell. */
+  /** Takes of the budgets that no answer has shown yet, by key and the values that they would show. */
   readonly #takes = new Map<string, number>();
   readonly #revokedMs = new Map<string, number>();
   /** Sessions and turns that a client knows of, since when. */
   readonly #knownMs = new Map<string, number>();
-  /** What a request under an `Idempotency-Key` made, and when it was sent first. */
+  /** The id that a request with an `Idempotency-Key` created, and when it was sent first. */
   readonly #made = new Map<string, string>();
   readonly #firstMs = new Map<string, number>();
-  /** What was seen of a turn, and when. */
+  /** The positions of a turn's output that clients saw, and when. */
   readonly #seen = new Map<string, { atMs: number; position: number }[]>();
 
   constructor(oracle: Oracle, history: History, mode: Mode) {
@@ -66,10 +66,10 @@ export class Answers {
     const sent = new Map<string, Asked[]>(chats.map(({ body }) => [body.message, []]));
     for (const chat of chats) sent.get(chat.body.message)!.push(chat);
     for (const { turn, question, text, fence, finished } of turns.values()) {
-      // Of one that expires before its first output the turn stands, and its chat is told by a status.
-      const mayStand = sent.get(question)!.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
-      const refused = mayStand ? undefined : sent.get(question)!.find(({ status }) => status === 503);
-      // What another process has sealed stands: it cannot know what the chat was told, unless nothing was said or asked. Who has died withdraws nothing.
+      // A turn that expires before its first output stands, and its chat is answered by a status.
+      const mayStand = sent.get(question)?.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
+      const refused = mayStand ? undefined : sent.get(question)?.find(({ status }) => status === 503);
+      // A turn that another process sealed stands: it cannot know the chat's answer, unless there was no output and no stop. A dead process withdraws nothing.
       const stopped = turn.stopReason === 'aborted' || turn.stopReason === 'expired';
       const sealed = finished !== null && finished.fence.epoch > 1 && (text !== '' || stopped);
       const died = deaths.some(({ host, atMs }) => host === refused?.host && atMs >= refused.answeredMs! && atMs < refused.answeredMs! + withdrawalMs);
@@ -87,7 +87,7 @@ export class Answers {
     return count;
   }
 
-  /** What everybody may rely on from then on. */
+  /** Notes the facts that clients may rely on after this answer. */
   #learn(asked: Asked): void {
     const { method, path, status, json, answeredMs, stream, idempotencyKey } = asked;
     if (idempotencyKey !== null) this.#firstMs.set(nameOf(asked), Math.min(asked.sentMs, this.#firstMs.get(nameOf(asked)) ?? Infinity));
@@ -114,7 +114,7 @@ export class Answers {
       if (status === 429 && this.#states.some(({ keys }) => keys.get(keyId)?.machine.state === 'revoked')) return;
       if (status !== 503) this.#fault(asked, 'limits', `${status} without rate headers`);
     } else if (status === 503) {
-      // Of one that was away after that the process tells what it knew of the budget.
+      // If the store was away after that, the process tells the budget as it last knew it.
       if (!(Number(left) >= 0 && Number(left) <= Number(limit))) this.#fault(asked, 'limits', `503 was told of ${left} left of ${limit}`);
     } else if (this.#count(`${keyId} ${left} ${reset}`, -1) < 0) {
       this.#fault(asked, 'limits', `was told of ${left} left, which no step of the store said`);
@@ -131,7 +131,7 @@ export class Answers {
     if (this.#forgets) return;
     const [, sessionId, turnId] = /^\/sessions\/(\w+)(?:\/turns\/(\w+))?/.exec(path) ?? [];
     const known = (id: string | undefined): boolean => id !== undefined && (this.#knownMs.get(id) ?? Infinity) < sentMs;
-    // One whose withdrawal was never confirmed was told to have failed, and is not there.
+    // A turn whose withdrawal was never confirmed was reported as failed, and is not there.
     const withdrawn = turnId !== undefined && this.#states.some((state) => state.withdrawn.has(turnId));
     if ((code === 'session_not_found' && known(sessionId)) || (code === 'turn_not_found' && known(turnId) && !withdrawn)) this.#fault(asked, 'presence', code);
   }
@@ -172,7 +172,7 @@ export class Answers {
     if (status !== 'streaming' && !this.#versions(id).some(({ turn }) => turn.status === status)) this.#fault(asked, 'presence', `was told ${status}, which ${id} is not`);
   }
 
-  /** What was seen before is in it. */
+  /** Checks that a transcript contains the output seen before. */
   #transcript(asked: Asked): void {
     for (const { turn_id: turnId, role, content } of asked.json.data) {
       if (role !== 'assistant' || turnId === null) continue;
@@ -218,7 +218,7 @@ export class Answers {
     if (question !== null && !versions.some((turn) => turn.question === question)) this.#fault(asked, 'stream', `${turnId} answers another question`);
   }
 
-  /** Whether the turn ended as its readers were told. What a failover forgot is an `api_error`, and so is what was withdrawn for a fault of ours. */
+  /** Whether the turn ended as its readers were told. A turn that a failover forgot is an `api_error`, and so is a turn withdrawn for a fault of ours. */
   #meant({ event, data }: StreamEvent, versions: readonly TurnState[], position: number): boolean {
     if (data.code === 'api_error' && this.#forgets) return true;
     // Nothing is left to withdraw of a turn whose begin a failover forgot.

@@ -1,7 +1,7 @@
 /** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import type { Fence, FinishTurn, WithdrawTurn } from '../../src/store.ts';
+import type { Fence, FinishTurn, WithdrawTurn } from '../../src/store/store.ts';
 import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
 
@@ -18,7 +18,7 @@ export interface Bug {
   readonly answersEarly?: boolean;
   /** Changes the query that a process sees. */
   readonly query?: (query: string) => string;
-  /** What is sent to a client may overtake what was sent before. */
+  /** Bytes sent to a client may overtake earlier ones. */
   readonly overtakes?: boolean;
 }
 
@@ -40,7 +40,7 @@ function sealed({ session, turn, ...step }: WithdrawTurn): FinishTurn {
 
 const ofTurn = (turn: { id: string }): string => turn.id;
 
-/** Made anew for each run: some remember what they saw. */
+/** Made anew for each run, since some have state. */
 export const bugs: Readonly<Record<string, () => Bug>> = {
   'a withdrawal leaves no trace in the history': () => ({
     mode: 'embedded',
@@ -103,6 +103,11 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     mode: 'embedded',
     breaks: ['presence', 'terminal', 'liveness'],
     steps: inSteps({ finishTurn: async (_, [step]) => ({ outcome: 'finished', version: step.version + 1 }) }),
+  }),
+  'a reply that its listener cut is sealed whole': () => ({
+    mode: 'shared',
+    breaks: ['presence', 'one order'],
+    steps: inSteps({ finishTurn: (next, [{ cutAt: _, ...step }]) => next('finishTurn', [step]) }),
   }),
   'an end is answered and never stored': () => ({
     mode: 'shared',

@@ -1,16 +1,16 @@
-/** Goes over the history of a run: what the store did, what it holds in the end, and what its clients were told. */
+/** Checks the history of a run: the store's steps, its rows in the end, and the answers to clients. */
 import { isDeepStrictEqual } from 'node:util';
 import { kinds } from '../../machines/all.ts';
-import { folded } from '../../src/host/history.ts';
-import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/store.ts';
-import { codePoints } from '../../src/text.ts';
+import { folded } from '../../src/actors/history.ts';
+import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/store/store.ts';
+import { codePoints } from '../../src/base/text.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
 import type { History } from './history.ts';
 import { Oracle, type State } from './oracle.ts';
 import type { World } from './world.ts';
 
-/** What is wrong, one line each with the rule first; nothing, if all is well. `store` is what is left when all is over. */
+/** Returns the violations, one line each with the rule first; none if all is well. `store` is the store after the run. */
 export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
   const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
@@ -20,7 +20,7 @@ export async function check({ history, mode, seeds }: World, store: Store): Prom
   return [...new Set([...wrong, ...answers.wrong])];
 }
 
-/** The store holds what it said it took, and nothing is in flight. */
+/** Checks that the store holds the steps that it acknowledged, and nothing is in flight. */
 async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): Promise<string[]> {
   const wrong: string[] = [];
   const slots = await store.turns.inFlight(workspaceId);
@@ -43,15 +43,19 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
       wrong.push(`presence: ${id} counts ${found.record.messageCount} messages of ${due.length} with gaps of ${known.gaps}`);
     }
   }
-  for (const [id, { turn, finished }] of state.turns) {
+  for (const [id, { turn, text, finished }] of state.turns) {
+    const place = { workspaceId, sessionId: turn.sessionId, turnId: id };
     const found = await store.turns.read(workspaceId, turn.sessionId, id);
     if (found?.status !== turn.status) wrong.push(`presence: ${id} is ${found?.status}, not ${turn.status}`);
+    const end = codePoints(text);
+    const read = [await store.turns.output(place), (await store.turns.outputAfter(place, end))?.text, (await store.turns.outputAfter(place, end + 1))?.text];
+    if (!isDeepStrictEqual(read, [text, '', null])) wrong.push(`presence: the output of ${id} is read as ${JSON.stringify(read)}, and it is ${JSON.stringify(text)}`);
     if (finished === null) wrong.push(`liveness: ${id} was never sealed`);
   }
   return [...wrong, ...(await checkUsage(state, store, workspaceId))];
 }
 
-/** Each history has every step, and its fold through the machine is what is stored (P23). */
+/** Checks that each history has every step, and its fold through the machine equals the stored state (P23). */
 async function checkHistories({ state }: Oracle, store: Store, { workspaceId, keys, assistantIds }: World['seeds']): Promise<string[]> {
   const wrong: string[] = [];
   const check = async (kind: HistoryKind, id: string, found: Versioned<{ readonly machine: Snapshot }> | null): Promise<void> => {
@@ -71,7 +75,7 @@ async function checkHistories({ state }: Oracle, store: Store, { workspaceId, ke
   return wrong;
 }
 
-/** What is counted is what was there. */
+/** Checks that the usage counted equals the sessions and turns there were. */
 async function checkUsage({ sessions, turns }: State, store: Store, workspaceId: string): Promise<string[]> {
   const finished = [...turns.values()].filter((one) => one.finished !== null).map(({ turn }) => turn);
   const sum = (count: (turn: Turn) => number): number => finished.reduce((all, turn) => all + count(turn), 0);
@@ -90,7 +94,7 @@ async function checkUsage({ sessions, turns }: State, store: Store, workspaceId:
   });
 }
 
-/** Every text is the beginning of what one call of the model said to that question, and a model is told what was said. */
+/** Checks that every text is a prefix of one model call's output for that question, and that models are sent the real history. */
 function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
   const wrong: string[] = [];
   const turns = [...forgotten, state].flatMap(({ turns, withdrawn }) => [...turns.values(), ...withdrawn.values()]);

@@ -4,7 +4,7 @@ import type { SimulatedHost } from './host.ts';
 import { ask, type Request } from './network.ts';
 import { operatorToken, type ClientKey, type World } from './world.ts';
 
-/** What clients tell each other, so that they get in each other's way. */
+/** Ids that clients share, so that they get in each other's way. */
 export class Gossip {
   readonly sessions: string[] = [];
   readonly turns: { sessionId: string; turnId: string }[] = [];
@@ -54,7 +54,7 @@ export class Client {
     return this.say(sessionId, random.chance(0.25) ? random.between(1, 4) : Infinity);
   }
 
-  /** Sends a message that nobody else sends, and leaves after so many events. */
+  /** Sends a unique message, and leaves after so many events. */
   async say(sessionId: string, patience = Infinity): Promise<Asked> {
     const { random } = this.#world.scheduler;
     const body = { message: `question ${this.#gossip.number++}` };
@@ -91,7 +91,7 @@ export class Client {
     return random.chance(0.5) && this.#ask({ method: 'POST', path: `/sessions/${random.pick(this.#gossip.sessions)}/end` });
   }
 
-  /** As many requests at once as exhaust a budget, now and then. */
+  /** Sends as many requests at once as exhaust a budget, now and then. */
   async hammer(): Promise<unknown> {
     const { random } = this.#world.scheduler;
     if (random.chance(0.8)) return;
@@ -122,7 +122,7 @@ export class Client {
     }
   }
 
-  /** Tries again under an `Idempotency-Key` where there was no answer, or one that allows it. */
+  /** Retries under an `Idempotency-Key` after no answer, or an answer that allows it. */
   async #insist(request: Request, leaves?: (asked: Asked) => boolean): Promise<Asked> {
     const { scheduler } = this.#world;
     for (let attempt = 1; ; attempt++) {

@@ -1,12 +1,12 @@
 /** A process as the world outside can reach it, and its clock. */
-import type { Clock, Timer } from '../../src/clock.ts';
+import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** When the runs take place. */
 export const epochMs = Date.UTC(2030, 0, 1);
 
 /**
- * What goes into a process: replies, timers, requests. While it is paused everything waits, in order; once it is dead
+ * The input of a process: replies, timers, requests. While it is paused everything waits, in order; once it is dead
  * nothing ever arrives.
  */
 export class Gate {
@@ -45,7 +45,7 @@ export class Gate {
     if (this.#state === 'running') this.#state = 'paused';
   }
 
-  /** What has waited happens one after the other, each with all that follows from it. */
+  /** Runs the waiting callbacks one after the other, each with all that follows from it. */
   resume(): void {
     if (this.#state !== 'paused') return;
     this.#state = 'catching up';

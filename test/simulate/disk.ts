@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 
 const never = new Promise<never>(() => {});
 
-/** One process's hold of the disk. What it had not written when it died is lost, or was written in the last moment. */
+/** One process's hold of the disk. Writes pending when it died are lost, or reached the disk in the last moment. */
 export class Disk implements Engine {
   readonly name = 'memory';
   readonly #world: World;
@@ -60,7 +60,7 @@ export class Disk implements Engine {
     for (const { safeMs, before } of this.#unsafe.reverse()) if (safeMs > this.#world.scheduler.now) void this.#rows.write(before);
   }
 
-  /** As a disk that lies: all that is not safe yet is as it was before, if the process dies. */
+  /** Writes like a disk that acknowledges early: unsafe rows are as before if the process dies. */
   #writeEarly(rows: readonly Write[]): Promise<void> {
     const { scheduler } = this.#world;
     const before = rows.map(([key]): Write => [key, this.#rows.get(key) ?? null]);

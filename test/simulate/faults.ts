@@ -1,4 +1,4 @@
-/** What goes wrong, and when: drawn from the seed, over and over until it is late. */
+/** The faults of a run and their times: drawn from the seed, over and over until the run is near its end. */
 import type { SimulatedHost } from './host.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
 /** All that happened in a run, for the checker; and a digest of it, by which two runs are the same run. */
 import { createHash } from 'node:crypto';
-import type { ModelMessage } from '../../src/model.ts';
+import type { ModelMessage } from '../../src/providers/model.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** A step as the store took it: `nowMs` is the time that it went by. */
@@ -19,9 +19,9 @@ export type Entry =
   | { readonly type: 'snapshot'; readonly id: number }
   /** The store is as it was at that snapshot. */
   | { readonly type: 'failover'; readonly to: number }
-  /** A bucket of the budgets as it was handed to the disk, and when it got there: what a later process begins with. */
+  /** A bucket of the budgets as handed to the disk, and whether it got there: a later process begins with it. */
   | { readonly type: 'bucket'; readonly key: string; readonly bucket: { level: number; at: number }; readonly committed: boolean }
-  /** A process has an embedded store open; whoever had it before is dead. */
+  /** A process has opened an embedded store; the process that had it before is dead. */
   | { readonly type: 'opened' };
 
 export interface StreamEvent {
@@ -73,11 +73,11 @@ export class History {
   readonly entries: Entry[] = [];
   readonly asked: Asked[] = [];
   readonly said: Said[] = [];
-  /** What the hosts logged as errors. */
+  /** Errors that the hosts logged. */
   readonly logged: string[] = [];
   /** When a host was killed, or ended. */
   readonly deaths: { readonly host: string; readonly atMs: number }[] = [];
-  /** What was wrong already while it happened. */
+  /** Violations found while the run went on. */
   readonly wrong: string[] = [];
   readonly #scheduler: Scheduler;
   readonly #hash = createHash('sha256');

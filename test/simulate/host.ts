@@ -1,28 +1,29 @@
 /** A process of the server: all that `main.ts` would construct, between a simulated store and a simulated edge. */
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import { Host } from '../../src/host.ts';
-import { limits } from '../../src/limits.ts';
-import { openMetrics } from '../../src/metrics.ts';
-import { openPipeline, type Pipeline } from '../../src/pipeline.ts';
-import { Readiness } from '../../src/readiness.ts';
-import type { Services } from '../../src/services.ts';
+import { readConfig } from '../../src/base/config.ts';
+import { Host } from '../../src/host/host.ts';
+import { limits } from '../../src/base/limits.ts';
+import { openMetrics } from '../../src/base/metrics.ts';
+import { openPipeline, type Pipeline } from '../../src/http/pipeline.ts';
+import { Readiness } from '../../src/store/readiness.ts';
+import type { Services } from '../../src/conversation/services.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
-import { staticFile } from '../../src/static-files.ts';
-import type { Store } from '../../src/store.ts';
-import { SignIns } from '../../src/sign-ins.ts';
-import { AddressThrottle, SignInThrottle } from '../../src/throttle.ts';
-import { transcriptionTokens } from '../../src/transcription-tokens.ts';
-import { visitorTokens } from '../../src/visitor-tokens.ts';
-import { VoiceDesk } from '../../src/voice/desk.ts';
-import { VoiceProcesses } from '../../src/voice/processes.ts';
-import { openVault } from '../../src/vault.ts';
+import { staticFile } from '../../src/base/static-files.ts';
+import type { Store } from '../../src/store/store.ts';
+import { SignIns } from '../../src/access/sign-ins.ts';
+import { AddressThrottle, SignInThrottle } from '../../src/access/throttle.ts';
+import { transcriptionTokens } from '../../src/access/transcription-tokens.ts';
+import { visitorTokens } from '../../src/access/visitor-tokens.ts';
+import { VoiceDesk } from '../../src/providers/voice/desk.ts';
+import { VoiceProcesses } from '../../src/providers/voice/processes.ts';
+import { openVault } from '../../src/access/vault.ts';
 import { Gate, SimulatedClock } from './clock.ts';
 import { Disk } from './disk.ts';
 import { simulatedModel } from './model.ts';
 import type { Connection } from './network.ts';
 import { seededIds } from './random.ts';
 import { linkTo } from './server.ts';
+import { Speaker } from './speaker.ts';
 import { performOn, recorded, simulatedStore } from './store.ts';
 import { operatorToken, type World } from './world.ts';
 
@@ -58,7 +59,7 @@ export class SimulatedHost {
     return this.#life?.gate ?? null;
   }
 
-  /** Starts the process unless it runs; one that its disk keeps from starting is started again. */
+  /** Starts the process unless it runs; retries if its disk keeps it from starting. */
   async start(): Promise<void> {
     if (this.#life !== null || this.#starting) return;
     this.#starting = true;
@@ -94,6 +95,7 @@ export class SimulatedHost {
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);
     void host.start();
+    if (scheduler.random.chance(0.3)) void new Speaker(this.#world, name, { store, clock, ids }).run();
   }
 
   #logged(name: string, line: string): void {
@@ -102,7 +104,7 @@ export class SimulatedHost {
     history.note(`${name} logged ${line.trim().replaceAll(/\\n.*?"/g, '"')}`);
   }
 
-  /** The store within the process. It goes on beside the gate: what it hears of its disk is the disk's affair, what it answers waits for the process. */
+  /** The store within the process. It goes on beside the gate: replies of its disk are not gated, its answers wait for the process. */
   async #embedded(name: string, gate: Gate, clock: SimulatedClock): Promise<Store> {
     const { rows, history, bug } = this.#world;
     const disk = new Disk(this.#world, rows);
@@ -141,7 +143,7 @@ export class SimulatedHost {
     this.#life?.gate.resume();
   }
 
-  /** As by `kill -9`: nothing of it goes on, and what it had sent may still arrive. */
+  /** As by `kill -9`: nothing of it goes on, and bytes sent before may still arrive. */
   crash(): void {
     const life = this.#life;
     if (life === null) return;

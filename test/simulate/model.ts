@@ -1,5 +1,5 @@
 /** A provider that takes its time, fails, hangs, cuts characters in two, and says nothing twice. */
-import type { Model, ModelFailure } from '../../src/model.ts';
+import type { Model, ModelFailure } from '../../src/providers/model.ts';
 import type { Gate } from './clock.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
@@ -53,7 +53,7 @@ function planned(random: Random, number: number): Plan {
   return { pieces, ending, waits: Array.from({ length: pieces.length + 1 }, (_, at) => random.delay(at === 0 ? 300 : typicalMs, 8000)) };
 }
 
-/** Of a provider that does well: long enough for turns to be in flight together. */
+/** The plan of a provider without faults: long enough for turns to be in flight together. */
 const plain = (number: number): Plan => ({ pieces: [`${number} well`], ending: 'end', waits: [2000, 0] });
 
 /** Faster than pieces are stored one by one. */

@@ -1,6 +1,6 @@
 /** A client's connection to a process: a request and its answer, each byte in order, broken off at any time. */
 import { createParser } from 'eventsource-parser';
-import type { Body, Exchange, Outlet, ResponseHeaders } from '../../src/edge.ts';
+import type { Body, Exchange, Outlet, ResponseHeaders } from '../../src/base/edge.ts';
 import type { Gate } from './clock.ts';
 import type { Asked, Stream } from './history.ts';
 import type { SimulatedHost } from './host.ts';
@@ -22,7 +22,7 @@ export class Connection implements Exchange {
   /** The client's side of it. */
   readonly asked: Asked;
   gone = false;
-  /** Of the process that has taken it. */
+  /** The gate of the process that has taken it. */
   gate: Gate | null = null;
   readonly #world: World;
   readonly #host: SimulatedHost;

@@ -1,5 +1,5 @@
 /**
- * What the store should hold, worked out from the steps that it says it took, one after the other: who owns a turn, what text it
+ * The state that the store should hold, worked out from the steps that it says it took, one after the other: who owns a turn, what text it
  * has, which slots are taken, how full a bucket is. It shares the buckets' arithmetic with the store and nothing else.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -7,14 +7,14 @@ import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
   AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, TakenOver, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
-} from '../../src/store.ts';
-import { codePoints, indexAfter } from '../../src/text.ts';
+} from '../../src/store/store.ts';
+import { codePoints, indexAfter } from '../../src/base/text.ts';
 import type { Entry, StepEntry } from './history.ts';
 
 export interface TurnState {
   readonly turn: Turn;
   readonly question: string;
-  /** What was said in the session before, without what was empty. */
+  /** The session's earlier messages, without empty ones. */
   readonly before: readonly string[];
   readonly fence: Fence;
   readonly leaseUntilMs: number;
@@ -24,7 +24,7 @@ export interface TurnState {
   readonly finished: { readonly version: number; readonly fence: Fence } | null;
   /** Why it was first asked to stop by another process than its owner's. */
   readonly stop: StopRequest | null;
-  /** What of that whoever seized it was told: a later wish may come when it is sealed already. */
+  /** The stop request that the process that seized it was told: a later request may come when the turn is sealed already. */
   readonly stopSeized: StopRequest | null;
 }
 
@@ -52,7 +52,7 @@ export interface State {
 
 const copyOf = (state: State): State => Object.fromEntries(Object.entries(state).map(([name, kept]) => [name, kept instanceof Set ? new Set(kept) : new Map(kept)])) as unknown as State;
 
-/** Where the machine lets a session go, in one event or by staying. */
+/** The transitions that the machine allows a session in one event, staying included. */
 const ways = new Set(
   Object.entries(sessionMachine.config.states!).flatMap(([from, { on }]: [string, any]) =>
     Object.values(on).flatMap((transitions) => [transitions].flat().map((transition: any) => `${from} → ${transition.target ?? from}`)),
@@ -65,7 +65,7 @@ const activeTurnOf = (session: Session): string | null => (session.machine.conte
 
 export class Oracle {
   state: State = { sessions: new Map(), turns: new Map(), withdrawn: new Map(), unbegun: new Set(), memories: new Map(), buckets: new Map(), keys: new Map() };
-  /** What a failover made forgotten, as it was then. */
+  /** The states that failovers have undone, as they were then. */
   readonly forgotten: State[] = [];
   readonly takes: { keyId: string; taken: Taken }[] = [];
   readonly wrong: string[] = [];
@@ -88,7 +88,7 @@ export class Oracle {
     else this.#step(entry);
   }
 
-  /** What was not written is forgotten, and every lease is void. */
+  /** Forgets the budgets that were not written, and voids every lease. */
   #opened(): void {
     this.state.buckets = new Map(this.#persisted);
     for (const [id, turn] of this.state.turns) if (turn.finished === null) this.state.turns.set(id, { ...turn, leaseUntilMs: 0, slotUntilMs: 0 });
@@ -174,9 +174,10 @@ export class Oracle {
     if (earlier !== undefined && activeTurnOf(earlier.session) !== null) this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);
     let taken = 0;
     for (const other of this.state.turns.values()) if (other.finished === null && other.slotUntilMs > (this.#alone ? 0 : nowMs)) taken++;
-    const ceiling = step.slot?.ceiling ?? Infinity;
+    const slot = step.slot?.name === 'api' ? step.slot : null;
+    const ceiling = slot?.ceiling ?? Infinity;
     if (taken >= ceiling) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${ceiling}`);
-    // By the clock of the process that began it; what is known of the session's time is what it was made with.
+    // By the clock of the process that began it; the session's end is known from its creation.
     if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds) this.#fault('states', `${turn.id} began after the time of ${session.id}`);
     const moved = this.#move(session, step, answer.version, 'begun');
     if (moved === null) return;
@@ -187,7 +188,7 @@ export class Oracle {
       before: this.said(moved),
       fence: answer.fence,
       leaseUntilMs: step.leaseUntilMs,
-      slotUntilMs: step.leaseUntilMs,
+      slotUntilMs: slot === null ? 0 : step.leaseUntilMs,
       text: '',
       begun: { version: answer.version, fence: answer.fence },
       finished: null,
@@ -242,7 +243,7 @@ export class Oracle {
   }
 
   #finish(step: FinishTurn, moved: number): void {
-    const { session, turn, fence, tail } = step;
+    const { session, turn, fence, tail, cutAt = Infinity } = step;
     const finished = this.state.turns.get(turn.id)?.finished;
     if (finished) {
       if (!isDeepStrictEqual(finished, { version: moved, fence })) this.#fault('once', `${turn.id} was finished twice`);
@@ -250,9 +251,11 @@ export class Oracle {
     }
     const known = this.#owned(turn.id, fence, 'finished');
     if (known === null) return;
-    const text = this.#longer(known, tail.position, tail.text);
+    const whole = this.#longer(known, tail.position, tail.text);
+    if (cutAt !== Infinity && cutAt > codePoints(whole)) this.#fault('one writer', `${turn.id} is cut at ${cutAt} of ${codePoints(whole)}`);
+    const text = whole.slice(0, indexAfter(whole, cutAt));
     this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
-    // Whoever seals a dead process's turn says what became of it; its owner may have been told otherwise by its own clock.
+    // The process that seals a dead process's turn must obey its stop request; the owner may decide otherwise by its own clock.
     if (known.stopSeized !== null && fence.epoch > 1 && turn.stopReason !== known.stopSeized) this.#fault('stops', `${turn.id} was to be ${known.stopSeized} and is ${turn.stopReason}`);
     this.#move(session, step, moved, 'finished');
     if (activeTurnOf(session) !== null) this.#fault('states', `${session.id} has a turn that is finished`);
@@ -268,7 +271,7 @@ export class Oracle {
       this.#move(session, step, moved, 'withdrawn');
       return;
     }
-    // What is finished is withdrawn by who finished it.
+    // A finished turn is withdrawn by the owner that finished it.
     if (known.finished === null ? this.#owned(turn.id, fence, 'withdrew') === null : !same(known.finished.fence, fence)) {
       if (known.finished !== null) this.#fault('one writer', `${brief(fence)} withdrew ${turn.id}, which ${brief(known.finished.fence)} finished`);
       return;
@@ -308,7 +311,7 @@ export class Oracle {
     this.state.keys.set(key.id, key);
   }
 
-  /** What a model may be told of a session, without what is empty. */
+  /** The messages of a session that a model may be sent, without empty ones. */
   said({ greeting, turnIds }: SessionState): string[] {
     const turns = turnIds.map((id) => this.state.turns.get(id)!).flatMap(({ question, text }) => [question, text]);
     return [...(greeting === null ? [] : [greeting]), ...turns].filter((text) => text.trim() !== '');

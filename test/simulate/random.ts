@@ -1,6 +1,6 @@
 /** The one source of chance of a run: everything that could have gone otherwise is drawn from its seed. */
-import type { Clock } from '../../src/clock.ts';
-import type { Ids } from '../../src/ids.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Ids } from '../../src/base/ids.ts';
 
 export class Random {
   #state: number;

@@ -1,14 +1,14 @@
 /** One run: a world from a seed, its story, its end in fair weather, and the checker's verdict. */
 import type { SessionContext } from '../../machines/session.ts';
 import { draftSnapshot } from '../../src/host/assistants.ts';
-import { nobody } from '../../src/host/cause.ts';
-import { createdMove } from '../../src/host/history.ts';
+import { nobody } from '../../src/actors/cause.ts';
+import { createdMove } from '../../src/actors/history.ts';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
-import { makeKey } from '../../src/keys.ts';
-import { limits } from '../../src/limits.ts';
+import { makeKey } from '../../src/access/keys.ts';
+import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
-import type { Assistant, Store } from '../../src/store.ts';
+import type { Assistant, Store } from '../../src/store/store.ts';
 import type { Bug } from './bugs.ts';
 import { check } from './checker.ts';
 import { Client, Gossip, runOperator } from './clients.ts';
@@ -24,7 +24,7 @@ import { clearUp, drawWeather, type Mode, type Seeds, type World } from './world
 export interface Verdict {
   readonly seed: number;
   readonly mode: Mode;
-  /** What the checker found, one line each; nothing if all is well. */
+  /** The violations that the checker found, one line each; none if all is well. */
   readonly wrong: readonly string[];
   /** Two runs with the same digest are the same run. */
   readonly digest: string;
@@ -76,7 +76,7 @@ async function build(seed: number, mode: Mode, bug: Bug | null, tell: RunOptions
   return world;
 }
 
-/** What the console would have made before the first request. */
+/** Creates the records that the console would have made before the first request. */
 async function plant(store: Store, random: Random): Promise<Seeds> {
   const ids = seededIds(random, { now: () => epochMs - 60_000 });
   const workspaceId = ids.make('wks');
@@ -136,7 +136,7 @@ async function live(world: World): Promise<void> {
   await scheduler.sleep(10_000);
 }
 
-/** As many turns at once as there are slots: a slot that leaked is missing now, and one that came to be is one too many. */
+/** As many turns at once as there are slots: a leaked slot is missing now, and a doubled one is one too many. */
 async function probe(world: World, gossip: Gossip): Promise<void> {
   const { seeds, history, scheduler } = world;
   const client = new Client(world, gossip, seeds.keys.at(-1)!, 'probe');

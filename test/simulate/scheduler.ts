@@ -3,7 +3,7 @@
  * millisecond takes turns by lot. After each event the promises that it woke run until none is left, so nothing but
  * the queue ever decides what comes first.
  */
-import type { Timer } from '../../src/clock.ts';
+import type { Timer } from '../../src/base/clock.ts';
 import type { Random } from './random.ts';
 
 interface Due {

@@ -2,23 +2,23 @@
  * The store that processes share, and their ways to it over a network that delays, reorders, loses requests and replies,
  * and sends again, as the one in front of Redis does.
  */
-import type { Clock } from '../../src/clock.ts';
-import { limits } from '../../src/limits.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import { StoreUnavailable, type AskedLimit, type Notice, type Store, type TakeLimits } from '../../src/store.ts';
+import { StoreUnavailable, type AskedLimit, type Notice, type Store, type TakeLimits } from '../../src/store/store.ts';
 import { epochMs, type Gate } from './clock.ts';
 import { SharedRows } from './rows.ts';
 import { performOn, recorded, simulatedStore, type Perform } from './store.ts';
 import type { World } from './world.ts';
 
-/** What a step that is sent again must find unchanged. */
+/** State that a retried step must find unchanged. */
 interface Sending {
   untilMs?: number;
   answer?: Promise<unknown>;
 }
 
-/** Steps that nothing in them tells apart from a second sending: the server remembers their answers. */
+/** Steps that cannot be told apart from a retry by their content: the server remembers their answers. */
 const writes: ReadonlySet<StepName> = new Set<StepName>(['saveSession', 'takeBudgets', 'takeLimits', 'countUsage', 'catalog.create', 'catalog.replace', 'catalog.remove']);
 
 /** The shared store behind the network; the time is its own. */
@@ -130,7 +130,7 @@ function byServersClock(verb: StepName, args: readonly any[], now: number, sendi
 /** Pauses before a further try, as in front of Redis. */
 const pauses = [20, 60, 200, 400] as const;
 
-/** Tries again while there is time, and never sends what has been given up. */
+/** Retries while there is time, and never sends a call that was given up. */
 function within(clock: Clock, send: (sending: Sending) => Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const sending: Sending = {};

@@ -1,6 +1,6 @@
-/** The stores of a run, over the embedded store in memory: steps by name, so that what stands before them can treat all alike. */
+/** The stores of a run, over the embedded store in memory: steps by name, so that wrappers can treat all alike. */
 import { storeOf, takeStep, type StepName } from '../../src/store/steps.ts';
-import type { Store } from '../../src/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { History } from './history.ts';
 
 /** Takes a step of the store by its name. */
@@ -24,7 +24,7 @@ export function simulatedStore({ leaseMs, ...own }: Pick<Store, 'leaseMs' | 'wat
   });
 }
 
-/** Writes down what the store answered, when it did. */
+/** Records the store's answers, with the time. */
 export function recorded(history: History, host: string, perform: Perform, nowMs: () => number): Perform {
   return (verb, args) => {
     const answer = perform(verb, args);

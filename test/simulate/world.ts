@@ -1,4 +1,4 @@
-/** What a run is made of: who is there, and what the weather is like. */
+/** The parts of a run: processes, clients, store, and the weather. */
 import type { Disk } from './disk.ts';
 import type { StepName } from '../../src/store/steps.ts';
 import type { MemoryEngine } from '../../src/store/memory.ts';
@@ -74,7 +74,7 @@ export interface ClientKey {
   readonly text: string;
 }
 
-/** What is in the store before the first request. */
+/** The records in the store before the first request. */
 export interface Seeds {
   readonly workspaceId: string;
   readonly turnsInFlightMax: number;
@@ -90,9 +90,9 @@ export interface World {
   readonly history: History;
   readonly weather: Weather;
   readonly bug: Bug | null;
-  /** Of the shared modes. */
+  /** The store's server, in the shared modes. */
   readonly server: Server;
-  /** Of the embedded mode: what is on its disk, and the process that has it open. */
+  /** In the embedded mode: the rows on its disk, and the process that has it open. */
   readonly rows: MemoryEngine;
   disk: Disk | null;
   /** Processes that do not reach the server. */

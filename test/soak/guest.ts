@@ -1,9 +1,9 @@
-/** A careful client: repeats under an `Idempotency-Key` what it has no answer to, and takes a cut stream up where it was cut. */
+/** A careful client: retries unanswered requests under an `Idempotency-Key`, and resumes a cut stream where it was cut. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer, House } from '../api/house.ts';
 import { Listener, type Place } from '../faults/listener.ts';
 import { begins, messageFor, wordsOf, type Said } from '../faults/words.ts';
-import { codePoints } from '../../src/text.ts';
+import { codePoints } from '../../src/base/text.ts';
 
 /** The server as it is now, which has another address after a restart, and the key that stays. */
 export interface Reception {
@@ -11,7 +11,7 @@ export interface Reception {
   readonly key: string;
 }
 
-/** What all guests together were told is done, and how often they had to ask again. */
+/** Counts over all guests: acknowledged work, and retries. */
 export class Tally {
   sessions = 0;
   turns = 0;
@@ -57,7 +57,7 @@ export class Guest {
     return seen;
   }
 
-  /** A turn that is aborted on the way, or that ends with its session: what was seen, a beginning of what was to be said. */
+  /** A turn that is aborted on the way, or that ends with its session: the text seen is a prefix of the whole reply. */
   async cut(sessionId: string, said: Said, by: 'abort' | 'end'): Promise<string> {
     const listener = await this.#begin(sessionId, said);
     await listener.heard();
@@ -76,7 +76,7 @@ export class Guest {
     await this.#ask(`/sessions/${sessionId}/end`, { method: 'POST' }, 200);
   }
 
-  /** The replies in the transcript must be what was seen. */
+  /** Checks that the replies in the transcript equal the text seen. */
   async remembers(sessionId: string, seen: readonly string[]): Promise<void> {
     const { json } = await this.#ask(`/sessions/${sessionId}/transcript?limit=100`, {}, 200);
     const replies: string[] = json.data.filter(({ role }: { role: string }) => role === 'assistant').map(({ content }: { content: string }) => content);
@@ -104,7 +104,7 @@ export class Guest {
     });
   }
 
-  /** All that a turn says until it ends, from behind what was seen each time that the stream is cut. */
+  /** Reads all output of a turn; after each cut it resumes behind the text seen. */
   async #followed(sessionId: string, first: Listener): Promise<{ seen: string; ending: string }> {
     let seen = '';
     let listener = first;
@@ -133,7 +133,7 @@ export class Guest {
     return this.#patiently(async () => {
       const { house, key } = this.#reception;
       const answer = await house.ask(path, { key, ...options }).catch((error: Error) => {
-        // What the connection did, and nothing that was found in an answer.
+        // A failure of the connection, not of a check on an answer.
         if (error instanceof TypeError) return null;
         throw error;
       });

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
 import { Progress } from '../../bench/harness/progress.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { Teardowns } from '../faults/experiment.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { soak, type Found, type SoakOptions } from './soak.ts';
@@ -37,7 +37,7 @@ function readArguments(): SoakOptions {
   return { ...wanted, seconds: Math.ceil(minutes * 60) };
 }
 
-/** The memory of each tenth of the run, and what was found. */
+/** The memory of each tenth of the run, and the faults found. */
 function summary({ tally, restarts, residentMb, wrong }: Found): string {
   const tenths = Array.from({ length: 10 }, (_, tenth) => residentMb.slice(Math.floor((tenth * residentMb.length) / 10), Math.floor(((tenth + 1) * residentMb.length) / 10)));
   const means = tenths.filter(({ length }) => length > 0).map((part) => Math.round(part.reduce((sum, one) => sum + one, 0) / part.length));

@@ -1,8 +1,10 @@
 /** The contract suite must reject stores that are broken: each of these is the memory store with one verb gone wrong. */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
+import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { wrapped, type Steps } from '../../src/store/steps.ts';
-import type { Fence, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store.ts';
+import { wrapStore, type Steps } from '../../src/store/steps.ts';
+import type { Fence, FinishTurn, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store/store.ts';
 import { verdict } from './contract.ts';
 import type { Factory } from './contract.ts';
 import { api, at } from './fixtures.ts';
@@ -13,7 +15,7 @@ const factory = (breaking: (sound: Store) => Partial<Steps>): Factory => async (
   const sound = memoryStore();
   await sound.open(Date.now());
   const steps = breaking(sound);
-  return { store: wrapped(sound, (name) => steps[name]), dispose: () => sound.close() };
+  return { store: wrapStore(sound, (name) => steps[name]), dispose: () => sound.close() };
 };
 
 const reader = (place: TurnPlace) => `${place.sessionId}/${place.turnId}`;
@@ -32,6 +34,50 @@ function fences(store: Store): Partial<Steps> & { of(place: TurnPlace): Fence | 
       const fence = await store.turns.takeOver(place, owner, leaseUntilMs, nowMs);
       if (fence !== null) known.set(reader(place), fence);
       return fence;
+    },
+  };
+}
+
+const uncut = ({ cutAt: _, ...step }: FinishTurn): FinishTurn => step;
+
+/** The whole text of a turn that a step would cut. */
+async function wholeOf(store: Store, { session, turn, tail }: FinishTurn): Promise<string> {
+  const stored = await store.turns.output({ workspaceId: session.workspaceId, sessionId: session.id, turnId: turn.id });
+  return stored + tail.text.slice(indexAfter(tail.text, codePoints(stored) - tail.position));
+}
+
+/** Remembers the whole text of each turn that is cut, for stores that show it to some readers. */
+function wholes(store: Store): { readonly known: ReadonlyMap<string, string>; readonly finishTurn: Steps['finishTurn'] } {
+  const known = new Map<string, string>();
+  return {
+    known,
+    async finishTurn(step) {
+      const whole = await wholeOf(store, step);
+      const answer = await store.turns.finish(step);
+      if (answer.outcome === 'finished' && step.cutAt !== undefined && !known.has(step.turn.id)) known.set(step.turn.id, whole);
+      return answer;
+    },
+  };
+}
+
+/** A store whose turns are cut by another step than their end: `cuts` takes that step, given the first one, and the readers see the cut from then on. */
+function cutApart(store: Store, cuts: (cut: () => void, finish: () => ReturnType<Steps['finishTurn']>) => ReturnType<Steps['finishTurn']>): Partial<Steps> {
+  const ends = new Map<string, number>();
+  const shown = (turnId: string | null, text: string): string => text.slice(0, indexAfter(text, ends.get(turnId ?? '') ?? Infinity));
+  return {
+    finishTurn: (step) => cuts(() => step.cutAt !== undefined && ends.set(step.turn.id, step.cutAt), () => store.turns.finish(uncut(step))),
+    output: async (place) => shown(place.turnId, await store.turns.output(place)),
+    async outputAfter(place, position) {
+      const found = await store.turns.outputAfter(place, 0);
+      return found && { ...found, text: textBehind(shown(place.turnId, found.text!), position) };
+    },
+    async messages(workspaceId, sessionId, page) {
+      const found = await store.sessions.messages(workspaceId, sessionId, page);
+      return { ...found, items: found.items.map((each) => (each.role === 'assistant' ? { ...each, content: shown(each.turnId, each.content) } : each)) };
+    },
+    async recentMessages(...given) {
+      const found = await store.sessions.recentMessages(...given);
+      return found.map((each) => (each.role === 'assistant' ? { ...each, content: shown(each.turnId, each.content) } : each));
     },
   };
 }
@@ -143,6 +189,50 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       const position = [...stored.slice(0, step.position)].length;
       return store.turns.append({ ...step, position: Math.min(position, [...stored].length) });
     },
+  }),
+  'a turn that is never cut': (store) => ({ finishTurn: (step) => store.turns.finish(uncut(step)) }),
+  'a turn cut at UTF-16 units': (store) => ({
+    finishTurn: async (step) => store.turns.finish(step.cutAt === undefined ? step : { ...step, cutAt: codePoints((await wholeOf(store, step)).slice(0, step.cutAt)) }),
+  }),
+  'a turn whose tail alone is cut': (store) => ({
+    finishTurn: async (step) => store.turns.finish(step.cutAt === undefined ? step : { ...step, cutAt: Math.max(step.cutAt, codePoints(await wholeOf(store, { ...step, tail: { position: 0, text: '' } }))) }),
+  }),
+  'a message that is cut, and an output that is not': (store) => {
+    const { known, finishTurn } = wholes(store);
+    return { finishTurn, output: async (place) => known.get(place.turnId) ?? store.turns.output(place) };
+  },
+  'a message that is cut, and text that is read on beyond the cut': (store) => {
+    const { known, finishTurn } = wholes(store);
+    return {
+      finishTurn,
+      async outputAfter(place, position) {
+        const found = await store.turns.outputAfter(place, position);
+        const whole = known.get(place.turnId);
+        return found && whole !== undefined ? { ...found, text: textBehind(whole, position) } : found;
+      },
+    };
+  },
+  'an output that is cut, and a message that is not': (store) => {
+    const { known, finishTurn } = wholes(store);
+    return {
+      finishTurn,
+      async recentMessages(...given) {
+        const found = await store.sessions.recentMessages(...given);
+        return found.map((each) => ({ ...each, content: (each.role === 'assistant' && known.get(each.turnId!)) || each.content }));
+      },
+    };
+  },
+  'a turn whose end, sent again, cuts it again': (store) => cutApart(store, (cut, finish) => finish().then((answer) => (cut(), answer))),
+  'a turn cut before its end is stored': (store) => cutApart(store, (cut, finish) => (cut(), finish())),
+  'a turn cut in a step of its own, after its end': (store) =>
+    cutApart(store, async (cut, finish) => {
+      const answer = await finish();
+      await turnOfTheLoop();
+      if (answer.outcome === 'finished') cut();
+      return answer;
+    }),
+  'a cut beyond the text taken for its end': (store) => ({
+    finishTurn: async (step) => store.turns.finish(step.cutAt === undefined ? step : { ...step, cutAt: Math.min(step.cutAt, codePoints(await wholeOf(store, step))) }),
   }),
   'a stale read': (store) => {
     const cached = new Map<string, Versioned<Session> | null>();

@@ -1,5 +1,5 @@
-/** Who has a store do what is relied on once it is answered, while something is done to the store, and what of it stands afterwards. */
-import { StoreUnavailable, type Assistant, type Credential, type Store } from '../../src/store.ts';
+/** Clerks take steps that callers rely on once they are answered, while faults befall the store, and check afterwards which ones stand. */
+import { StoreUnavailable, type Assistant, type Credential, type Store } from '../../src/store/store.ts';
 import { api, assistant, at, credential, key, Scene, snapshot, type Begun } from './fixtures.ts';
 
 /** `text` is a piece of output of a turn under way, which somebody may have seen. */
@@ -13,7 +13,7 @@ interface Done {
   readonly stands: () => Promise<boolean>;
 }
 
-/** What is undone later was made so many steps before: a failover that forgot both would leave nothing to be seen. */
+/** A record is removed so many steps after it was made: a failover that forgot both would leave nothing to be seen. */
 const madeBefore = 10;
 
 /** One clerk, in a workspace of its own and so on a shard of its own. */
@@ -24,7 +24,7 @@ export class Clerk {
   readonly #credentials: Credential[] = [];
   readonly #begun: Begun[] = [];
   #writing: { readonly turn: Begun; position: number } | null = null;
-  /** Steps that were not answered: what became of them nobody knows. */
+  /** Steps without an answer; their outcome is unknown. */
   refused = 0;
 
   constructor(store: Store) {
@@ -36,7 +36,7 @@ export class Clerk {
     return this.#done.filter(({ what }) => what !== 'text').length;
   }
 
-  /** One step after the other until told to stop. What is written is written beside, since it may be answered where the rest is not. */
+  /** Takes one step after the other until told to stop. Text is written beside them, since it may be answered where the rest is not. */
   async work(ended: () => boolean): Promise<void> {
     await Promise.all([this.#repeat(ended, reliedOn.filter((what) => what !== 'text')), this.#repeat(ended, ['text'])]);
   }
@@ -55,7 +55,7 @@ export class Clerk {
     }
   }
 
-  /** What was answered and does not stand, by kind. */
+  /** Returns the answered steps that do not stand, by kind. */
   async undone(): Promise<ReliedOn[]> {
     const undone: ReliedOn[] = [];
     for (const { what, stands } of this.#done) if (!(await stands())) undone.push(what);
@@ -103,7 +103,7 @@ export class Clerk {
       const { store, nowMs } = this.#scene;
       const turn = await this.#scene.streaming({ slot: api(Infinity) });
       if (!(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs))) throw new StoreUnavailable('forgotten before');
-      // Its owner is told with whatever it stores next.
+      // Its owner is told with its next stored piece.
       return async () => typeof (await turn.append(0, 'a')) === 'object';
     },
     withdrawal: async () => {
@@ -117,7 +117,7 @@ export class Clerk {
     text: async () => {
       const { store } = this.#scene;
       const writing = (this.#writing ??= { turn: await this.#scene.streaming({ slot: api(Infinity) }), position: 0 });
-      // Whatever comes of it, a turn that was not answered is written to no more.
+      // A turn whose write was not answered is not written to again.
       this.#writing = null;
       const stored = await writing.turn.append(writing.position, 'a').catch(forgottenText);
       if (stored !== 'stored') throw new StoreUnavailable('forgotten before');
@@ -134,7 +134,7 @@ function forgottenText(error: Error): null {
   throw error;
 }
 
-/** What another process would have had to move; here a failover has forgotten it, so the step was not answered. */
+/** Throws on a lost comparison: here only a failover can have forgotten the record, so the step counts as not answered. */
 function must<T>(answer: T | null): T {
   if (answer === null) throw new StoreUnavailable('forgotten before');
   return answer;

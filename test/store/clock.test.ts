@@ -1,10 +1,10 @@
 /** The store's time as each of its processes reckons it, whatever their own wall clocks say. */
 import fc from 'fast-check';
 import t from 'tap';
-import { WheelClock, type Clock } from '../../src/clock.ts';
-import { limits } from '../../src/limits.ts';
+import { WheelClock, type Clock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
 import { StoreClock } from '../../src/store/clock.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { RedisServer, appendOnly, whyNoRedis } from './redis-server.ts';
 import { openStore, toldTheTime } from './redis-stores.ts';
 
@@ -12,7 +12,7 @@ t.test('until it has heard of the store it gives its own time, then the store’
   const own = new ManualClock();
   const time = new StoreClock(own);
   t.equal(time.now(), own.now());
-  time.heard(5_000_000, own.monotonic(), own.monotonic());
+  time.noteTime(5_000_000, own.monotonic(), own.monotonic());
   t.equal(time.now(), 5_000_000);
   own.advance(1500);
   own.jump(-60_000);
@@ -25,23 +25,23 @@ t.test('a reply that was long under way does not make it less exact', async (t) 
   const time = new StoreClock(own);
   const at = own.monotonic();
   own.advance(2);
-  time.heard(5_000_001, at, own.monotonic());
+  time.noteTime(5_000_001, at, own.monotonic());
   t.equal(time.now(), 5_000_002);
   const asked = own.monotonic();
   own.advance(400);
   // It was asked at once and answered late: half of the round trip is 198 ms off.
-  time.heard(5_000_003, asked, own.monotonic());
+  time.noteTime(5_000_003, asked, own.monotonic());
   t.equal(time.now(), 5_000_402);
 });
 
 t.test('a clock of the store’s that was set is taken over at once, forth and back', async (t) => {
   const own = new ManualClock();
   const time = new StoreClock(own);
-  time.heard(5_000_000, own.monotonic(), own.monotonic());
+  time.noteTime(5_000_000, own.monotonic(), own.monotonic());
   for (const storeMs of [9_000_000, 4_000_000]) {
     const asked = own.monotonic();
     own.advance(10);
-    time.heard(storeMs, asked, own.monotonic());
+    time.noteTime(storeMs, asked, own.monotonic());
     t.equal(time.now(), storeMs + 5);
   }
 });
@@ -63,7 +63,7 @@ t.test('it is never further off than half of its quickest round trip, and what c
         own.advance(thereMs);
         const said = store();
         own.advance(backMs);
-        time.heard(said, asked, own.monotonic());
+        time.noteTime(said, asked, own.monotonic());
         const roundTrip = own.monotonic() - asked;
         least = Math.min(least + (waitMs + roundTrip) / 1000, roundTrip / 2);
         if (Math.abs(time.now() - store()) > least + 2 + (own.monotonic() - asked) / 1000) return false;

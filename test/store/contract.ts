@@ -1,9 +1,10 @@
 /**
- * What every store must do, as cases that throw where a store does not. They can be run by a test or by anybody else
+ * The contract of every store, as cases that throw where a store breaks it. They can be run by a test or by anybody else
  * (`verdict`), so that the suite itself can be shown to reject broken stores (`broken.test.ts`).
  */
 import { catalogCases } from './contract/catalog.ts';
 import { countingCases } from './contract/counting.ts';
+import { cutCases } from './contract/cuts.ts';
 import { historyCases } from './contract/history.ts';
 import { limitCases } from './contract/limits.ts';
 import { ownershipCases } from './contract/ownership.ts';
@@ -11,7 +12,7 @@ import { sessionCases } from './contract/sessions.ts';
 import { sweepCases } from './contract/sweep.ts';
 import { turnCases } from './contract/turns.ts';
 import { textCases } from './contract/text.ts';
-import type { Store } from '../../src/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { Scene } from './fixtures.ts';
 
 export interface Case {
@@ -22,9 +23,9 @@ export interface Case {
   readonly callersTime?: boolean;
 }
 
-export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...countingCases, ...limitCases, ...historyCases, ...sweepCases];
+export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...cutCases, ...countingCases, ...limitCases, ...historyCases, ...sweepCases];
 
-/** Opens a store for one case; `dispose` closes it and removes what it left. */
+/** Opens a store for one case; `dispose` closes it and removes its data. */
 export type Factory = () => Promise<{ store: Store; dispose(): Promise<void> }>;
 
 export async function runCase(each: Case, factory: Factory): Promise<void> {

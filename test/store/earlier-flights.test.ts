@@ -8,10 +8,10 @@ import type { DumpRow } from '../../src/store/dump.ts';
 import { EmbeddedSource } from '../../src/store/embedded/dump.ts';
 import type { FlightRow } from '../../src/store/embedded/flights.ts';
 import * as keys from '../../src/store/embedded/keys.ts';
-import type { TurnRow } from '../../src/store/embedded/rows.ts';
+import type { StoredTurn } from '../../src/store/embedded/rows.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
-import type { TurnPlace } from '../../src/store.ts';
+import type { TurnPlace } from '../../src/store/store.ts';
 import { move } from './contract/history.ts';
 import { page, remembered, Scene, streaming, workspace } from './fixtures.ts';
 
@@ -33,7 +33,7 @@ async function left() {
 /** Gives the flight the rows that an earlier version wrote: `whole`, one that had the turn in the flight's row. */
 async function age(engine: MemoryEngine, place: TurnPlace, { withTurn = true, whole = false }: { withTurn?: boolean; whole?: boolean } = {}): Promise<void> {
   const { turn, begun, said, move, ...flight } = unpackRow<FlightRow>(engine.get(keys.flight(place))!);
-  const row: TurnRow = { turn, begun, finished: null };
+  const row: StoredTurn = { turn, begun, finished: null };
   const { workspaceId, sessionId } = place;
   await engine.write([
     [keys.flight(place), packed(whole ? { ...flight, turn, begun } : flight, 'flight')],

@@ -1,9 +1,9 @@
-/** A step whose read fails changes nothing, neither rows nor what is held in memory beside them: sent again, it is done whole. */
+/** A step whose read fails changes nothing, neither rows nor state in memory: retried, it is applied whole. */
 import t from 'tap';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import type { Row } from '../../src/store/engine.ts';
-import type { SettledLimit, Store } from '../../src/store.ts';
+import type { SettledLimit, Store } from '../../src/store/store.ts';
 import { move } from './contract/history.ts';
 import { page, remembered, Scene, usageQuery, type Begun } from './fixtures.ts';
 
@@ -38,7 +38,7 @@ const steps = {
   withdraw: ({ turns }: Store, turn: Begun) => turns.withdraw(turn.withdrawStep({ settled, nowMs, move: move(3) })),
 };
 
-/** What is left once the step was done: while the rows of a kind could not be read, if one is given, and then again. */
+/** Returns the rows left after the step was sent twice: first while the rows of a kind cannot be read, if one is given. */
 async function after(name: keyof typeof steps, unreadable: string | null) {
   const engine = new Damaged();
   const before = new EmbeddedStore(engine);

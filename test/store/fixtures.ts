@@ -1,10 +1,10 @@
 /** Records to store: plausible by default, each field open to be set. */
-import { WheelClock } from '../../src/clock.ts';
-import { randomIds } from '../../src/ids.ts';
+import { WheelClock } from '../../src/base/clock.ts';
+import { randomIds } from '../../src/base/ids.ts';
 import type {
-  Appended, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
+  AppendResult, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
   Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
-} from '../../src/store.ts';
+} from '../../src/store/store.ts';
 
 export const ids = randomIds(new WheelClock());
 
@@ -25,7 +25,7 @@ export function assistant(workspaceId: string, over: Partial<Assistant> = {}): A
     channels: { voice: false, link: true, widget: false },
     visitorFields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }],
     maxCallSeconds: 600,
-    model: { provider: 'scripted', name: 'm', credentialId: null, systemPrompt: null, temperature: 0.25, outputTokensMax: null },
+    model: { provider: 'scripted', name: 'm', credentialId: null, systemPrompt: null, temperature: 0.25, outputTokensMax: null, reasoning: 'shown' },
     voice: null, link: { slug: ids.secret().slice(0, 16), limits: { minutes_per_day: null }, origins: ['https://a.example'] },
     createdAt: 1, updatedAt: 1, machine: snapshot('draft', { since: 1.5 }), ...over,
   };
@@ -162,7 +162,7 @@ export class Begun {
     this.place = { workspaceId: scene.workspaceId, sessionId: before.id, turnId: step.turn.id };
   }
 
-  append(position: number, text: string, fence = this.fence): Promise<Appended> {
+  append(position: number, text: string, fence = this.fence): Promise<AppendResult> {
     return this.scene.store.turns.append({ ...this.place, fence, position, text });
   }
 

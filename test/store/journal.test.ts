@@ -1,4 +1,4 @@
-/** What a journal before a database promises, whatever fails, crashes or loses power. */
+/** The promises of a journal before a database, whatever fails, crashes or loses power. */
 import fs from 'node:fs';
 import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -8,16 +8,16 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
-import { Appended, type Engine, type Write } from '../../src/store/engine.ts';
+import { AppendedBytes, type Engine, type Write } from '../../src/store/engine.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { JournaledEngine, type Base } from '../../src/store/journal.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { cases, runCase } from './contract.ts';
-import { ids, Scene } from './fixtures.ts';
+import { ids, page, Scene } from './fixtures.ts';
 
-/** How much of a file was flushed last, by path: what no loss of power takes. */
+/** The flushed length of each file, by path, which survives a loss of power. */
 const onDisk = new Map<string, number>();
 const handle = await open(fileURLToPath(import.meta.url));
 const handles = Object.getPrototypeOf(handle) as typeof handle;
@@ -33,7 +33,7 @@ t.teardown(() => {
 
 const bounds = { journalRowsMax: 4, journalBytesMax: 1 << 20, journalChunkRows: 2 };
 
-/** A database that fails on demand. A loss of power takes it back to what it flushed, and as many of the writes since as happened to reach the disk. */
+/** A database that fails on demand. After a loss of power it has the flushed writes, and as many of the later ones as happened to reach the disk. */
 class Database extends MemoryEngine implements Base {
   /** How many more writes succeed. */
   writesLeft = Infinity;
@@ -47,7 +47,7 @@ class Database extends MemoryEngine implements Base {
     this.#since.push(all);
   }
 
-  async flushed(): Promise<void> {
+  async awaitFlush(): Promise<void> {
     this.#since = [];
     this.#flushed = [...this.range('', '\uffff', false)];
   }
@@ -56,7 +56,7 @@ class Database extends MemoryEngine implements Base {
     for (const [key] of [...this.range('', '\uffff', false)]) await super.write([[key, null]]);
     await super.write(this.#flushed);
     for (const rows of this.#since.slice(0, reached)) await super.write(rows);
-    await this.flushed();
+    await this.awaitFlush();
   }
 }
 
@@ -76,7 +76,7 @@ class Connection implements Base {
   range = (from: string, to: string, reverse: boolean) => this.#database.range(from, to, reverse);
   pause = () => this.#database.pause();
   write = (rows: Iterable<Write>): Promise<void> => (this.crashed ? never() : this.#database.write(rows).then(() => this.#lives()));
-  flushed = (): Promise<void> => (this.crashed ? never() : this.#database.flushed().then(() => this.#lives()));
+  awaitFlush = (): Promise<void> => (this.crashed ? never() : this.#database.awaitFlush().then(() => this.#lives()));
 
   #lives(): Promise<void> | undefined {
     return this.crashed ? never() : undefined;
@@ -112,7 +112,7 @@ function writesOf(changes: { key: number; change: string | null; append: boolean
   const rows = new Map<string, Write>();
   for (const { key, change, append } of changes) {
     const bytes = change === null ? null : Buffer.from(change);
-    rows.set(keyOf(key), [keyOf(key), bytes !== null && append ? new Appended([bytes]) : bytes]);
+    rows.set(keyOf(key), [keyOf(key), bytes !== null && append ? new AppendedBytes([bytes]) : bytes]);
   }
   return [...rows.values()];
 }
@@ -121,7 +121,7 @@ function modelled(before: Map<string, string>, writes: Write[]): Map<string, str
   const after = new Map(before);
   for (const [key, change] of writes) {
     if (change === null) after.delete(key);
-    else if (change instanceof Appended) after.set(key, (after.get(key) ?? '') + Buffer.concat(change.pieces).toString());
+    else if (change instanceof AppendedBytes) after.set(key, (after.get(key) ?? '') + Buffer.concat(change.pieces).toString());
     else after.set(key, Buffer.from(change).toString());
   }
   return after;
@@ -133,7 +133,7 @@ class Run {
   readonly base = new Database();
   readonly folder: string;
   readonly flushes: boolean;
-  /** What was there after each batch that was acknowledged. */
+  /** The rows after each acknowledged batch. */
   states: Map<string, string>[] = [new Map()];
   engine: JournaledEngine;
   #connection!: Connection;
@@ -183,7 +183,7 @@ class Run {
     }
   }
 
-  /** The database falls back to what it flushed; of what is not flushed the end of any file may go. */
+  /** The database falls back to its flushed writes; the unflushed end of any file may be lost. */
   async #losePower(t: Test, { file, cut, reached }: { file: number; cut: number; reached: number }): Promise<void> {
     this.#connection.crashed = true;
     await this.base.losePower(reached);
@@ -238,7 +238,7 @@ t.test('the database gets only what is left of the rows, and the files go', asyn
     return write(all);
   };
   for (let turn = 0; turn < 3; turn++) await run.engine.write(put(1, `text ${turn}`));
-  await run.engine.write([[keyOf(1), new Appended([Buffer.from('!')])]]);
+  await run.engine.write([[keyOf(1), new AppendedBytes([Buffer.from('!')])]]);
   t.strictSame(written, [], 'nothing yet');
   await run.engine.close();
   t.strictSame(written, [keyOf(1), 'journal-next']);
@@ -358,7 +358,7 @@ t.test('a database that takes nothing makes it refuse in the end, and no longer 
       taken++;
     }
   };
-  await t.rejects(all(1000), { message: 'The database does not take what waits in the journal.' });
+  await t.rejects(all(1000), { message: 'The database rejects the records that wait in the journal.' });
   t.equal(readAll(run.engine).length, taken, 'what it acknowledged is there');
   run.base.writesLeft = Infinity;
   for (let attempt = 0; attempt < 200; attempt++) await all(1).catch(() => {});
@@ -378,7 +378,7 @@ t.test('a database that takes nothing is told of before anything is refused, and
   t.ok(await scene.created(), 'steps are still taken');
   t.ok((await store.ping().catch((error) => error)) instanceof StoreUnavailable);
   base.writesLeft = 1;
-  await t.rejects(store.ping(), { message: /writable/ }, 'half of it is not enough');
+  await t.rejects(store.ping(), { message: /soon reject writes/ }, 'half of it is not enough');
   base.writesLeft = Infinity;
   await t.resolves(store.ping(), 'though nobody writes');
   t.ok(base.get('journal-next'));
@@ -386,7 +386,7 @@ t.test('a database that takes nothing is told of before anything is refused, and
   await store.close();
 });
 
-t.test('whoever asks while a record is flushed does not have its file go without it', async (t) => {
+t.test('a call of sound() while a record is flushed does not remove its file', async (t) => {
   const run = await full(t);
   const [file] = journals(run.folder);
   const { size } = statSync(file!);
@@ -413,6 +413,44 @@ t.test('a database that is behind holds the writer up and refuses nothing', asyn
   await run.engine.close();
   t.equal([...run.base.range('row/', 'row0', false)].length, count);
 });
+
+for (const handed of [true, false]) {
+  t.test(`a turn that was cut is cut after a crash, ${handed ? 'with' : 'without'} its text in the database`, async (t) => {
+    const [base, folder] = [new Database(), await temporaryFolder(t)];
+    const open = async () => {
+      const connection = new Connection(base);
+      const engine = new JournaledEngine(connection, folder, { flushes: false, bounds, newName: () => ids.secret() });
+      const store = new EmbeddedStore(engine);
+      await store.open(Date.now());
+      return { connection, engine, store };
+    };
+    const first = await open();
+    if (!handed) base.writesLeft = 0;
+    const scene = new Scene(first.store, Date.now());
+    const turn = await scene.streaming();
+    await turn.append(0, 'a👋é');
+    await turn.append(3, '𠮷x');
+    while (handed && [...base.range('output/', 'output0', false)].length === 0) await scene.created();
+    base.writesLeft = 0;
+    const step = turn.finishStep({ tail: { position: 5, text: '👋' }, cutAt: 2 }, { status: 'aborted', stopReason: 'aborted' });
+    const answer = await first.store.turns.finish(step);
+    first.connection.crashed = true;
+    base.writesLeft = Infinity;
+
+    const { store, engine } = await open();
+    const { workspaceId } = scene;
+    t.equal((await store.sessions.messages(workspaceId, turn.before.id, page())).items[1]!.content, 'a👋');
+    t.equal(await store.turns.output(turn.place), 'a👋');
+    t.equal((await store.turns.outputAfter(turn.place, 2))?.text, '');
+    t.equal((await store.turns.outputAfter(turn.place, 3))?.text, null);
+    t.same([...engine.range('output/', 'output0', false), ...engine.range('flight/', 'flight0', false)], []);
+    t.same(await store.turns.finish(step), answer, 'the end, sent again');
+    t.equal(await store.turns.output(turn.place), 'a👋');
+    t.same(await store.turns.orphans(Date.now(), 10), []);
+    await store.close();
+    t.same([...base.range('output/', 'output0', false)], [], 'nor is it in the database');
+  });
+}
 
 t.test('the contract holds over a journal that hands over all the time', async (t) => {
   for (const each of cases) {

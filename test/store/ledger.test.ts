@@ -1,10 +1,10 @@
-/** What the embedded stores promise about batches: one at a time, answered when committed, fallen together. */
+/** The embedded stores' promises about batches: one at a time, answered when committed, failed together. */
 import { rejects } from 'node:assert/strict';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { Ledger } from '../../src/store/ledger.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { HeldEngine } from './engines.ts';
 import { api, at, page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
 

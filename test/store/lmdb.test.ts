@@ -1,4 +1,4 @@
-/** What LMDB adds: it lasts. */
+/** LMDB's durability. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { JournaledEngine } from '../../src/store/journal.ts';
 import { lookInto } from '../../src/store/lmdb/look.ts';
 import { LmdbSnapshot } from '../../src/store/lmdb/snapshot.ts';
 import { LmdbEngine, lmdbStore } from '../../src/store/lmdb.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { runCase, cases } from './contract.ts';
 import { ids, page, Scene } from './fixtures.ts';
 
@@ -28,7 +28,7 @@ async function folder(t: Test): Promise<string> {
   return made;
 }
 
-t.test('what was stored is there after closing and opening again', async (t) => {
+t.test('stored rows are there after closing and opening again', async (t) => {
   const path = join(await folder(t), 'not', 'there.yet');
   const first = lmdbStore(path);
   await first.open(nowMs);
@@ -131,7 +131,7 @@ t.test('a look sees database and journal as one, either way, and writes nothing'
   }
   const snapshot = new LmdbSnapshot(path);
   await snapshot.open();
-  await t.rejects(snapshot.write(), { message: /only a look/ });
+  await t.rejects(snapshot.write(), { message: /read-only/ });
   await snapshot.close();
 });
 
@@ -164,7 +164,7 @@ t.test('a journal beside the database of another store is refused, and both are 
     t.ok(await store.sessions.read(each.workspaceId, each.id));
     await store.close();
   }
-  // One that has been opened by no version that names it knows no name; a file that bears one is not its own.
+  // A store never opened by a version that names stores has no name; a file that bears one belongs to another.
   const bare = await folder(t);
   const unnamed = lmdbStore(bare);
   await unnamed.open(nowMs);

@@ -91,7 +91,7 @@ t.test('a row keeps little more memory than its bytes, however long it is', asyn
 t.test('rows do not share bytes, whatever was packed between them', async (t) => {
   const records = Array.from({ length: 3000 }, (_, index) => ({ id: `msg_${index}`, turnId: null, role: 'user', content: 'x'.repeat((index * 37) % 4000), status: 'completed', stopReason: null, errorCode: null, createdAt: index }));
   const rows = records.map((record, index) => {
-    // What is refused leaves nothing behind.
+    // A record that the packer refuses leaves nothing behind.
     if (index % 3 === 0) packer.pack([record, new Map()]);
     return index % 2 === 0 ? packed(record, 'message') : packRow(record);
   });

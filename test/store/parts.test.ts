@@ -5,7 +5,7 @@ import t from 'tap';
 import { packed, packRow, rowFormat, unpackRow } from '../../src/store/codec.ts';
 import { sessionShape } from '../../src/store/shapes.ts';
 import { LateSortedMap, SortedMap } from '../../src/store/sorted.ts';
-import { codePoints, indexAfter } from '../../src/text.ts';
+import { codePoints, indexAfter } from '../../src/base/text.ts';
 
 t.test('a sorted map keeps order through insertions and removals', async (t) => {
   const key = fc.stringMatching(/^[a-c]{1,3}$/);
@@ -102,7 +102,7 @@ t.test('bytes of a record do not hang on to the row they came from', async (t) =
 });
 
 t.test('a row of this format is read by its bytes, and one of a later format is refused', async (t) => {
-  // [1, {"id": "a", "later": 1}]: what a version before or after may have written, down to a field that this one lacks.
+  // [1, {"id": "a", "later": 1}]: as an earlier or later version may have written it, with a field that this one lacks.
   const golden = Buffer.from('920182a26964a161a56c6174657201', 'hex');
   t.equal(unpackRow<{ id: string }>(golden).id, 'a');
   const later = new Packr({ useRecords: false }).pack([rowFormat + 1, {}]);
@@ -130,7 +130,7 @@ t.test('a row of a shape holds no names, and comes back as it was', async (t) =>
       t.ok(bytes.length < 0.75 * packRow(record).length, `${form}: ${bytes.length} bytes`);
     }
   }
-  // A field that only a later version knows, at any depth, or that is not what it was.
+  // A field that only a later version knows, at any depth, or of another type.
   for (const later of [{ ...message, later: 1 }, { ...rows.turn[0], turn: { ...turn, later: { deep: true } } }, ...[7, 'x', true, [], ['x']].map((turn) => ({ ...rows.turn[0], turn }))]) {
     t.strictSame(unpackRow(packed(later, 'role' in later ? 'message' : 'turn')), later);
   }

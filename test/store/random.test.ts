@@ -8,10 +8,10 @@ import { JournaledEngine } from '../../src/store/journal.ts';
 import { LmdbEngine } from '../../src/store/lmdb.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import type { Fence, Message, Session, Store, Turn } from '../../src/store.ts';
+import type { Fence, Message, Session, Store, Turn } from '../../src/store/store.ts';
 import { api, at, message, page, snapshot, usageQuery } from './fixtures.ts';
 
-/** So small that the database takes what waits again and again within a sequence. */
+/** Bounds so small that the database takes the journal's rows again and again within a sequence. */
 const bounds = { journalRowsMax: 16, journalBytesMax: 1 << 20, journalChunkRows: 5 };
 const nowMs = 1_700_000_000_000;
 const now = nowMs / 1000;

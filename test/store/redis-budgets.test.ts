@@ -3,10 +3,10 @@ import { deepEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { createClient } from 'redis';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import type { BudgetName } from '../../src/store.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { BudgetName } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { ids } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore, toldTheTime } from './redis-stores.ts';
@@ -40,7 +40,7 @@ t.test('one arithmetic', { skip: whyNoRedis() ?? false }, async (t) => {
       const take = async () => redis.store.limits.takeBudgets(...place, step.budgets, 0);
       const expected = [];
       for (let time = 0; time < step.times; time++) expected.push(await memory.limits.takeBudgets(...place, step.budgets, nowMs));
-      // What this process knows of a debt is too old to be used: it is Redis that is asked.
+      // The process's knowledge of a debt is now too old to be used, so Redis is asked.
       wheel.advance(200_000);
       if (step.together) deepEqual(await Promise.all(expected.map(take)), expected);
       else for (const one of expected) {

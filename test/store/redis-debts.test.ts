@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
 import { floor } from '../../machines/budget.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { Debts } from '../../src/store/redis/debts.ts';
 import { redisStore } from '../../src/store/redis.ts';
-import type { Store, Taken } from '../../src/store.ts';
-import { ManualClock } from '../model/provider.ts';
+import type { Store, Taken } from '../../src/store/store.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { ids } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { toldTheTime } from './redis-stores.ts';
@@ -17,7 +17,7 @@ import { toldTheTime } from './redis-stores.ts';
 const skip = whyNoRedis() ?? false;
 const redisEpoch = 1_790_000_000_123;
 
-/** Two processes on one Redis, whose time and theirs pass as they are told to. */
+/** Two processes on one Redis, all with manual clocks. */
 async function open(t: Test) {
   const server = await RedisServer.start(...appendOnly);
   const told = createClient({ url: server.url });
@@ -82,7 +82,7 @@ const against = (place: Awaited<ReturnType<typeof open>>, check: Check) => async
   await oracle.close();
 };
 
-t.test('what Redis has been told of is exact in every process', { skip }, async (t) => {
+t.test('debts that Redis has been told are exact in every process', { skip }, async (t) => {
   const place = await open(t);
   const settled = fc.oneof(fc.integer({ min: limits.redisDebtMs, max: 2000 }), fc.integer({ min: limits.redisDebtMs, max: 70_000 }));
   const check: Check = (own, exact) => deepEqual(own, exact);
@@ -107,7 +107,7 @@ t.test('until then another process may tell a wait that is too short by as much,
   t.comment(`${early} passed early`);
 });
 
-for (const ceiling of [60, 1]) t.test(`who hammers costs Redis next to nothing, and waits no less, at ${ceiling} a minute`, { skip }, async (t) => {
+for (const ceiling of [60, 1]) t.test(`a caller that retries at once costs Redis next to nothing, and waits no less, at ${ceiling} a minute`, { skip }, async (t) => {
   const { stores: [one, two], now, pass, asked } = await open(t);
   const budgets = [{ budget: 'requests' as const, ceiling }];
   const place = ['wks_1', 'key_1'] as const;
@@ -139,7 +139,7 @@ t.test('with one request a minute nobody passes early where another process has 
   t.match(await take(two), { passed: false, retryAfterSeconds: 60 });
 });
 
-t.test('what was refused without Redis is told when the process ends', { skip }, async (t) => {
+t.test('refusals without Redis are told to it when the process ends', { skip }, async (t) => {
   const { stores: [one, two], pass, end } = await open(t);
   const take = async (store: Store): Promise<Taken> => (await store.limits.takeBudgets('wks_1', 'key_1', [{ budget: 'requests', ceiling: 10 }], 0))[0]!;
   for (let count = 0; count < 20; count++) await take(one);
@@ -158,8 +158,8 @@ t.test('a flush waits for what was on its way before it', async (t) => {
   const debts = new Debts(clock, () => new Promise<void>((resolve) => written.push(resolve)));
   const place = { workspaceId: 'wks_1', keyId: 'key_1', budget: 'requests' };
   const exchange = { askedAt: clock.monotonic(), answeredAt: clock.monotonic() };
-  debts.seen(place, 60, false, { level: floor(60), at: redisEpoch }, exchange);
-  t.ok(debts.refused(place, 60));
+  debts.noteAnswer(place, 60, false, { level: floor(60), at: redisEpoch }, exchange);
+  t.ok(debts.refuseCertain(place, 60));
   clock.advance(limits.redisDebtMs);
   t.equal(written.length, 1, 'its time has come');
   let over = false;

@@ -1,15 +1,15 @@
-/** What each durability waits for: a primary whose replica has stopped acknowledges nothing that somebody relies on. */
+/** The acknowledgements that each durability waits for: a primary whose replica has stopped acknowledges no step that a caller relies on. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import type { Store } from '../../src/store.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { Confirming } from '../../src/store/redis/confirming.ts';
 import type { Durability } from '../../src/store/redis/link.ts';
 import { RedisTarget } from '../../src/store/redis/load.ts';
 import { InFlightReplies } from '../../src/store/redis/in-flight-replies.ts';
-import type { Reply } from '../../src/store/redis/reply.ts';
-import { WheelClock } from '../../src/clock.ts';
+import type { RedisReply } from '../../src/store/redis/reply.ts';
+import { WheelClock } from '../../src/base/clock.ts';
 import type { Owner } from '../folders.ts';
 import { assistant, at, credential, ids, key, remembered, Scene, snapshot, workspace } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
@@ -97,7 +97,7 @@ const acknowledged = async (steps: Steps): Promise<Record<string, boolean>> => {
 
 const all = (steps: Steps, answer: boolean): Record<string, boolean> => Object.fromEntries(Object.keys(steps).map((name) => [name, answer]));
 
-t.test('what is acknowledged while the replica stands still', { skip }, async (t) => {
+t.test('steps that are acknowledged while the replica is stopped', { skip }, async (t) => {
   const { primary, replica } = await pair(t);
   const expected: Readonly<Record<Durability, { relied: boolean; output: boolean }>> = {
     committed: { relied: true, output: true },
@@ -149,10 +149,10 @@ t.test('a step that is sent again is acknowledged once a replica has what it wro
   t.same(await store.sessions.create(step), { outcome: 'created', version: 1 });
 });
 
-/** A connection that answers when it is told to, in the order of its commands, and keeps what was sent. */
+/** A connection that answers when the test lets it, in the order of its commands, and records the commands. */
 function connection() {
   const sent: string[] = [];
-  const waiting: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }[] = [];
+  const waiting: { readonly resolve: (reply: RedisReply) => void; readonly reject: (error: Error) => void }[] = [];
   let now = 0;
   const confirming = new Confirming(new InFlightReplies({ monotonic: () => now }), (args) => {
     sent.push(String(args[0]));
@@ -166,12 +166,12 @@ function connection() {
     sent,
     at: (ms: number): void => void (now = ms),
     step: () => confirming.send('{root}', ['EVALSHA']),
-    replies: (...replies: Reply[]) => settle(replies.length, ({ resolve }) => resolve(replies.shift()!)),
+    replies: (...replies: RedisReply[]) => settle(replies.length, ({ resolve }) => resolve(replies.shift()!)),
     breaks: () => settle(waiting.length, ({ reject }) => reject(new Error('closed'))),
   };
 }
 
-const outcome = (step: Promise<Reply>): Promise<string> => step.then((reply) => `reply ${reply as number}`, (error: Error) => error.message);
+const outcome = (step: Promise<RedisReply>): Promise<string> => step.then((reply) => `reply ${reply as number}`, (error: Error) => error.message);
 
 t.test('a WAIT goes along with the steps of its turn, and those that come while it is under way share the next', async (t) => {
   const redis = connection();

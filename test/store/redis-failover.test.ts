@@ -1,9 +1,9 @@
-/** A primary of the cluster killed under load: much may be refused and little may be lost, but nothing may be mixed. */
+/** Steps on a cluster: waited for, redirected, and over a primary that is killed under load (the other durabilities: `npm run faults -- --promise P4`). */
 import t from 'tap';
+import { failover } from '../../bench/failover.ts';
 import { ids, Scene, snapshot } from './fixtures.ts';
 import { RedisCluster, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
-import { Speaker } from './speakers.ts';
 
 const skip = whyNoRedis() ?? false;
 
@@ -50,25 +50,11 @@ t.test('a cluster', { skip }, async (t) => {
     while (!(await cluster.settled().catch(() => false)));
   });
 
-  await t.test('a primary is killed', async (t) => {
-    const { store, dispose } = await openStore(cluster.url);
-    t.teardown(dispose);
-    const speakers = Array.from({ length: 24 }, () => new Speaker(store));
-    let ended = false;
-    const all = Promise.all(speakers.map((speaker) => speaker.speak(() => ended)));
-    const spoken = (): boolean => speakers.every(({ acknowledged }) => acknowledged > 2);
-    while (!spoken()) await store.ping();
-    await (await cluster.primaries())[0]!.kill();
-    // Every speaker is heard again: those whose shard was lost as well.
-    const troubles = ({ refused, failed }: Speaker): number => refused + failed;
-    const counts = speakers.map((speaker) => ({ acknowledged: speaker.acknowledged, troubles: troubles(speaker) }));
-    const again = (): boolean => speakers.some((speaker, index) => troubles(speaker) > counts[index]!.troubles) && speakers.every(({ session, acknowledged }, index) => session !== null && acknowledged > counts[index]!.acknowledged);
-    const killedAt = performance.now();
-    while (!again()) await store.ping().catch(() => {});
-    t.comment(`all speak again after ${Math.round(performance.now() - killedAt)} ms`);
-    ended = true;
-    await all;
-    for (const speaker of speakers) t.same(await speaker.mixed(), []);
-    t.comment(`${speakers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)} turns acknowledged, ${speakers.reduce((sum, speaker) => sum + troubles(speaker), 0)} refused`);
+  await t.test('a primary is killed while its replica lags: with replicated-output nothing is lost, undone or mixed, and all are heard again', async (t) => {
+    const { acknowledged, failed, refused, firstMs, ...found } = await failover(cluster, 'replicated-output', 300, { speakers: 8, clerks: 4 });
+    const { done, ...wrong } = found;
+    t.same(wrong, { lost: 0, mixed: 0, forgotten: 0, undone: [] });
+    t.ok(acknowledged > 0 && done > 0 && failed + refused > 0);
+    t.comment(`heard again after ${firstMs} ms; ${acknowledged} turns acknowledged, ${failed + refused} refused`);
   });
 });

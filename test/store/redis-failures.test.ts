@@ -1,4 +1,4 @@
-/** What Redis may do to its clients: forget scripts, lose replies, hang, die. */
+/** Failures of Redis: it forgets scripts, loses replies, hangs, dies. */
 import { createConnection, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
@@ -6,9 +6,9 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import type { Store } from '../../src/store.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { api, assistant, at, ids, remembered, Scene, snapshot, streaming } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
@@ -62,7 +62,7 @@ function held(): number {
 
 /** Calls until one is answered. */
 async function answers(store: Store): Promise<void> {
-  // A call may be refused at once: what it waits for must get its turn.
+  // A call may be refused at once: the event that it waits for must get its turn.
   while (!(await store.ping().then(() => true, () => false))) await turnOfTheLoop();
 }
 
@@ -154,7 +154,7 @@ t.test('a Redis that hangs is unavailable, costs bounded memory and is back when
   t.comment(`40,000 calls that wait cost ${Math.round(grown / 1e6)} MB`);
   t.ok(grown < 150e6, `${grown} bytes`);
   t.ok((await Promise.all(calls)).every(Boolean));
-  // As many as `redisCallsMax` pieces are held, and what is left of a step that was begun below it.
+  // As many as `redisCallsMax` pieces are held, and the rest of a step that was begun below that bound.
   t.ok(refused >= 40_000 - limits.redisCallsMax - limits.redisGatheredMax, `${refused} refused at once`);
   t.comment(`refused after ${Math.round(performance.now() - asked)} ms`);
   t.ok(await unavailable(store.sessions.read(scene.workspaceId, turn.before.id)));

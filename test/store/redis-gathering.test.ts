@@ -1,7 +1,7 @@
 /** Calls that come together go to Redis as one, and each has its own answer. */
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import { StoreUnavailable, type BeginTurn } from '../../src/store.ts';
+import { limits } from '../../src/base/limits.ts';
+import { StoreUnavailable, type BeginTurn } from '../../src/store/store.ts';
 import { Gathering } from '../../src/store/redis/gathering.ts';
 import { Scene, type Begun } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
@@ -22,7 +22,7 @@ function open() {
   return { calls, answer, add: (text: string, target = 'r') => gathering.add(target, text) };
 }
 
-t.test('what comes in one moment is one call, for each target', async (t) => {
+t.test('steps of one moment are one call, for each target', async (t) => {
   const { calls, add } = open();
   t.same(await Promise.all([add('a'), add('b'), add('c', 'other'), add('d')]), ['A', 'B', 'C', 'D']);
   t.same(calls, [{ target: 'r', texts: ['a', 'b', 'd'] }, { target: 'other', texts: ['c'] }]);
@@ -101,7 +101,7 @@ t.test('turns that begin at the same time', { skip: whyNoRedis() ?? false }, asy
   t.same(await Promise.all(steps.slice(0, 3).map(begin)), ['begun', 'begun', 'begun']);
   t.equal((await server.scriptCalls()) - before, 1);
 
-  // What is stored of one session is no session. The turns that its call comes between are new ones: one has begun when the call fails, one has not.
+  // The row of one session is corrupt. The turns before and after its call are new ones: one has begun when the call fails, one has not.
   const [earlier, after] = [await scene.created(), await scene.created()];
   const damaged = await server.command('KEYS', `*:session:${sessions[3]!.id}`);
   await server.command('DEL', damaged);

@@ -1,7 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { limits } from '../../src/base/limits.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { InFlightReplies } from '../../src/store/redis/in-flight-replies.ts';
 
 interface Settle {
@@ -9,7 +9,7 @@ interface Settle {
   readonly reject: (error: Error) => void;
 }
 
-/** A connection whose replies come when they are told to, and a clock beside it. */
+/** A connection whose replies come when the test lets them, and a clock beside it. */
 function connection(): { at(ms: number): void; ask(): Promise<string>; reply(failed?: boolean): void; readonly sent: number } {
   let now = 0;
   let sent = 0;
@@ -34,7 +34,7 @@ function connection(): { at(ms: number): void; ask(): Promise<string>; reply(fai
 }
 
 const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReconnectMsMax;
-const silent = new StoreUnavailable('Redis has fallen silent.');
+const silent = new StoreUnavailable('Redis has stopped answering.');
 
 t.test('a connection that owes a reply for too long is asked nothing until it replies', async (t) => {
   const redis = connection();
@@ -54,7 +54,7 @@ t.test('a connection that owes a reply for too long is asked nothing until it re
   t.same(await Promise.all([second, third]), ['a reply', 'a reply']);
 });
 
-t.test('one that owes nothing may have been silent for as long as nobody asked', async (t) => {
+t.test('a connection without requests in flight may be silent', async (t) => {
   const redis = connection();
   const first = redis.ask();
   redis.reply();
@@ -94,7 +94,7 @@ t.test('a reply that never comes counts for as long as its connection can last',
   t.equal(await next, 'a reply');
 });
 
-t.test('who tries again and again does not keep the reply from coming', async (t) => {
+t.test('retries do not keep the reply from coming', async (t) => {
   const redis = connection();
   let replied = false;
   const first = redis.ask().then(() => (replied = true));

@@ -3,13 +3,13 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
-import { WheelClock } from '../../src/clock.ts';
-import type { BudgetName, Taken } from '../../src/store.ts';
+import { WheelClock } from '../../src/base/clock.ts';
+import type { BudgetName, Taken } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { Roots } from '../../src/store/redis/keys.ts';
 import { Sender } from '../../src/store/redis/lanes.ts';
-import { Link } from '../../src/store/redis/link.ts';
-import type { Reply } from '../../src/store/redis/reply.ts';
+import { RedisLink } from '../../src/store/redis/link.ts';
+import type { RedisReply } from '../../src/store/redis/reply.ts';
 import { ids } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { toldTheTime } from './redis-stores.ts';
@@ -22,7 +22,7 @@ async function open(t: Test) {
   const told = createClient({ url: server.url });
   await told.connect();
   const clock = new WheelClock();
-  const link = new Link(server.url, clock, toldTheTime);
+  const link = new RedisLink(server.url, clock, toldTheTime);
   await link.open();
   t.teardown(async () => {
     await link.close();
@@ -49,7 +49,7 @@ interface Sent {
   readonly lane: string;
   readonly number: number;
   readonly atMs: number;
-  readonly answer: Reply[];
+  readonly answer: RedisReply[];
 }
 
 /** Calls are given up within seconds: no copy comes as late as this, and by then a lane may be forgotten. */
@@ -69,7 +69,7 @@ t.test('copies of a step', { skip }, async (t) => {
     const late: { readonly before: number; readonly sent: Sent }[] = [];
     const again = async ({ arguments: given, lane, number, atMs, answer }: Sent): Promise<void> => {
       if (nowMs - atMs > minute) return;
-      const told = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as Reply[];
+      const told = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as RedisReply[];
       // A copy that its lane has left behind is answered to nobody.
       if (newest.get(lane) === number) deepEqual(told.map(String), answer.map(String));
       repeated++;
@@ -82,11 +82,11 @@ t.test('copies of a step', { skip }, async (t) => {
       newest.set(lane, ++number);
       const asked = budgets.map((budget) => ({ budget, ceiling }));
       const given = { count, asked: asked.flatMap(({ budget, ceiling }) => [budget, ceiling]) };
-      const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as Reply[];
+      const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as RedisReply[];
       const due: Taken[] = [];
       for (let request = 0; request < count; request++) due.push(...(await oracle.limits.takeBudgets(root, keyId, asked, nowMs)));
       equal(answer.length, 3 * count * budgets.length);
-      // A budget after the one that refuses (2) is told as it stands, and is no budget that was checked.
+      // A budget after the one that refuses (2) is reported without a charge, and does not count as checked.
       const checked = answer.flatMap((passed, at) => (at % 3 === 0 && passed !== 2 ? [{ passed, level: Number(String(answer[at + 1])) }] : []));
       deepEqual(due.map(({ passed }) => (passed ? 1 : 0)), checked.map(({ passed }) => passed));
       deepEqual(due.map(({ remaining }) => remaining), checked.map(({ level }) => Math.max(0, Math.floor(level / 60_000))));
@@ -106,7 +106,7 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
   const level = () => told.hGet(`${root}:budget:key_1`, 'requests');
   const at = (ms: number) => told.set('now', redisEpoch + ms);
   await at(0);
-  // By a clock ahead of Redis's: what is told again a second later is not a second newer.
+  // By a clock ahead of Redis's: a debt told again a second later is not a second newer.
   const debt = { id: 'key_1', lane: 'a/0', number: 1, budget: 'requests', level: -540_000, since: redisEpoch + 5000 };
   await link.run('hold-budget', root, debt);
   t.equal(await level(), `-540000 ${redisEpoch}`);

@@ -3,10 +3,10 @@ import { ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { redisStore } from '../../src/store/redis.ts';
-import type { Store, TurnPlace } from '../../src/store.ts';
-import { ManualClock } from '../model/provider.ts';
+import type { Store, TurnPlace } from '../../src/store/store.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { assistant, ids, Scene } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { toldTheTime } from './redis-stores.ts';
@@ -14,7 +14,7 @@ import { toldTheTime } from './redis-stores.ts';
 const skip = whyNoRedis() ?? false;
 const lookMs = limits.orphansMs;
 
-/** Processes on one Redis, whose time and theirs moves when it is told to. */
+/** Processes on one Redis, all with manual clocks. */
 async function open(t: Test) {
   const server = await RedisServer.start(...appendOnly);
   const told = createClient({ url: server.url });
@@ -99,7 +99,7 @@ t.test('a lease that is shorter than usual, or was cut, is found as soon by thos
   const scene = new Scene(owner, 0);
   let wake = (): void => {};
   await other.watch((notice) => void (notice.type === 'changed' && wake()));
-  /** Resolves when the other has heard what was told so far. */
+  /** Resolves when the other has received all notices so far. */
   const heard = async (): Promise<void> => {
     const last = new Promise<void>((resolve) => (wake = resolve));
     await owner.catalog.create('assistant', assistant(scene.workspaceId));

@@ -75,7 +75,7 @@ export class RedisServer {
     while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
   }
 
-  /** Whether it does, and nobody else on its port. */
+  /** Whether it answers, and not another server on its port. */
   async #answers(): Promise<boolean> {
     if ((await this.command('PING').catch(() => '')) !== 'PONG') return false;
     return (await this.command('INFO', 'server')).includes(`\nprocess_id:${this.#process.pid}\r`);

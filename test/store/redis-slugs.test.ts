@@ -1,9 +1,9 @@
 /** Slugs on Redis, where a claim and the record that confirms it lie apart: writers that die between the two, and writers at once. */
 import t, { type Test } from 'tap';
 import { createClient } from 'redis';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { loadScripts } from '../../src/store/redis/scripts.ts';
-import { SlugTaken, type Assistant, type Store } from '../../src/store.ts';
+import { SlugTaken, type Assistant, type Store } from '../../src/store/store.ts';
 import { assistant, ids } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore, tellingTheTime, toldTheTime } from './redis-stores.ts';

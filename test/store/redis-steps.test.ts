@@ -1,12 +1,16 @@
-/** The one table of what the scripts take: their heads name it, their bodies read it, and nothing else. */
+/** The one table of the scripts' arguments, and the helpers that they include: their heads name them, their bodies read them, and no others. */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
+import { helpersOf, luaFile } from '../../src/store/redis/includes.ts';
 import { loadScripts } from '../../src/store/redis/scripts.ts';
-import { argumentLines, argumentsOf, gatheredLines, gatheredSteps, constantLines, constantNames, luaName, steps, type StepName } from '../../src/store/redis/steps.ts';
+import { argumentLines, argumentsOf, gatheredLines, gatheredSteps, constantNames, luaName, steps, type ScriptName } from '../../src/store/redis/steps.ts';
 
 const folder = new URL('../../src/store/redis/steps/', import.meta.url);
-const textOf = (name: string): string => readFileSync(new URL(`${name}.lua`, folder), 'utf8');
-const names = Object.keys(steps) as StepName[];
+const textOf = (path: string): string => readFileSync(new URL(`${path}.lua`, folder), 'utf8');
+const filesIn = (path: string): string[] => readdirSync(new URL(path, folder)).filter((name) => name.endsWith('.lua')).map((name) => name.slice(0, -'.lua'.length));
+const names = Object.keys(steps) as ScriptName[];
+/** Each helper's text by the name of its file. */
+const helpers = new Map(filesIn('includes/').map((name) => [name, textOf(`includes/${name}`)]));
 
 /** The comment lines that a file begins with, one line for each sentence that names something. */
 const headOf = (text: string): string[] =>
@@ -39,12 +43,37 @@ function missingIn(text: string, given: ReadonlySet<string>): string[] {
   return [...new Set(read)].filter((name) => !made.has(name) && !keywords.has(name) && !provided.has(name) && !given.has(name));
 }
 
-const shared = bare(constantLines + textOf('prelude'));
-/** What it gives the steps: not what its functions keep to themselves. */
-const sharedNames = new Set([...shared.matchAll(/^local (?:function )?(\w+)/gm)].map(([, name]) => name!));
+/** The names that every script has. */
+const common = [...constantNames, 'root'];
 
-/** What is wrong with a step's file, for these arguments. */
-function faultsOf(text: string, step: StepName, ofTable: readonly string[] = steps[step]): string[] {
+/** A helper's function, by the name of its file. */
+const functionOf = (name: string): string => name.replaceAll('-', '_');
+
+/** The names in a text that a call follows. */
+const calledIn = (body: string): Set<string> => new Set(body.match(/(?<![\w.:]|function )[A-Za-z_]\w*(?=\()/g));
+
+/** Returns the faults of the includes of a file, and of the names that it reads; `given`: those that it has from elsewhere. */
+function faultsOfNames(text: string, given: readonly string[] = []): string[] {
+  const { includes } = luaFile(text);
+  const body = bare(text);
+  const called = calledIn(body);
+  return [
+    ...includes.filter((name, index) => includes.indexOf(name) !== index).map((name) => `it includes ${name} twice`),
+    ...includes.filter((name) => !helpers.has(name)).map((name) => `there is no helper ${name}`),
+    ...includes.filter((name) => !called.has(functionOf(name))).map((name) => `it does not call ${name}`),
+    ...missingIn(body, new Set([...common, ...includes.map(functionOf), ...given])).map((name) => `nothing gives it ${name}`),
+  ];
+}
+
+/** Returns the faults of a helper's file. */
+function faultsOfHelper(text: string, name: string): string[] {
+  const made = [...bare(text).matchAll(/^local (?:function )?(.*?)(?: =.*|\(.*)?$/gm)].map(([, made]) => made!);
+  const faults = made.length === 1 && made[0] === functionOf(name) ? [] : [`it makes ${made.join(', ')}`];
+  return [...(/^--(?!-)/.test(text) ? [] : ['its head does not say what it does']), ...faults, ...faultsOfNames(text)];
+}
+
+/** Returns the faults of a step's file, for these arguments. */
+function faultsOf(text: string, step: ScriptName, ofTable: readonly string[] = steps[step]): string[] {
   const head = headOf(text);
   const listed = ofTable.map((name) => (name.startsWith('...') ? `...${luaName(name.slice(3))}` : luaName(name)));
   const locals = listed.map((name) => (name.startsWith('...') ? `${name.slice(3)}_at` : name));
@@ -53,19 +82,17 @@ function faultsOf(text: string, step: StepName, ofTable: readonly string[] = ste
   const argv = listed.length === 0 ? 'none.' : `${listed.join(', ')}.`;
   if (said(head, 'ARGV') !== argv) faults.push(`its head has ARGV: ${said(head, 'ARGV')}, the table ${argv}`);
   faults.push(...locals.filter((name) => !new RegExp(`(?<![\\w.:])${name}\\b`).test(body)).map((name) => `it does not read ${name}`));
-  faults.push(...missingIn(body, new Set([...sharedNames, ...locals])).map((name) => `nothing gives it ${name}`));
-  return faults;
+  return [...faults, ...faultsOfNames(text, locals)];
 }
 
 t.test('each file is a step of the table, and each step has its file', async (t) => {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.lua')).map((name) => name.slice(0, -'.lua'.length));
-  t.same(files.filter((name) => name !== 'prelude').sort(), [...names].sort());
+  t.same(filesIn('.').sort(), [...names].sort());
 });
 
 t.test('heads and bodies have the names of the table, all of them and no others', async (t) => {
   for (const name of names) t.same(faultsOf(textOf(name), name), [], name);
-  t.same(missingIn(shared, new Set()), []);
-  t.same(constantNames.filter((name) => !names.some((step) => bare(textOf(step)).includes(name)) && !bare(textOf('prelude')).includes(name)), [], 'every constant is read');
+  const all = bare([...names.map(textOf), ...helpers.values()].join(''));
+  t.same(common.filter((name) => !all.includes(name)), [], 'every constant is read');
   t.same(names.filter((name) => /^local [\w, ]+ = unpack\(ARGV/m.test(textOf(name))), [], 'no file takes its arguments itself');
 });
 
@@ -76,7 +103,49 @@ t.test('a name that is missing or too many is found', async (t) => {
   t.same(faultsOf(text.replace('owner, lease.', 'owner, lease, extra.'), 'renew-turn', [session, turn, epoch, owner, lease, 'extra']), ['it does not read extra']);
   t.same(faultsOf(text.replace(/-- Answer.*\n/, ''), 'renew-turn'), ['its head does not name Answer']);
   t.same(faultsOf(text.replace('session, turn, epoch', 'turn, session, epoch'), 'renew-turn').length, 1, 'the order counts');
-  t.same(faultsOf(text.replace('held(flight', 'halt(flight'), 'renew-turn'), ['nothing gives it halt']);
+  t.same(faultsOf(text.replace('is_held(flight', 'halt(flight'), 'renew-turn'), ['it does not call is-held', 'nothing gives it halt']);
+});
+
+t.test('each helper is a file with one function, and says what it calls', async (t) => {
+  for (const [name, text] of helpers) t.same(faultsOfHelper(text, name), [], name);
+  const included = new Set([...names.map(textOf), ...helpers.values()].flatMap((text) => luaFile(text).includes));
+  t.same([...helpers.keys()].filter((name) => !included.has(name)), [], 'each is included');
+});
+
+t.test('an include that is missing, too many or of nothing is found', async (t) => {
+  const text = helpers.get('recall')!;
+  const faults = (sound: string, wrong: string): string[] => {
+    t.ok(text.includes(sound), sound);
+    return faultsOfHelper(text.replaceAll(sound, wrong), 'recall');
+  };
+  t.same(faults('--- @include "now"\n', ''), ['nothing gives it now']);
+  t.same(faults('--- @include "now"\n', '--- @include "now"\n--- @include "now"\n'), ['it includes now twice']);
+  t.same(faults('now()', '0'), ['it does not call now']);
+  t.same(faults('--- @include "now"', '--- @include "then"'), ['there is no helper then', 'it does not call then', 'nothing gives it now']);
+  t.same(faults('function recall', 'function reread'), ['it makes reread']);
+  t.same(faults('local function', 'local last\n\nlocal function'), ['it makes last, recall']);
+  t.same(faults('-- Reads', '--- Reads'), ['its head does not say what it does']);
+});
+
+t.test('helpers come once each, after those that they call; a circle and a helper without a file are refused', async (t) => {
+  const files: Readonly<Record<string, string>> = {
+    top: '--- @include "left"\n--- @include "right"\n',
+    left: '--- @include "base"\n',
+    right: '--- @include "base"\n--- @include "left"\n',
+    base: '-- Includes nothing.\n\nlocal function base()\n  -- Does nothing.\nend\n',
+    circle: '--- @include "half"\n',
+    half: '--- @include "circle"\n',
+    self: '--- @include "self"\n',
+    bare: '--- @include base\n',
+  };
+  const read = (name: string) => luaFile(files[name]!);
+  const found = helpersOf(read('top'), read);
+  t.same([...found.keys()], ['base', 'left', 'right']);
+  t.equal(found.get('base')!.code, 'local function base()\nend', 'without its comments');
+  t.throws(() => helpersOf(read('circle'), read), { message: 'The helpers include each other: half → circle → half.' });
+  t.throws(() => helpersOf(read('self'), read), { message: 'The helpers include each other: self → self.' });
+  t.throws(() => read('bare'), SyntaxError);
+  t.throws(() => helpersOf(luaFile('--- @include "nothing"'), (name) => luaFile(textOf(`includes/${name}`))), { code: 'ENOENT' });
 });
 
 t.test('arguments go in the order of the table, and the scripts have them under their names', async (t) => {
@@ -85,21 +154,24 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   t.equal(argumentLines('renew-turn'), 'local session, turn, epoch, owner, lease = unpack(ARGV, 1, 5)\n');
   t.same(argumentsOf('take-budgets', { number: 3, count: 2, asked: ['requests', 60], lane: 'a/0', id: 'k' }), ['k', 'a/0', 3, 2, 'requests', 60]);
   t.equal(argumentLines('take-budgets'), 'local id, lane, number, count = unpack(ARGV, 1, 4)\nlocal asked_at = 5\n');
-  t.equal(argumentLines('slots'), '');
+  t.equal(argumentLines('count-slots'), '');
   const scripts = loadScripts();
   t.same(names.filter((name) => scripts[name].source.startsWith(gatheredLines.first)), [...gatheredSteps], 'and of each call where several are sent as one');
   const { source } = scripts['create-record'];
   t.ok(source.startsWith('local BUDGET_UNIT = 60000\n'));
-  t.match(source, /\nlocal kind, id, record, workspace_id, record_id, move = unpack\(ARGV, 1, 6\)\nif redis\.call\('HSETNX'/);
+  t.match(source, /\nlocal kind, id, record, channel, workspace_id, record_id, move = unpack\(ARGV, 1, 7\)\nif redis\.call\('HSETNX'/);
 });
 
-t.test('a script has the shared functions that it calls, and no others', async (t) => {
+t.test('a script has the helpers that it includes, and no others', async (t) => {
   const scripts = loadScripts();
-  const definedIn = (source: string): string[] => [...source.matchAll(/^local function (\w+)/gm)].map(([, name]) => name!);
-  const functions = definedIn(textOf('prelude'));
-  const called = (source: string): string[] => functions.filter((name) => new RegExp(`(?<!function )\\b${name}\\(`).test(bare(source)));
-  for (const name of names) t.same(definedIn(scripts[name].source).filter((each) => functions.includes(each)), called(scripts[name].source), name);
-  t.same(definedIn(scripts['renew-turn'].source), ['at', 'now', 'int', 'held', 'slots_of', 'full', 'renewed'], 'and those that these call');
-  for (const name of names) t.same(missingIn(bare(scripts[name].source), new Set()), [], `${name} has everything that it reads`);
+  const functions = [...helpers.keys()].map(functionOf);
+  const definedIn = (source: string): string[] => [...source.matchAll(/^local function (\w+)/gm)].map(([, name]) => name!).filter((name) => functions.includes(name));
+  for (const name of names) {
+    const { source } = scripts[name];
+    const called = calledIn(bare(source));
+    t.same(definedIn(source).toSorted(), functions.filter((each) => called.has(each)).toSorted(), name);
+    t.same(missingIn(bare(source), new Set()), [], `${name} has everything that it reads`);
+  }
+  t.same(definedIn(scripts['renew-turn'].source), ['at', 'is_held', 'int', 'is_full', 'name_slots', 'now', 'renew_lease'], 'and those that these call, which come first');
   t.notOk(names.some((name) => /^ *--/m.test(scripts[name].source)), 'no script has comments');
 });

@@ -1,11 +1,11 @@
 /** Redis stores for tests: each with keys of its own on a server that several share. */
-import { readFileSync } from 'node:fs';
-import { WheelClock } from '../../src/clock.ts';
-import { randomIds } from '../../src/ids.ts';
+import { WheelClock } from '../../src/base/clock.ts';
+import { randomIds } from '../../src/base/ids.ts';
 import { redisStore } from '../../src/store/redis.ts';
-import { loadScripts } from '../../src/store/redis/scripts.ts';
+import { loadScripts, type Scripts } from '../../src/store/redis/scripts.ts';
+import type { ScriptName } from '../../src/store/redis/steps.ts';
 import type { RedisOptions } from '../../src/store/redis.ts';
-import type { Store } from '../../src/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { Factory } from './contract.ts';
 
 export interface Opened {
@@ -31,21 +31,31 @@ export async function openStore(url: string, over: Partial<RedisOptions> = {}): 
   return { store, dispose };
 }
 
-/** A script that is told the time by the key `now`: milliseconds since the epoch. */
+/** A script that reads the time from the key `now`: milliseconds since the epoch. */
 export function tellingTheTime(source: string): string {
   const clock = "  local time = redis.call('TIME')\n  return time[1] * 1000 + math.floor(time[2] / 1000)\n";
-  if (!source.includes(clock)) throw new Error('The scripts read the time elsewhere.');
-  return source.replace(clock, "  return tonumber(redis.call('GET', 'now'))\n");
+  const told = source.replace(clock, "  return tonumber(redis.call('GET', 'now'))\n");
+  if (told.includes("'TIME'")) throw new Error('The scripts read the time elsewhere.');
+  return told;
 }
 
 export const toldTheTime = loadScripts(tellingTheTime);
 
 /** The scripts, each step taken twice as one whose answer was lost: it is the second that is answered. */
-export const takenTwice = loadScripts((source, name) => {
-  const prelude = readFileSync(new URL('../../src/store/redis/steps/prelude.lua', import.meta.url), 'utf8');
-  const end = source.indexOf(prelude) + prelude.length;
-  if (end < prelude.length) throw new Error(`${name} does not have what all share.`);
-  return `${source.slice(0, end)}local function step()\n${source.slice(end)}\nend\nstep()\nreturn step()\n`;
-});
+export const takenTwice = loadScripts((source) => `local function taken()\n${source}end\ntaken()\nreturn taken()\n`);
+
+/** The scripts with wrong texts in place of sound ones: in one script, or in each that has them. Each sound text must be there. */
+export function editedScripts(of: ScriptName | null, put: readonly (readonly [sound: string, wrong: string])[], edited = (source: string): string => source): Scripts {
+  const missing = new Set(put.map(([sound]) => sound));
+  const scripts = loadScripts((source, name) => {
+    if (of !== null && name !== of) return edited(source);
+    return put.reduce((text, [sound, wrong]) => {
+      if (text.includes(sound)) missing.delete(sound);
+      return text.replace(sound, () => wrong);
+    }, edited(source));
+  });
+  if (missing.size > 0) throw new Error(`${of ?? 'No script'} has no such place: ${[...missing].join(', ')}`);
+  return scripts;
+}
 
 export const storesOn = (url: string, over: Partial<RedisOptions> = {}): Factory => () => openStore(url, over);

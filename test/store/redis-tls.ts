@@ -1,4 +1,4 @@
-/** A Redis over TLS for tests: a certificate that it is given at run time, and one that nobody shows. */
+/** A Redis over TLS for tests: a certificate made at run time, and another that no server shows. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { temporaryFolder, type Owner } from '../folders.ts';

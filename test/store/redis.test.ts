@@ -17,7 +17,7 @@ for (const [name, start] of Object.entries(places)) {
   });
 }
 
-/** Notices are hints: that a turn should stop is told as often as it is asked for. */
+/** Notices are hints: a stop is announced as often as it is requested. */
 const counts = 'who watches hears of stops and of what the console changed, until it stops';
 
 t.test('redis, every step sent twice', { skip }, async (t) => {

@@ -1,4 +1,4 @@
-/** Which case of the contract must reject which broken store, and that it does. */
+/** The case of the contract that must reject each broken store, and a check that it does. */
 import type { Test } from 'tap';
 import { cases, verdict, type Case, type Factory } from './contract.ts';
 
@@ -64,6 +64,23 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'a slug is free once its assistant has another or none, or is removed, alone or with its workspace': ['a slug that is kept'],
   'sessions are filtered by assistant, by status and by last activity': ['a listing without the filter of status'],
   'sessions are listed newest first, in pages, past a cursor that never was': ['sessions in the wrong order'],
+  'a turn that is cut has the text up to the cut and no more, wherever it is read': [
+    'a turn that is never cut',
+    'a turn cut at UTF-16 units',
+    'a turn whose tail alone is cut',
+    'a message that is cut, and an output that is not',
+    'a message that is cut, and text that is read on beyond the cut',
+    'an output that is cut, and a message that is not',
+    'a cut counted in bytes',
+    'a cut within a code point',
+    'a cut text that counts as long as it was',
+  ],
+  'a cut that is refused cuts nothing: a lost one, a fenced one, and one beyond the text': [
+    'a turn cut before its end is stored',
+    'a cut beyond the text taken for its end',
+  ],
+  'nobody sees a turn that is over with text that its cut took': ['a turn cut in a step of its own, after its end'],
+  'what a cut took never comes back: not by a step sent again, nor by the next turn, a takeover or a withdrawal': ['a turn whose end, sent again, cuts it again'],
   'a transcript is read in pages, either way': ['a transcript in the wrong order'],
   'a piece that would leave a hole is refused': ['positions counted in UTF-16 units'],
   'what was acknowledged is what is read next': ['a stale read'],
@@ -85,5 +102,5 @@ export async function rejected(t: Test, broken: string, factory: Factory, sound:
   t.fail(`${judge === null ? 'no case is named' : `"${judge}" lets it pass`}; it is rejected by: ${others.map(({ name }) => name).join('; ') || 'none'}`);
 }
 
-/** What the table names and there is not. */
+/** Returns the cases that the table names and that do not exist. */
 export const unknownCases = (): string[] => Object.keys(rejects).filter((name) => !cases.some((each) => each.name === name));

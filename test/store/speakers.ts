@@ -1,12 +1,12 @@
-/** Who talks to a store while something is done to it, and what must be true of it afterwards. */
-import type { Session, Store, TurnPlace } from '../../src/store.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+/** Speakers take turns on a store while faults befall it, and check its transcripts afterwards. */
+import type { Session, Store, TurnPlace } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { api, page, Scene } from './fixtures.ts';
 
 const piecesPerTurn = 3;
 const wordsOf = (turnId: string): string => `${turnId} `;
 
-/** What one session's speaker was told, in a workspace of its own and so on a shard of its own. */
+/** One speaker and its answers, in a workspace of its own and so on a shard of its own. */
 export class Speaker {
   readonly scene: Scene;
   session: Session | null = null;
@@ -17,7 +17,7 @@ export class Speaker {
   /** The monotonic time of the last turn that was acknowledged. */
   spokeAt = -Infinity;
   readonly #turns: { readonly sessionId: string; readonly turnId: string }[] = [];
-  /** Of every turn that began, how much of its text was stored, and so might be seen. */
+  /** For every turn that began, the length of its text that was stored, and so might be seen. */
   readonly #seen = new Map<string, { readonly place: TurnPlace; readonly length: number }>();
 
   constructor(store: Store) {
@@ -81,7 +81,7 @@ export class Speaker {
     return forgotten;
   }
 
-  /** What is wrong with the transcripts: each answer must be made of its own turn's words alone, and whole if finished. */
+  /** Returns the faults of the transcripts: each answer must be made of its own turn's words alone, and whole if finished. */
   async mixed(): Promise<string[]> {
     const { store, workspaceId, now } = this.scene;
     const wrong: string[] = [];

@@ -1,11 +1,11 @@
 /** The steps by name: what stands between a store and its callers reaches every verb, and metrics have the names that are public. */
 import t from 'tap';
-import { openMetrics } from '../../src/metrics.ts';
-import { measured } from '../../src/store/measured.ts';
+import { openMetrics } from '../../src/base/metrics.ts';
+import { measureStore } from '../../src/store/measured.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { stepNames, stepOf, storeOf, takeStep, wrapped } from '../../src/store/steps.ts';
-import { StoreUnavailable } from '../../src/store.ts';
-import { ManualClock } from '../model/provider.ts';
+import { stepNames, stepOf, storeOf, takeStep, wrapStore } from '../../src/store/steps.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { Scene } from './fixtures.ts';
 
 t.test('each name leads to a verb of its own', async (t) => {
@@ -18,7 +18,7 @@ t.test('each name leads to a verb of its own', async (t) => {
 t.test('a wrapped store has the steps that were given, and its own otherwise', async (t) => {
   const plain = memoryStore();
   const asked = new Set<string>();
-  const store = wrapped(plain, (name, step) => {
+  const store = wrapStore(plain, (name, step) => {
     if (name === 'ping') return () => Promise.reject(new StoreUnavailable('away'));
     return name === 'watch' ? undefined : (...given) => (asked.add(name), step(...given));
   });
@@ -37,7 +37,7 @@ t.test('a wrapped store has the steps that were given, and its own otherwise', a
 
 t.test('the steps that metrics count, by their public names (contract 12)', async (t) => {
   const metrics = openMetrics(() => ({}), () => 0, () => 0, () => ({ count: 0, seconds: 0 }));
-  const store = measured(memoryStore(), metrics, new ManualClock());
+  const store = measureStore(memoryStore(), metrics, new ManualClock());
   const counts = async (name: string): Promise<Record<string, number>> => {
     const found = (await metrics.text()).matchAll(new RegExp(`^parley_${name}\\{step="(\\w+)"\\} (\\d+)$`, 'gm'));
     return Object.fromEntries([...found].map(([, step, count]) => [step, Number(count)]));

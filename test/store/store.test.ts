@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { lmdbStore } from '../../src/store/lmdb.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import type { Store } from '../../src/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { cases, runCase } from './contract.ts';
 import type { Factory } from './contract.ts';
 

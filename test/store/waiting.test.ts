@@ -1,6 +1,6 @@
 /** Rows that wait for a database, compared with plain bytes. */
 import t from 'tap';
-import { Waiting } from '../../src/store/journal/waiting.ts';
+import { WaitingRows } from '../../src/store/journal/waiting.ts';
 import { Random } from '../simulate/random.ts';
 
 const keys = ['a', 'b', 'c'];
@@ -9,7 +9,7 @@ t.test('a growing row has the bytes of its pieces, and bytes that were read stay
   for (let seed = 1; seed <= 30; seed++) {
     const random = new Random(seed);
     const bytes = (length: number): Buffer => Buffer.from(Array.from({ length }, () => random.between(0, 255)));
-    const waiting = new Waiting();
+    const waiting = new WaitingRows();
     const beneath = new Map(keys.map((key) => [key, bytes(random.between(0, 50))]));
     const expected = new Map(beneath);
     const touched = new Set<string>();

@@ -1,10 +1,13 @@
-/** The picture of the house as data: which rooms there are, what each may import, and why. */
+/**
+ * The picture of the house as data (docs/house.md): its parts from the top, the rooms within them that are told apart, what each may
+ * import, and why. A part imports parts below it and nothing above.
+ */
 
 export interface Room {
   readonly name: string;
-  /** Paths of files, or of folders when they end in a slash. The first room that fits a file has it. */
+  /** Paths of files, or of folders when they end in a slash. */
   readonly files: readonly string[];
-  /** Names of the rooms that it may import, beside itself. */
+  /** Names of the rooms and parts that it may import, beside itself. The name of a part stands for all rooms in it. */
   readonly imports: readonly string[];
   /** The packages that it may import; any, when this is left out. */
   readonly packages?: readonly string[];
@@ -19,127 +22,84 @@ const room = (name: string, files: string[], imports: string[], why: string, pac
   ...(packages && { packages }),
 });
 
-const ground = ['leaves', 'errors'];
-const interfaces = ['store', 'edge', 'model'];
-/** What a request is answered with. */
-const domain = ['machines', 'budget', 'host', 'turn', 'wire', 'voice', ...ground, ...interfaces];
+const part = (name: string, imports: string[], why: string, packages?: string[]): Room => room(name, [name === 'machines' ? 'machines/' : name.endsWith('.ts') ? `src/${name}` : `src/${name}/`], imports, why, packages);
 
-export const rooms: readonly Room[] = [
-  room('start', ['src/start.mjs', 'src/prepare.mjs', 'src/prepare-pages.mjs', 'src/prepare-widget.mjs', 'src/load.mjs', 'src/build.mjs', 'src/pack-client.mjs'], [], 'On a fresh clone there is nothing else to import yet.', []),
-  room(
-    'leaves',
-    [...leaves('limits', 'clock', 'ids', 'config', 'data-folder', 'voice-folder', 'log', 'keys', 'vault', 'transcription-tokens', 'visitor-tokens', 'metrics', 'text', 'members', 'signals', 'promptly', 'announced', 'coalesced', 'origin', 'accept'), 'src/metrics/'],
-    ['errors'],
-    'Everything may stand on them, so they stand on nothing.',
-  ),
-  room('errors', ['src/errors.ts'], [], 'The one table of what a client can be told; server, client and document share it.'),
-  room('budget', ['machines/budget.ts'], [], "The budgets' arithmetic is one pure function, which the key's machine and the stores share.", []),
-  room('machines', ['machines/'], ['budget'], 'A machine says what may happen and does nothing: no I/O, no clock, no ids.', ['xstate']),
-  room('charts', ['src/charts.ts'], ['machines', ...ground], 'The charts are drawn from the machines alone.'),
-
-  room('store', ['src/store.ts', 'src/records.ts', 'src/store/parts/'], [...ground], 'An interface shows nothing of its implementations.'),
-  room('edge', ['src/edge.ts'], [...ground], 'An interface shows nothing of its implementations.'),
-  room('model', ['src/model.ts'], [...ground], 'An interface shows nothing of its implementations.'),
-  room('voice', ['src/voice.ts'], ['model', ...ground], 'An interface shows nothing of its implementations.'),
-  room('synthetic names', ['src/synthetic-name.ts'], ['model', ...ground], 'Names of synthetic models and of synthetic voices are read alike.'),
-  room('history', ['src/model/history.ts'], ['model', ...ground], 'What a provider is told does not depend on the provider.'),
-  room('framing', ['src/edge/event-stream.ts'], [...ground], 'Events are framed alike for both engines.'),
-  room('findings', ['src/doctor/check.ts', 'src/doctor/records.ts'], ['store', ...ground], 'A store that is looked over says what it finds in the shape that all have.'),
-  room('stores', ['src/store/'], ['store', 'findings', ...ground, 'budget'], 'An implementation knows its interface and the leaves.'),
-  room('engines', ['src/edge/'], ['edge', 'framing', ...ground], 'An implementation knows its interface and the leaves.'),
-  room('provider', ['src/provider.ts', 'src/provider/'], ['model', ...ground], 'What calls a provider, to converse or to speak, shares one HTTP client and its guards.'),
-  room('models', ['src/model/'], ['model', 'history', 'synthetic names', 'provider', ...ground], 'An implementation knows its interface and the leaves.'),
-
-  room('audio formats', ['src/voice/audio/formats.ts'], [], 'The shapes on the wire name the formats and bring nothing along that reads or writes them.', []),
-  room(
-    'audio',
-    ['src/voice/sentences.ts', 'src/voice/audio/'],
-    ['audio formats'],
-    'Samples, bytes and text in, samples, bytes and text out: it knows no socket, no provider and no store.',
-    ['@evan/opus', 'wasm-media-encoders', 'node:fs/promises', 'node:module'],
-  ),
-
-  room(
-    'voice process',
-    ['src/voice/engine/'],
-    ['audio'],
-    'It runs apart from the server: it is given orders, and knows neither who gives them nor any setting.',
-    ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', 'node:fs', 'node:module', 'node:os', 'node:path'],
-  ),
-  room('voices', ['src/voice/'], ['voice', 'voice process', 'audio', 'synthetic names', 'provider', 'model', ...ground], 'An implementation knows its interface and the leaves; the desk puts them together.'),
-
-  room('wire', ['src/wire.ts', 'src/wire/'], ['audio formats', ...ground], 'The client shares the shapes, so they drag no server along.'),
-  room('client', ['src/client/'], [], 'The client runs where there is no server, and carries nothing but the parser of event streams.', ['eventsource-parser']),
-  room(
-    'pages',
-    ['src/web/'],
-    ['machines', 'budget', 'wire'],
-    "The pages run in a browser: they bring along the machines and, as types, the shapes on the wire, and nothing of the server.",
-    ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox'],
-  ),
-  room('turn', ['src/turn.ts', 'src/turn/'], ['machines', ...ground, ...interfaces], 'A turn is a log; it knows nothing of requests.'),
-  room('host', ['src/host.ts', 'src/host/'], ['turn', 'machines', 'budget', ...ground, ...interfaces], 'The host runs machines; it knows nothing of requests.'),
-  room('request', ['src/services.ts', 'src/readiness.ts', 'src/request.ts', 'src/views.ts', 'src/throttle.ts', 'src/client-address.ts', 'src/own-origins.ts', 'src/cookies.ts', 'src/sign-ins.ts', 'src/conditional.ts', 'src/static-files.ts', 'src/pages.ts'], ['voices', ...domain], 'What every handler is given, and the shapes that it answers in.'),
-  room('conversation', ['src/conversation/'], ['request', 'history', 'voices', 'audio', 'audio formats', ...domain], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
-  room('docs', ['src/docs.ts', 'src/docs/'], [], 'The page is made of the OpenAPI document and of nothing else.', ['node:crypto']),
-  room('link words', ['src/link/words.ts', 'src/link/words/'], [], 'Server and page say the same things.', []),
-  room('link messages', ['src/link/messages.ts'], [], "The widget's loader and the page in its frame are written apart, and meet here.", []),
-  room('link page', ['src/link/page/'], ['client', 'link words', 'link messages'], 'The page runs in a browser, on the client and nothing else.', []),
-  room('widget', ['src/link/widget/'], ['link messages'], "The loader runs on other people's sites, in 4 KB: it brings nothing along.", []),
-  room('link pages', ['src/link/'], ['link words', 'link messages'], 'The pages are text with their policy, the same for every slug.', []),
-  room('handlers', ['src/handlers/'], ['conversation', 'request', 'framing', 'history', 'docs', 'link pages', 'link words', 'audio formats', ...domain], 'A handler is called by the pipeline and calls down only.'),
-  room('console', ['src/console/'], ['handlers', 'conversation', 'request', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
-  room(
-    'routes',
-    ['src/routes.ts', 'src/routes/', 'src/router.ts', 'src/openapi.ts', 'src/openapi/', 'src/asyncapi.ts', 'src/reference.ts', 'src/reference/'],
-    ['handlers', 'console', 'request', 'package.json', ...domain],
-    'One table names the handlers.',
-  ),
-  room(
-    'pipeline',
-    ['src/pipeline.ts', 'src/pipeline/', 'src/upgrade.ts', 'src/service-port.ts'],
-    ['routes', 'handlers', 'console', 'request', ...domain],
-    'The order of checks stands above what is checked.',
-  ),
-
-  room(
-    'first start',
-    ['src/first-start.ts', 'src/secrets.ts', 'src/resealing.ts'],
-    ['console', 'request', ...domain],
-    'What an empty store and an empty folder are given before the first request.',
-  ),
-  room('supervisor', ['src/supervisor.ts', 'src/supervisor/'], ['edge', 'request', ...ground], 'What starts and ends processes names no engine and sees no request but those of a service port; each worker is a whole server.'),
-  room(
-    'moving',
-    ['src/moving.ts', 'src/moving/'],
-    ['first start', 'stores', 'store', ...ground],
-    'Whoever carries all from one store to another names both, and serves nobody.',
-  ),
-  room(
-    'main',
-    ['src/main.ts', 'src/edges.ts', 'src/ending.ts'],
-    ['first start', 'supervisor', 'pipeline', 'routes', 'handlers', 'console', 'request', 'stores', 'engines', 'models', 'voices', 'provider', 'charts', ...domain],
-    'The one place that constructs things names the implementations.',
-  ),
-  room(
-    'doctor',
-    ['src/doctor.ts', 'src/doctor/'],
-    ['findings', 'first start', 'stores', 'engines', 'store', 'voices', 'voice process', 'audio', ...ground, 'package.json'],
-    'It looks at what main would construct, and constructs nothing but a voice process for a moment.',
-  ),
-  room(
-    'command',
-    ['src/cli.ts', 'src/cli/'],
-    ['main', 'supervisor', 'moving', 'doctor', 'charts', 'client', 'wire', 'audio', ...ground, 'package.json'],
-    'The command line talks to a server over HTTP, or starts one; only a move goes past it to the stores.',
-  ),
+/** From the top. */
+export const parts: readonly Room[] = [
+  part('install', [], 'On a fresh clone there is nothing else to import yet.', []),
+  part('cli', ['main.ts', 'operations', 'charts', 'providers', 'client', 'base', 'package.json'], 'The command line talks to a server over HTTP, or starts one; only a move goes past it to the stores.'),
+  part('main.ts', ['operations', 'http', 'conversation', 'host', 'actors', 'access', 'providers', 'store', 'base'], 'The one place that constructs things names the implementations.'),
+  part('operations', ['http', 'conversation', 'host', 'actors', 'access', 'providers', 'store', 'base', 'package.json'], 'What starts, ends, moves and examines an installation serves nobody.'),
+  part('http', ['pages', 'conversation', 'host', 'turn', 'actors', 'access', 'model and voice', 'store interface', 'base', 'machines', 'package.json'], 'HTTP is said here, and nothing is decided.'),
+  part('pages', [], 'A page runs in a browser. Each has a room of its own.', []),
+  part('conversation', ['host', 'turn', 'actors', 'access', 'model and voice', 'history', 'voices', 'audio', 'store interface', 'base', 'machines'], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
+  part('host', ['turn', 'actors', 'access', 'model and voice', 'history', 'store interface', 'base', 'machines'], 'The host runs machines; it knows nothing of requests.'),
+  part('turn', ['actors', 'model and voice', 'history', 'store interface', 'base', 'machines'], 'A turn is a log and a machine; it knows nothing of requests.'),
+  part('actors', ['store interface', 'base', 'machines'], 'An actor runs any machine, and knows none by name.'),
+  part('access', ['store interface', 'base', 'machines'], 'Who somebody is does not depend on what they ask for.'),
+  part('providers', ['base', 'package.json'], 'A provider is called alike, whoever calls.'),
+  part('store', ['base', 'machines'], 'A store keeps rows and knows no reason for them.'),
+  part('client', [], 'The client runs where there is no server, and carries nothing but the parser of event streams.', ['eventsource-parser']),
+  part('base', ['machines'], 'Everything may stand on it, so it stands on nothing.'),
+  part('machines', [], 'A machine says what may happen and does nothing: no I/O, no clock, no ids.', ['xstate']),
 ];
 
-function leaves(...names: string[]): string[] {
-  return names.map((name) => `src/${name}.ts`);
-}
+/** The parts that answer a request. */
+const domain = ['machines', 'conversation', 'host', 'turn', 'actors', 'access', 'model and voice', 'store interface', 'base', 'request'];
 
-/** The room of a file, or its path when it has none: the one file outside the house that may be imported is package.json. */
-export function roomOf(path: string): string {
-  return rooms.find((one) => one.files.some((file) => (file.endsWith('/') ? path.startsWith(file) : path === file)))?.name ?? path;
+/** The first room that fits a file has it; a file that none fits is in its part alone. */
+export const rooms: readonly Room[] = [
+  room('first start', ['src/operations/first-start.ts', 'src/operations/secrets.ts', 'src/operations/resealing.ts'], ['console', 'access', 'host', 'actors', 'conversation', 'store interface', 'base'], 'What an empty store and an empty folder are given before the first request.'),
+  room('supervisor', ['src/operations/supervisor.ts', 'src/operations/supervisor/'], ['conversation', 'store', 'base'], 'What starts and ends processes names no engine and sees no request but those of a service port; each worker is a whole server.'),
+  room('moving', ['src/operations/moving.ts', 'src/operations/moving/'], ['operations', 'access', 'store', 'base'], 'A program that carries all from one store to another names both, and serves nobody.'),
+  room('doctor', ['src/operations/doctor.ts', 'src/operations/doctor/'], ['operations', 'engines', 'access', 'providers', 'store', 'base', 'package.json'], 'It looks at what main would construct, and constructs nothing but a voice process for a moment.'),
+
+  room('pipeline', ['src/http/pipeline.ts', 'src/http/pipeline/', 'src/http/service-port.ts'], ['routes', 'handlers', 'console', ...domain], 'The order of checks stands above what is checked.'),
+  room('docs', ['src/http/reference/docs.ts', 'src/http/reference/docs/'], ['palette'], 'The page is made of the OpenAPI document and of nothing else, in the colours of all pages.', ['node:crypto']),
+  room('routes', ['src/http/routes.ts', 'src/http/routes/', 'src/http/router.ts', 'src/http/reference.ts', 'src/http/reference/'], ['handlers', 'console', 'package.json', ...domain], 'One table names the handlers.'),
+  room('console', ['src/http/console/'], ['handlers', 'charts', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
+  room('handlers', ['src/http/handlers/'], ['framing', 'docs', 'front', 'link pages', 'words', ...domain], 'A handler is called by the pipeline and calls down only.'),
+  room('link pages', ['src/http/link-pages.ts'], ['words'], 'The pages are text with their policy, the same for every slug.', []),
+  room('front', ['src/http/front.ts'], ['docs'], 'The page and the icon are the same for everybody, and so know nobody.', ['node:crypto', 'node:zlib']),
+  room('charts', ['src/http/charts.ts'], ['machines', 'base'], 'The charts are drawn from the machines alone.'),
+  room('framing', ['src/http/edge/event-stream.ts'], ['base'], 'Events are framed alike for both engines.'),
+  room('engines', ['src/http/edge/'], ['framing', 'base'], 'An implementation knows its interface and the leaves.'),
+  room('request', ['src/http/request.ts', 'src/http/pages.ts'], ['conversation', 'host', 'access', 'store interface', 'base'], 'What every handler is given.'),
+
+  room('console pages', ['src/pages/console/'], ['machines', 'wire', 'client'], "The pages run in a browser: they bring along the machines, the client's clock and, as types, the shapes on the wire, and nothing of the server.", ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox']),
+  room('words', ['src/pages/words.ts', 'src/pages/words/'], [], 'Server and page say the same things.', []),
+  room('messages', ['src/pages/messages.ts'], [], "The widget's loader and the page in its frame are written apart, and meet here.", []),
+  room('link page', ['src/pages/link/'], ['client', 'words', 'messages'], 'The page runs in a browser, on the client and nothing else.', []),
+  room('widget', ['src/pages/widget/'], ['messages'], "The loader runs on other people's sites, in 4 KB: it brings nothing along.", []),
+  room('palette', ['src/pages/palette.ts'], [], 'The colours know no page.', ['node:fs']),
+
+  room('model and voice', ['src/providers/model.ts', 'src/providers/voice.ts', 'src/providers/synthetic-name.ts', 'src/providers/voice-folder.ts'], ['base'], 'An interface shows nothing of its implementations.'),
+  room('provider client', ['src/providers/client.ts', 'src/providers/client/'], ['model and voice', 'base', 'package.json'], 'What calls a provider, to converse or to speak, shares one HTTP client and its guards.'),
+  room('history', ['src/providers/model/history.ts'], ['model and voice', 'base'], 'What a provider is told does not depend on the provider.'),
+  room('models', ['src/providers/model/'], ['history', 'model and voice', 'provider client', 'base'], 'An implementation knows its interface and the leaves.'),
+  room('audio', ['src/providers/voice/sentences.ts', 'src/providers/voice/audio/'], ['base'], 'Samples, bytes and text in, samples, bytes and text out: it knows no socket, no provider and no store.', ['@evan/opus', 'wasm-media-encoders', 'node:fs/promises', 'node:module']),
+  room('voice process', ['src/providers/voice/engine/'], ['audio'], 'It runs apart from the server: it is given orders, and knows neither who gives them nor any setting.', ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', 'node:fs', 'node:module', 'node:os', 'node:path']),
+  room('voices', ['src/providers/voice/'], ['voice process', 'audio', 'model and voice', 'provider client', 'base'], 'An implementation knows its interface and the leaves; the desk puts them together.'),
+
+  room('store interface', ['src/store/store.ts', 'src/store/records.ts', 'src/store/readiness.ts', 'src/store/parts/'], ['base'], 'An interface shows nothing of its implementations.'),
+  room('wire', ['src/base/wire.ts', 'src/base/wire/'], ['base'], 'The client shares the shapes, so they drag no server along.'),
+  room('budget', ['machines/budget.ts'], [], "The budgets' arithmetic is one pure function, which the key's machine and the stores share.", []),
+];
+
+const fits = (path: string) => (one: Room): boolean => one.files.some((file) => (file.endsWith('/') ? path.startsWith(file) : path === file));
+
+/** The room of a file, or else its part; undefined when it has none. */
+export const ownRoomOf = (path: string): Room | undefined => rooms.find(fits(path)) ?? parts.find(fits(path));
+
+export const partOf = (path: string): Room | undefined => parts.find(fits(path));
+
+/** The name of a file's room, or its path when it has none: the one file outside the house that may be imported is package.json. */
+export const roomOf = (path: string): string => ownRoomOf(path)?.name ?? path;
+
+/** Whether a file may import another: it is of the same room, or the room allows its room or its part. A file that is in its part alone may import all of the part. */
+export function mayImport(path: string, target: string): boolean {
+  const own = ownRoomOf(path);
+  const other = roomOf(target);
+  const below = partOf(target)?.name ?? other;
+  return own === undefined || other === own.name || below === own.name || own.imports.includes(other) || own.imports.includes(below);
 }

@@ -1,5 +1,5 @@
 /** The rules of the house. Each takes the whole tree and returns what offends, one line each. */
-import { roomOf, rooms } from './house.ts';
+import { mayImport, ownRoomOf, roomOf } from './house.ts';
 import { sourcesOf, type Source, type Tree } from './tree.ts';
 import { namesOfClockAndChance } from './names.ts';
 
@@ -57,29 +57,58 @@ export const rules: readonly Rule[] = [
       ...(tree.get('package-lock.json')?.includes('"resolved"') ? ['package-lock.json: "resolved" addresses'] : []),
     ],
   },
+  { name: 'a comment begins with the thing or the verb', why: 'A relative clause in place of a noun is read twice and found by no search.', check: dialect },
+  { name: 'each citation names a part of the contract', why: 'A rule that cannot be looked up is a rumour.', check: uncited },
 ];
+
+const commentMarks: Readonly<Record<string, string>> = { ts: String.raw`\/\*\*?|\/\/`, lua: '--', css: String.raw`\/\*` };
+const commentEndings: Readonly<Record<string, string>> = { ts: 'ts', tsx: 'ts', mjs: 'ts', c: 'ts', h: 'ts', lua: 'lua', css: 'css' };
+
+/** Looks at the first word of each comment; a run of `//` or `--` lines is one comment. */
+function dialect(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) => {
+    const marks = commentMarks[commentEndings[path.split('.').at(-1)!] ?? ''];
+    if (marks === undefined || !/^(src|machines|test|bench)\//.test(path)) return [];
+    const begins = new RegExp(String.raw`(?<=^|\s)(${marks})\s+(?:\* )?((?:What|Of|Those|Who|Whom|Whose|Whoever|Which|One that)\b.{0,30})`, 'gm');
+    return [...text.matchAll(begins)].flatMap(({ index, 1: mark, 2: words }) => {
+      const above = text.slice(0, index).split('\n');
+      const goesOn = !mark!.startsWith('/*') && above.at(-1)!.trim() === '' && above.at(-2)?.trimStart().startsWith(`${mark!} `);
+      return goesOn ? [] : [`${path}:${above.length}: ${words!}`];
+    });
+  });
+}
+
+/** `contract 3`, `contract 6 and 12`, `contract 8, "Overload"`: parts are headings of docs/contract.md, and a name in quotes stands in bold in the part before it. */
+function uncited(tree: Tree): string[] {
+  const parts = new Map((tree.get('docs/contract.md') ?? '').split(/^## (?=\d+\. )/m).slice(1).map((text) => [Number.parseInt(text), text]));
+  return [...tree].flatMap(([path, text]) => {
+    if (!/^(src|machines|test|bench|docs)\//.test(path) || path === 'docs/contract.md' || path === 'test/tidy.test.ts') return [];
+    return text.split('\n').flatMap((line, index) =>
+      [...line.matchAll(/\bcontract,? (?:part )?(\d+(?:(?:, | and | to |, and )\d+)*)(?:, "([^"]+)")?/g)].flatMap(([cited, numbers, name]) => {
+        const wanted = numbers!.match(/\d+/g)!.map(Number);
+        const found = wanted.every((number) => parts.has(number)) && (name === undefined || parts.get(wanted.at(-1)!)!.includes(`**${name}`));
+        return found ? [] : [`${path}:${index + 1}: ${cited}`];
+      }),
+    );
+  });
+}
 
 function withoutRoom(tree: Tree): string[] {
   return houseOf(tree).flatMap(({ path }) => (roomOf(path) === path ? [`${path}:1: has no room in test/tidy/house.ts`] : []));
 }
 
 function upward(tree: Tree): string[] {
-  return houseOf(tree).flatMap(({ path, imports }) => {
-    const own = rooms.find(({ name }) => name === roomOf(path));
-    return imports.flatMap(({ target, ours, line }) => {
-      const other = roomOf(target);
-      if (!ours || own === undefined || other === own.name || own.imports.includes(other)) return [];
-      return [`${path}:${line}: ${own.name} imports ${target} (${own.why})`];
-    });
-  });
+  return houseOf(tree).flatMap(({ path, imports }) =>
+    imports.filter(({ target, ours }) => ours && !mayImport(path, target)).map(({ target, line }) => `${path}:${line}: ${roomOf(path)} imports ${target} (${ownRoomOf(path)!.why})`),
+  );
 }
 
 function strangers(tree: Tree): string[] {
   return houseOf(tree).flatMap(({ path, imports }) => {
-    const own = rooms.find(({ name }) => name === roomOf(path));
+    const own = ownRoomOf(path);
     const allowed = own?.packages;
     if (allowed === undefined) return [];
-    const strange = imports.filter(({ target, ours }) => !ours && !allowed.includes(target) && !(own?.name === 'start' && startMay(target)));
+    const strange = imports.filter(({ target, ours }) => !ours && !allowed.includes(target) && !(own?.name === 'install' && startMay(target)));
     return strange.map(({ target, line }) => `${path}:${line}: imports ${target}`);
   });
 }
@@ -89,7 +118,7 @@ const startMay = (target: string): boolean => target.startsWith('node:') || targ
 
 function drawnAlong(tree: Tree): string[] {
   return houseOf(tree)
-    .filter(({ path }) => roomOf(path) === 'pages')
+    .filter(({ path }) => roomOf(path) === 'console pages')
     .flatMap(({ path, imports }) => imports.filter(({ target, types }) => !types && (roomOf(target) === 'wire' || target === 'typebox')).map(({ target, line }) => `${path}:${line}: ${target}`));
 }
 
@@ -116,7 +145,7 @@ function cycles(tree: Tree): string[] {
 }
 
 function clockAndChance(tree: Tree): string[] {
-  const allowed = ['src/clock.ts', 'src/ids.ts', 'src/client/clock.ts', 'src/web/clock.ts', 'src/link/page/clock.ts', 'src/load.mjs'];
+  const allowed = ['src/base/clock.ts', 'src/base/ids.ts', 'src/client/clock.ts', 'src/pages/console/clock.ts', 'src/pages/link/clock.ts', 'src/install/load.mjs'];
   return houseOf(tree)
     .filter(({ path }) => !allowed.includes(path))
     .flatMap(({ path, nodes }) => namesOfClockAndChance(nodes).map(({ name, line }) => `${path}:${line}: ${name}`));
@@ -144,7 +173,7 @@ function longFunctions(tree: Tree): string[] {
 function unreachable(tree: Tree): string[] {
   const sources = new Map(sourcesOf(tree).map((source) => [source.path, source]));
   const scripts = tree.get('package.json')?.match(/\b(src|test|bench)\/[\w./-]+/g) ?? [];
-  const outward = new Set(['src/start.mjs', 'src/cli.ts', 'src/web/main.tsx', 'src/link/page/main.ts', 'src/link/widget/main.ts', ...scripts]);
+  const outward = new Set(['src/install/start.mjs', 'src/cli/cli.ts', 'src/pages/console/main.tsx', 'src/pages/link/main.ts', 'src/pages/widget/main.ts', ...scripts]);
   const reach = (entries: Iterable<string>): Set<string> => {
     const reached = new Set<string>();
     const visit = (path: string): void => {

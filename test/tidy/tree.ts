@@ -1,4 +1,4 @@
-/** The project's own files as text, and what the rules of the house need to know of each piece of source. */
+/** The project's own files as text, and the facts of each source file that the rules of the house need. */
 import { parse } from '@babel/parser';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -66,7 +66,7 @@ export function sourcesOf(tree: Tree): readonly Source[] {
 }
 
 function readSource(path: string, text: string): Source {
-  const program = parse(text, { sourceType: 'module', sourceFilename: path, plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'] }).program;
+  const program = parse(text, { sourceType: 'module', sourceFilename: path, attachComment: false, plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'] }).program;
   const nodes = flatten(program as unknown as Syntax);
   const imports: Import[] = [];
   const named: string[] = [];
@@ -82,21 +82,21 @@ function readSource(path: string, text: string): Source {
 function flatten(top: Syntax): Syntax[] {
   const nodes: Syntax[] = [];
   const visit = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(visit);
+    if (Array.isArray(value)) for (const each of value) visit(each);
     else if (isSyntax(value)) {
       nodes.push(value);
-      for (const field of Object.keys(value)) if (!notSyntax.has(field)) visit(value[field]);
+      for (const field in value) if (typeof value[field] === 'object' && !notSyntax.has(field)) visit(value[field]);
     }
   };
   visit(top);
   return nodes;
 }
 
-const notSyntax = new Set(['loc', 'leadingComments', 'innerComments', 'trailingComments', 'extra', 'errors']);
+const notSyntax = new Set(['loc', 'extra', 'errors']);
 
 export const isSyntax = (value: unknown): value is Syntax => typeof value === 'object' && value !== null && 'type' in value && 'loc' in value;
 
-/** What a node imports, in each of the ways that the language has: `import`, `export … from`, `import()`, `import('…').Type`. */
+/** Returns the module that a node imports, in each of the ways that the language has: `import`, `export … from`, `import()`, `import('…').Type`. */
 function importedBy(node: Syntax): string | null {
   const source = importing.has(node.type) ? node['source'] ?? node['argument'] : node.type === 'CallExpression' ? dynamic(node) : null;
   return isSyntax(source) && source.type === 'StringLiteral' ? String(source['value']) : null;

@@ -1,7 +1,7 @@
 /** Faults of ours in a turn: told once, with their cause, and tried again only where that helps. */
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import { StoreUnavailable } from '../../src/store.ts';
+import { limits } from '../../src/base/limits.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { counted, settle, Stage, turnMsMax } from './stage.ts';
 
 const away = new StoreUnavailable('the store is away');

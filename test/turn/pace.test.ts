@@ -1,8 +1,8 @@
 /** Under load pieces are handed over at a beat; what comes first never waits. */
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { settle, Stage } from './stage.ts';
 
 /** Lets every promise that can settle do so. */

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { limits } from '../../src/limits.ts';
-import { TurnLog, type Terminal } from '../../src/turn.ts';
+import { limits } from '../../src/base/limits.ts';
+import { TurnLog, type TurnEnd } from '../../src/turn/turn.ts';
 import { TurnReader, type Sink } from '../../src/turn/reader.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 
-/** A client: takes what it is given, or holds back when told to. */
+/** A client: takes output, or applies backpressure when the test says so. */
 class Client implements Sink {
   readonly deltas: { text: string; position: number }[] = [];
-  readonly ends: { terminal: Terminal; position: number }[] = [];
+  readonly ends: { terminal: TurnEnd; position: number }[] = [];
   heartbeats = 0;
   cuts = 0;
   slow = false;
@@ -23,7 +23,7 @@ class Client implements Sink {
     return !this.slow;
   }
 
-  terminal(terminal: Terminal, position: number): void {
+  terminal(terminal: TurnEnd, position: number): void {
     this.ends.push({ terminal, position });
   }
 

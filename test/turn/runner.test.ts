@@ -1,7 +1,7 @@
 import t from 'tap';
-import { limits, retryMs } from '../../src/limits.ts';
-import { StoreUnavailable } from '../../src/store.ts';
-import type { Stop } from '../../src/turn/outcome.ts';
+import { limits, retryMs } from '../../src/base/limits.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import type { TurnStop } from '../../machines/turn.ts';
 import { counted, settle, Stage, turnMsMax } from './stage.ts';
 
 const away = new StoreUnavailable('the store is away');
@@ -113,7 +113,7 @@ t.test('a failure within the stream keeps what is there', async (t) => {
   t.same([stage.seen, stage.end, stage.statuses], ['one two', 'assistant_unavailable', ['failed']]);
 });
 
-const stops: readonly { reason: Stop; errorCode: string | null; end: string; waiting: 'finish' | 'withdrawn' | 'unavailable' }[] = [
+const stops: readonly { reason: TurnStop; errorCode: string | null; end: string; waiting: 'finish' | 'withdrawn' | 'unavailable' }[] = [
   { reason: 'aborted', errorCode: null, end: 'aborted', waiting: 'finish' },
   { reason: 'expired', errorCode: 'session_expired', end: 'session_expired', waiting: 'finish' },
   { reason: 'drain', errorCode: 'api_error', end: 'api_error', waiting: 'unavailable' },

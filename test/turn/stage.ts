@@ -1,10 +1,12 @@
-/** A turn in flight whose store answers when the test lets it, and whose model says what the test says. */
-import type { ModelFailure, ModelSink, ModelUsage } from '../../src/model.ts';
-import type { TurnFault } from '../../src/metrics.ts';
+/** A turn in flight whose store answers when the test lets it, and whose model's text the test sets. */
+import { nobody } from '../../src/actors/cause.ts';
+import { Inspector } from '../../src/actors/inspector.ts';
+import type { ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
+import type { TurnFault } from '../../src/base/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import type { Fate, TurnOutcome } from '../../src/turn/outcome.ts';
+import type { Fate, TurnResult } from '../../src/turn/outcome.ts';
 import { TurnRunner } from '../../src/turn/runner.ts';
-import { ManualClock } from '../model/provider.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 
 /** A step of the store that waits for its answer. */
 export class Step<Asked, Answer> {
@@ -23,7 +25,7 @@ export class Step<Asked, Answer> {
 }
 
 export interface Finish {
-  readonly outcome: TurnOutcome;
+  readonly outcome: TurnResult;
   readonly tail: { readonly position: number; readonly text: string } | null;
   readonly usage: ModelUsage | null;
   readonly length: number;
@@ -43,13 +45,13 @@ export class Stage {
   wanted: () => boolean = () => false;
   readonly reasons: ModelFailure[] = [];
   readonly faults: { readonly reason: TurnFault; readonly cause: unknown }[] = [];
-  /** What `over` was told. */
+  /** The statuses that `over` was called with. */
   readonly statuses: string[] = [];
   readonly runner: TurnRunner;
   model!: ModelSink;
   calls = 0;
   cancelled = 0;
-  /** Whether the model is heard: null for one that cannot be held. */
+  /** Whether the model may send: null for a model without backpressure. */
   heard: boolean | null = null;
   begun: string | null = null;
   settled: boolean | null = null;
@@ -58,31 +60,29 @@ export class Stage {
   left = 0;
 
   /** `unsure`: as on a store that processes share. */
-  constructor({ unsure = false } = {}) {
+  constructor({ unsure = false, inspector = new Inspector() } = {}) {
     const step = <Asked, Answer>(steps: Step<Asked, Answer>[], asked: Asked): Promise<Answer> => {
       const made = new Step<Asked, Answer>(asked);
       steps.push(made);
       return made.answer;
     };
     this.runner = new TurnRunner(
-      { turnId: 'turn_1', messageId: 'msg_1' },
+      { turnId: 'turn_1', messageId: 'msg_1', workspaceId: 'ws_1', cause: nobody },
       {
         append: (position, text) => step(this.appends, { position, text }),
         finish: (outcome, tail, usage, length) => step(this.finishes, { outcome, tail, usage, length }),
-        unsure,
         withdraw: () => step(this.withdrawals, null),
         fate: (position, wanted) => {
           this.wanted = wanted;
           return step(this.fates, position);
         },
+        leftOut: () => {},
         providerFailed: (reason) => void this.reasons.push(reason),
         ourFault: (reason, cause) => void this.faults.push({ reason, cause }),
         left: () => void this.left++,
         over: (status) => void this.statuses.push(status),
       },
-      this.clock,
-      this.pace,
-      turnMsMax,
+      { clock: this.clock, pace: this.pace, inspector, turnMsMax, shared: unsure },
     );
     void this.runner.begun.then(({ kind }) => (this.begun = kind));
     void this.runner.settled.then((stored) => (this.settled = stored));
@@ -110,7 +110,7 @@ export class Stage {
     await settle();
   }
 
-  /** What a reader sees. */
+  /** The text that a reader sees. */
   get seen(): string {
     const { pieces, storedPieces } = this.runner.log;
     return pieces.slice(0, storedPieces).join('');

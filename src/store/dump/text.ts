@@ -2,9 +2,9 @@
 import { Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
-import { linkLimitNames } from '../../limits.ts';
+import { linkLimitNames } from '../../base/limits.ts';
 import type { DumpRow } from '../dump.ts';
-import { fields } from '../usage.ts';
+import { usageFields } from '../usage.ts';
 
 const Name = () => Type.String({ minLength: 1 });
 const Whole = () => Type.Integer({ minimum: 0 });
@@ -41,9 +41,11 @@ const assistant = record('assistant', {
     provider: Text(),
     name: Text(),
     credentialId: Nullable(Text()),
+    historyTokensMax: Type.Optional(Nullable(Whole())),
     systemPrompt: Nullable(Text()),
     temperature: Nullable(Type.Number()),
     outputTokensMax: Nullable(Whole()),
+    reasoning: Type.Optional(OneOf('hidden', 'shown')),
   }),
   voice: Nullable(Type.Object({ provider: Text(), name: Nullable(Text()), voice: Nullable(Text()), credentialId: Nullable(Text()) })),
   link: Nullable(Type.Object({ slug: Nullable(Text()), limits: LinkLimits(), origins: Type.Array(Text()) })),
@@ -84,6 +86,7 @@ const session = record(
     messageCount: Whole(),
     machine: Snapshot(),
     mark: Type.Optional(Text()),
+    historyLeftOut: Type.Optional(Whole()),
     link: Type.Optional(Type.Object({ visitorId: Name(), clock: Nullable(Type.Object({ untilMs: Whole(), dayMs: Whole(), chargedMs: Whole(), movedBy: Text() })) })),
   },
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
@@ -172,19 +175,19 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     keyId: Type.Optional(Name()),
     grain: OneOf('second', 'hour'),
     start: Whole(),
-    counts: Type.Object(Object.fromEntries(fields.map((name) => [name, Whole()]))),
+    counts: Type.Object(Object.fromEntries(usageFields.map((name) => [name, Whole()]))),
   }),
 };
 
 const compiled = new Map<string, Validator>();
 
-/** What is wrong with a row, beginning with the path of the field: `record.name must be string`. */
+/** A fault in a row; the message begins with the path of the field: `record.name must be string`. */
 export class RowProblem extends Error {}
 
 export function rowText(row: DumpRow): string {
   if (row.type === 'key') return JSON.stringify({ ...row, record: { ...row.record, digest: base64(row.record.digest) } });
   if (row.type === 'credential') return JSON.stringify({ ...row, record: { ...row.record, sealed: base64(row.record.sealed) } });
-  // What a turn in flight took of a link's limits names its visitor's address, which no export holds (contract 9).
+  // The charges of a turn in flight to a link's limits name its visitor's address, which no export holds (contract 9).
   if (row.type === 'turn' && row.record.link !== undefined) return JSON.stringify({ ...row, record: { ...row.record, link: undefined } });
   return JSON.stringify(row);
 }

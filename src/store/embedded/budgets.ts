@@ -4,9 +4,9 @@
  * minutes refill. Only buckets that are not full are held in memory.
  */
 import * as bucketOf from '../../../machines/budget.ts';
-import { limits } from '../../limits.ts';
-import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../../store.ts';
-import { budgetNames, standingOf, usedAtOf } from '../budgets.ts';
+import { limits } from '../../base/limits.ts';
+import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
+import { budgetNames, keyStanding, usedAtOf } from '../budgets.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 
@@ -32,7 +32,7 @@ const droppedPerTake = 4;
 /** How many buckets may wait for a batch; more of them cause one. */
 const unwrittenMax = 1024;
 
-export class Budgets {
+export class EmbeddedBudgets {
   readonly #ledger: Ledger;
   /** Least recently touched first. */
   readonly #held = new Map<string, Held>();
@@ -73,14 +73,14 @@ export class Budgets {
   }
 
   /** The rows stay when their buckets are full again, so that they say when the key was used last. */
-  standing(workspaceId: string, { id, limits: ceilings }: { readonly id: string; readonly limits: KeyLimits }, nowMs: number): KeyStanding {
+  readStanding(workspaceId: string, { id, limits: ceilings }: { readonly id: string; readonly limits: KeyLimits }, nowMs: number): KeyStanding {
     const buckets: { -readonly [B in BudgetName]?: Bucket } = {};
     for (const name of budgetNames) {
       const key = this.#row(workspaceId, id, name);
       const bucket = this.#held.get(key)?.bucket ?? this.#ledger.get<Bucket>(key);
       if (bucket !== undefined) buckets[name] = bucket;
     }
-    return standingOf(buckets, usedAtOf(buckets), ceilings, nowMs);
+    return keyStanding(buckets, usedAtOf(buckets), ceilings, nowMs);
   }
 
   /** Drops a key's budgets, or all of a workspace's. */

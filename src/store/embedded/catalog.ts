@@ -1,7 +1,7 @@
 /** The console's records, and the removal of a workspace with its contents. */
-import { limits } from '../../limits.ts';
-import type { Assistant, Catalog, CatalogKind, CatalogRecords, Key, Move, Page, PageRequest, IdempotencyRecord, TurnPlace, Versioned } from '../../store.ts';
-import { SlugTaken } from '../../store.ts';
+import { limits } from '../../base/limits.ts';
+import type { Assistant, Catalog, CatalogKind, CatalogRecords, Key, Move, Page, PageRequest, IdempotencyRecord, TurnPlace, Versioned } from '../store.ts';
+import { SlugTaken } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { hasHistory } from '../moves.ts';
 import { putMove } from './history.ts';
@@ -22,7 +22,7 @@ export class EmbeddedCatalog implements Catalog {
   readonly #notices: Notices;
   readonly #forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[];
 
-  /** `forgotten` is called with what is removed, a workspace or one of its keys, and returns the turns in flight that end with it. */
+  /** `forgotten` is called with the removed workspace or key, and returns the turns in flight that end with it. */
   constructor(ledger: Ledger, notices: Notices, forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[]) {
     this.#ledger = ledger;
     this.#notices = notices;
@@ -39,7 +39,7 @@ export class EmbeddedCatalog implements Catalog {
       if (kind === 'key') putPublicKey(draft, record as Key);
       return true;
     });
-    if (created) this.#notices.changed(kind, workspaceOf(record), record.id);
+    if (created) this.#notices.tellChanged(kind, workspaceOf(record), record.id);
   }
 
   async read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null> {
@@ -62,7 +62,7 @@ export class EmbeddedCatalog implements Catalog {
       }
       return version + 1;
     });
-    if (moved !== null) this.#notices.changed(kind, workspaceOf(record), record.id);
+    if (moved !== null) this.#notices.tellChanged(kind, workspaceOf(record), record.id);
     return moved;
   }
 
@@ -82,7 +82,7 @@ export class EmbeddedCatalog implements Catalog {
       }
       return true;
     });
-    if (removed) this.#notices.changed(kind, workspaceId, id);
+    if (removed) this.#notices.tellChanged(kind, workspaceId, id);
     return removed;
   }
 
@@ -119,7 +119,7 @@ export class EmbeddedCatalog implements Catalog {
       return true;
     });
     if (found) {
-      this.#notices.changed('workspace', id, id);
+      this.#notices.tellChanged('workspace', id, id);
       await this.#removeHoldings(id);
     }
     return found;
@@ -138,7 +138,7 @@ export class EmbeddedCatalog implements Catalog {
         ended = this.#forgotten(workspaceId, null);
         return left > 0;
       });
-      for (const place of ended) this.#notices.moved(place);
+      for (const place of ended) this.#notices.tellMoved(place);
       await this.#ledger.pause();
     }
   }

@@ -3,17 +3,17 @@
  * the removals of an earlier process. Rows are read in bounded pages, each within one turn of the event loop.
  */
 import type { Bucket } from '../../../machines/budget.ts';
-import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, HistoryKind, IdempotencyRecord, Move, TurnPlace, Versioned } from '../../store.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { limits } from '../../base/limits.ts';
+import type { CatalogKind, CatalogRecords, HistoryKind, IdempotencyRecord, Move, TurnPlace, Versioned } from '../store.ts';
+import { StoreUnavailable } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
-import { streamingMessage } from '../../records.ts';
-import { historyRow, importUnfinished, rowsOf, usageRow } from '../dump.ts';
-import type { DumpPlace, DumpProgress, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import { streamingMessage } from '../records.ts';
+import { historyRow, importUnfinished, dumpRows, usageRow } from '../dump.ts';
+import type { DumpPlace, DumpProgress, DumpRow, DumpSource, DumpedHistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
 import { hourSeconds } from '../usage.ts';
-import { turnOf, type EarlierFlightRow, type FlightRow } from './flights.ts';
+import { turnRowOf, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import { movesOf, type MovesRow } from './history.ts';
 import * as keys from './keys.ts';
 import * as rows from './rows.ts';
@@ -50,7 +50,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow> {
-    return rowsOf(this, nowMs, from);
+    return dumpRows(this, nowMs, from);
   }
 
   async *records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncGenerator<Versioned<CatalogRecords[K]>> {
@@ -68,8 +68,8 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return movesOf(rows, kind === 'session' ? await all(this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, id))) : []);
   }
 
-  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
-    for await (const [, { session, version, withdrawn }] of this.#rows<rows.SessionRow>(keys.sessions(workspaceId), from)) {
+  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
+    for await (const [, { session, version, withdrawn }] of this.#rows<rows.StoredSession>(keys.sessions(workspaceId), from)) {
       yield { type: 'session', version, record: session, withdrawn: withdrawn && { turnId: withdrawn.turnId, ...answered(withdrawn) } };
       yield* historyRow('session', workspaceId, session.id, await this.moves('session', workspaceId, session.id));
       yield* this.#messages(workspaceId, session.id);
@@ -113,13 +113,13 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   async *#messages(workspaceId: string, sessionId: string): AsyncGenerator<MessageRow | TurnRow> {
-    for await (const [key, row] of this.#rows<rows.MessageRow>(keys.messages(workspaceId, sessionId))) {
+    for await (const [key, row] of this.#rows<rows.StoredMessage>(keys.messages(workspaceId, sessionId))) {
       for (const [index, message] of rows.messagesOf(Number(keys.lastPart(key)), row)) {
         const place = message.turnId === null ? null : { workspaceId, sessionId, turnId: message.turnId };
         // An earlier version wrote the message of a turn in flight.
         const record = message.status === 'streaming' && place !== null ? { ...message, content: await this.#output(place) } : message;
         yield { type: 'message', workspaceId, sessionId, index, record };
-        const turn = place !== null && message.role === 'assistant' ? this.#get<rows.TurnRow>(keys.turn(place)) : undefined;
+        const turn = place !== null && message.role === 'assistant' ? this.#get<rows.StoredTurn>(keys.turn(place)) : undefined;
         if (turn !== undefined) yield this.#turn(workspaceId, turn, turn.finished === null ? this.#get<EarlierFlightRow>(keys.flight(place!)) : undefined);
       }
     }
@@ -128,7 +128,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
       const { place, turn, said } = row;
       if (said !== undefined) yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex - 1, record: said };
       yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: streamingMessage(turn, await this.#output(place)) };
-      yield this.#turn(workspaceId, turnOf(row), row);
+      yield this.#turn(workspaceId, turnRowOf(row), row);
     }
   }
 
@@ -138,7 +138,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return text;
   }
 
-  #turn(workspaceId: string, { turn, begun, finished }: rows.TurnRow, flight: FlightRow | EarlierFlightRow | undefined): TurnRow {
+  #turn(workspaceId: string, { turn, begun, finished }: rows.StoredTurn, flight: FlightRow | EarlierFlightRow | undefined): TurnRow {
     const memory = flight?.memory ? this.#get<IdempotencyRecord>(flight.memory) : undefined;
     return {
       type: 'turn',
@@ -190,4 +190,4 @@ async function all<T>(rows: AsyncIterable<[string, T]>): Promise<T[]> {
   return found;
 }
 
-const answered = ({ fence: { epoch, owner }, version }: rows.TurnRow['begun']): rows.TurnRow['begun'] => ({ fence: { epoch, owner }, version });
+const answered = ({ fence: { epoch, owner }, version }: rows.StoredTurn['begun']): rows.StoredTurn['begun'] => ({ fence: { epoch, owner }, version });

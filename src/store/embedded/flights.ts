@@ -2,12 +2,12 @@
  * The turns in flight, mirrored in memory so that a step need not count them, which is possible because one process owns the
  * store. The rows decide; the mirror is rebuilt from them when the store opens and when a batch failed.
  */
-import type { Fence, Message, Slot, StopRequest, Turn, TurnPlace } from '../../store.ts';
+import type { Fence, Message, Slot, StopRequest, Turn, TurnPlace } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import type { MoveRow } from '../moves.ts';
-import { codePoints } from '../../text.ts';
+import { codePoints } from '../../base/text.ts';
 import * as keys from './keys.ts';
-import type { TurnRow } from './rows.ts';
+import type { StoredTurn } from './rows.ts';
 
 /** A turn in flight, whole: neither the turn nor its messages nor the step that began it has a row of its own before the turn's end. */
 export interface FlightRow {
@@ -28,7 +28,7 @@ export interface FlightRow {
   readonly seizedUntilMs?: number;
   readonly turn: Turn;
   /** The answer of the step that began the turn, to return it again. */
-  readonly begun: TurnRow['begun'];
+  readonly begun: StoredTurn['begun'];
   /** The user's message. Absent in flights of imports and of earlier versions, which gave it a row of its own. */
   readonly said?: Message;
   /** The step that began the turn. Absent where the step has a row of its own, and where it has none. */
@@ -48,13 +48,13 @@ export interface Flight {
 
 export const slotNameOf = ({ slotName }: FlightRow): string => slotName ?? 'api';
 
-/** What is known of a turn in flight, in the form of a turn that is over. */
-export const turnOf = ({ turn, begun }: FlightRow): TurnRow => ({ turn, begun, finished: null });
+/** Returns the row of a turn in flight, in the form of a turn that is over. */
+export const turnRowOf = ({ turn, begun }: FlightRow): StoredTurn => ({ turn, begun, finished: null });
 
 /** The committed state of a turn. */
-export function committedTurn(ledger: Ledger, place: TurnPlace): TurnRow | undefined {
+export function committedTurn(ledger: Ledger, place: TurnPlace): StoredTurn | undefined {
   const flight = ledger.committed<FlightRow>(keys.flight(place));
-  return flight === undefined ? ledger.committed<TurnRow>(keys.turn(place)) : turnOf(flight);
+  return flight === undefined ? ledger.committed<StoredTurn>(keys.turn(place)) : turnRowOf(flight);
 }
 
 const isAt = ({ row: { place } }: Flight, { workspaceId, sessionId, turnId }: TurnPlace): boolean =>
@@ -81,7 +81,7 @@ export class Flights {
   async voidLeases(): Promise<void> {
     await this.#ledger.step((draft) => {
       for (const [key, row] of this.#ledger.range<FlightRow | EarlierFlightRow>(keys.flights, keys.endOf(keys.flights))) {
-        const whole = row.turn === undefined ? this.#joined(draft, row) : row;
+        const whole = row.turn === undefined ? this.#join(draft, row) : row;
         if (whole === null) draft.remove(key);
         else if (whole !== row || row.leaseUntilMs > 0) draft.put(key, { ...whole, leaseUntilMs: 0, slotUntilMs: 0 } satisfies FlightRow, 'flight');
       }
@@ -90,10 +90,10 @@ export class Flights {
   }
 
   /** The flight of an earlier version with its turn, whose own rows are removed; null if there is no turn. */
-  #joined(draft: Draft, { turn: _, ...row }: EarlierFlightRow): FlightRow | null {
+  #join(draft: Draft, { turn: _, ...row }: EarlierFlightRow): FlightRow | null {
     const { workspaceId, sessionId } = row.place;
     const key = keys.turn(row.place);
-    const earlier = this.#ledger.get<TurnRow>(key);
+    const earlier = this.#ledger.get<StoredTurn>(key);
     if (earlier === undefined) return null;
     draft.remove(key);
     draft.remove(keys.message(workspaceId, sessionId, earlier.turn.messageIndex));

@@ -1,8 +1,8 @@
 /**
- * What moved each actor: every step has a row, written by the step. Only the step that begins a turn has none: its move is in the flight of the turn, and in one row
+ * The history of each actor: every step has a row, written by the step. Only the step that begins a turn has none: its move is in the flight of the turn, and then in one row
  * with that of the step that ends the turn.
  */
-import type { HistoryKind, HistoryStore, Move } from '../../store.ts';
+import type { HistoryKind, HistoryStore, Move } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { moveOfRow, moveRow, movesKept, type MoveRow } from '../moves.ts';
 import type { EarlierFlightRow, FlightRow } from './flights.ts';
@@ -34,7 +34,7 @@ export function putMove(draft: Draft, kind: HistoryKind, workspaceId: string, id
   for (const row of [begun, ended]) if (row && row[0] > movesKept) draft.remove(keys.move(kind, workspaceId, id, row[0] - movesKept));
 }
 
-export class History implements HistoryStore {
+export class EmbeddedHistory implements HistoryStore {
   readonly #ledger: Ledger;
 
   constructor(ledger: Ledger) {

@@ -1,17 +1,17 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { createHash } from 'node:crypto';
-import type { BudgetName, CatalogKind, HistoryKind, TurnPlace, UsageQuery } from '../../store.ts';
+import type { BudgetName, CatalogKind, HistoryKind, TurnPlace, UsageQuery } from '../store.ts';
 import type { Grain } from '../usage.ts';
 
 const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
 
-/** An id within a key. Whatever a client sends as an id, the part stays within its place and has a bounded length. */
+/** Returns an id as a part of a key. It stays within its place and has a bounded length, whatever a client sends as an id. */
 export const part = (id: string): string => (plain.test(id) ? id : digest(id));
 
 /** A digest never equals an id of ours, because it begins with a character that no id has. */
 const digest = (text: string): string => `~${createHash('sha256').update(text).digest('base64url')}`;
 
-/** A step makes some ten keys of one session, and some of them twice: what they have in common, and those, are made once. */
+/** A step makes some ten keys of one session, and some of them twice: their common part, and those keys, are made once. */
 let lastSession = { workspaceId: '', sessionId: '', text: '', session: '' };
 let lastTurn = { workspaceId: '', sessionId: '', turnId: '', text: '', turn: '', flight: '' };
 
@@ -92,10 +92,11 @@ export const memoryEndsAfter = (nowMs: number): string => `${memoryEnds}${padded
 export const keyBudgets = (workspaceId: string, keyId: string): string => `budget/${part(workspaceId)}/${part(keyId)}/`;
 export const budget = (workspaceId: string, keyId: string, name: BudgetName): string => keyBudgets(workspaceId, keyId) + name;
 
-export const limit = (workspaceId: string, name: string): string => `limit/${part(workspaceId)}/${part(name)}`;
+export const limits = (workspaceId: string): string => `limit/${part(workspaceId)}/`;
+export const limit = (workspaceId: string, name: string): string => limits(workspaceId) + part(name);
 
 export const usageOf = (grain: Grain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
-/** What usage is counted by: an assistant, with the API key if there is one. The accounts of an assistant are its total. */
+/** Returns the account that usage is counted under: an assistant, with the API key if there is one. The accounts of an assistant are its total. */
 export const account = (assistantId: string, keyId: string | null | undefined): string => (keyId ? `${part(assistantId)}${withKey}${part(keyId)}` : part(assistantId));
 const withKey = '+';
 /** The assistant and the key of an account. */

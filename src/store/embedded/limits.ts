@@ -1,9 +1,10 @@
 /** Budgets of keys, and limits of any kind, several in one decision. A sweep removes rows that no longer change any answer. */
 import * as budget from '../../../machines/budget.ts';
-import type { AskedLimit, AskedPlace, AskedRate, BudgetName, KeyLimits, KeyStanding, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../../store.ts';
+import type { AskedLimit, AskedPlace, AskedRate, BudgetName, KeyLimits, KeyStanding, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
-import type { Budgets } from './budgets.ts';
+import type { EmbeddedBudgets } from './budgets.ts';
 import * as keys from './keys.ts';
+import { Places, type Seat } from './places.ts';
 
 interface LimitRow {
   /** The state of a bucket or a counter, or the end of the lease on a place. */
@@ -16,15 +17,25 @@ interface LimitRow {
 interface Looked extends TakenLimit {
   readonly key: string;
   readonly row: LimitRow;
+  /** The arguments of a place. */
+  readonly seat?: Seat;
 }
 
-export class Limits implements LimitStore {
+export class EmbeddedLimits implements LimitStore {
   readonly #ledger: Ledger;
-  readonly #budgets: Budgets;
+  readonly #budgets: EmbeddedBudgets;
 
-  constructor(ledger: Ledger, budgets: Budgets) {
+  readonly #places: Places;
+
+  constructor(ledger: Ledger, budgets: EmbeddedBudgets) {
     this.#ledger = ledger;
     this.#budgets = budgets;
+    this.#places = new Places(ledger);
+  }
+
+  /** Drops a removed workspace from memory. */
+  forget(workspaceId: string): void {
+    this.#places.forget(workspaceId);
   }
 
   takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
@@ -32,36 +43,46 @@ export class Limits implements LimitStore {
   }
 
   async readBudgets(workspaceId: string, asked: readonly { readonly id: string; readonly limits: KeyLimits }[], nowMs: number): Promise<KeyStanding[]> {
-    return asked.map((key) => this.#budgets.standing(workspaceId, key, nowMs));
+    return asked.map((key) => this.#budgets.readStanding(workspaceId, key, nowMs));
   }
 
   take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {
     return this.#ledger.step((draft) => this.takeIn(draft, workspaceId, asked, nowMs));
   }
 
-  async used(workspaceId: string, looked: readonly LookedLimit[], nowMs: number): Promise<number[]> {
-    return looked.map((limit) => {
-      const key = keys.limit(workspaceId, limit.name);
-      if (limit.kind === 'place') return new Set(this.#seats(key, nowMs).map(holderOf)).size;
-      const stored = this.#ledger.committed<LimitRow>(key)?.state as budget.Counter | undefined;
-      return budget.current(stored ?? { used: 0, since: 0 }, nowMs, limit.periodMs).used;
-    });
+  /** A decision that writes nothing: the mirror of the places has uncommitted changes as well. */
+  used(workspaceId: string, looked: readonly LookedLimit[], nowMs: number): Promise<number[]> {
+    return this.#ledger.step(() =>
+      looked.map((limit) => {
+        const key = keys.limit(workspaceId, limit.name);
+        if (limit.kind === 'place') return this.#places.holders(key, nowMs).size;
+        const stored = this.#ledger.get<LimitRow>(key)?.state as budget.Counter | undefined;
+        return budget.current(stored ?? { used: 0, since: 0 }, nowMs, limit.periodMs).used;
+      }),
+    );
   }
 
   /** Takes the limits within another step. */
   takeIn(draft: Draft, workspaceId: string, asked: readonly AskedLimit[], nowMs: number): TakenLimit[] {
     const looked = asked.map((limit) => this.#look(keys.limit(workspaceId, limit.name), limit, nowMs));
-    if (looked.every(({ passed }) => passed)) for (const { key, row } of looked) this.#put(draft, key, row);
+    if (looked.every(({ passed }) => passed)) {
+      for (const { key, row, seat } of looked) {
+        if (seat === undefined) this.#put(draft, key, row);
+        else this.#putSeat(draft, seat, row.endMs, nowMs);
+      }
+    }
     return looked.map(({ passed, waitMs }) => ({ passed, waitMs }));
   }
 
   settleIn(draft: Draft, workspaceId: string, settled: readonly SettledLimit[], nowMs: number): void {
     for (const limit of settled) {
-      const name = keys.limit(workspaceId, limit.name);
-      const key = limit.kind === 'place' ? `${name}/${keys.part(limit.holder)}/${keys.part(limit.seat)}` : name;
+      const key = keys.limit(workspaceId, limit.name);
+      if (limit.kind === 'place') {
+        this.#putSeat(draft, seatOf(key, limit), limit.untilMs > nowMs ? limit.untilMs : null, nowMs);
+        continue;
+      }
       const stored = this.#ledger.get<LimitRow>(key)?.state;
-      if (limit.kind === 'place') this.#put(draft, key, limit.untilMs > nowMs ? { state: limit.untilMs, endMs: limit.untilMs } : null);
-      else if (limit.kind === 'counter') this.#settleCounter(draft, key, (stored as budget.Counter | undefined) ?? { used: 0, since: 0 }, limit, nowMs);
+      if (limit.kind === 'counter') this.#settleCounter(draft, key, (stored as budget.Counter | undefined) ?? { used: 0, since: 0 }, limit, nowMs);
       else this.#settleBucket(draft, key, stored as budget.Bucket | undefined, limit, nowMs);
     }
   }
@@ -87,21 +108,19 @@ export class Limits implements LimitStore {
     return limit.kind === 'counter' ? counted(key, stored as budget.Counter | undefined, limit, nowMs) : held(key, stored as budget.Bucket | undefined, limit, nowMs);
   }
 
-  #place(name: string, { ceiling, holder, seat = '', untilMs }: AskedPlace, nowMs: number): Looked {
-    const key = `${name}/${keys.part(holder)}/${keys.part(seat)}`;
-    const held = new Map<string, number>();
-    for (const row of this.#seats(name, nowMs)) held.set(holderOf(row), Math.max(held.get(holderOf(row)) ?? 0, row[1].endMs));
-    const passed = ceiling > 0 && (held.has(keys.part(holder)) || held.size < ceiling);
-    const ends = [...held.values()].sort((a, b) => a - b);
-    const own = this.#ledger.get<LimitRow>(key)?.endMs ?? 0;
-    const endMs = Math.max(own > nowMs ? own : 0, untilMs);
-    const waitMs = passed ? 0 : ceiling === 0 ? null : ends[held.size - ceiling]! - nowMs;
-    return { passed, waitMs, key, row: { state: endMs, endMs } };
+  #place(key: string, limit: AskedPlace, nowMs: number): Looked {
+    const { ceiling, untilMs } = limit;
+    const seat = seatOf(key, limit);
+    const held = this.#places.holders(key, nowMs);
+    const passed = ceiling > 0 && (held.get(seat.holder) !== undefined || held.size < ceiling);
+    const waitMs = passed ? 0 : ceiling === 0 ? null : held.at(held.size - ceiling)! - nowMs;
+    const endMs = Math.max(this.#places.endOf(seat, nowMs), untilMs);
+    return { passed, waitMs, key, row: { state: endMs, endMs }, seat };
   }
 
-  #seats(name: string, nowMs: number): [string, LimitRow][] {
-    const prefix = `${name}/`;
-    return [...this.#ledger.range<LimitRow>(prefix, keys.endOf(prefix))].filter(([, { endMs }]) => endMs > nowMs);
+  #putSeat(draft: Draft, seat: Seat, endMs: number | null, nowMs: number): void {
+    this.#put(draft, `${seat.limit}/${seat.holder}/${seat.seat}`, endMs === null ? null : { state: endMs, endMs });
+    draft.whenApplied(() => this.#places.set(seat, endMs, nowMs));
   }
 
   /** The index by which memories are swept can name any row that expires. */
@@ -114,8 +133,7 @@ export class Limits implements LimitStore {
   }
 }
 
-/** Of a seat's row, whose key ends in holder and seat. */
-const holderOf = ([key]: readonly [string, LimitRow]): string => key.split('/').at(-2)!;
+const seatOf = (limit: string, { holder, seat = '' }: { readonly holder: string; readonly seat?: string }): Seat => ({ limit, holder: keys.part(holder), seat: keys.part(seat) });
 
 function counted(key: string, stored: budget.Counter | undefined, { ceiling, periodMs, cost }: AskedRate, nowMs: number): Looked {
   const { passed, counter } = budget.count(stored ?? { used: 0, since: 0 }, ceiling, nowMs, { periodMs, cost });

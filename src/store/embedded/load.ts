@@ -1,13 +1,13 @@
 /** An embedded store that loads an export: writes the engine's rows and their indexes as the verbs would have left them. */
 import { full } from '../../../machines/budget.ts';
-import type { TurnPlace } from '../../store.ts';
+import type { TurnPlace } from '../store.ts';
 import { budgetNames, usedAtOf, type Buckets } from '../budgets.ts';
 import { unpackRow } from '../codec.ts';
 import { holdsOtherData } from '../dump.ts';
 import type { DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, TurnRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
 import { moveRow } from '../moves.ts';
-import { fields } from '../usage.ts';
+import { usageFields } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { Draft } from '../ledger.ts';
@@ -66,7 +66,7 @@ function put(draft: Draft, row: DumpRow): void {
     case 'key': {
       const { type, record, version } = row;
       draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), { record, version });
-      // If two assistants have one slug, which only an earlier version could write, the one that is loaded last has it.
+      // If two assistants have one slug, which only an earlier version could write, the last loaded one has it.
       if (type === 'assistant' && record.link?.slug) draft.put(keys.slug(record.link.slug), { workspaceId: record.workspaceId, id: record.id });
       return type === 'key' ? putKey(draft, row) : undefined;
     }
@@ -85,7 +85,7 @@ function put(draft: Draft, row: DumpRow): void {
       return draft.put(keys.memoryEnd(row.record.untilMs, key), key);
     }
     case 'usage':
-      return draft.put(keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start), fields.map((field) => row.counts[field]));
+      return draft.put(keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start), usageFields.map((field) => row.counts[field]));
   }
 }
 
@@ -107,7 +107,7 @@ function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: Mes
 
 function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
-  if (flight === null) return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.TurnRow, 'turn');
+  if (flight === null) return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.StoredTurn, 'turn');
   const { fence, stop, remembered } = flight;
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);
   draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop, turn: record, begun } satisfies FlightRow, 'flight');

@@ -1,6 +1,6 @@
 /** Requests made under an `Idempotency-Key`, remembered until they expire. */
-import { limits } from '../../limits.ts';
-import type { IdempotencyRecord, RequestStore } from '../../store.ts';
+import { limits } from '../../base/limits.ts';
+import type { IdempotencyRecord, RequestStore } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 

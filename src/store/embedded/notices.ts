@@ -1,5 +1,5 @@
 /** Notices within the one process that has the store open. */
-import type { CatalogKind, Notice, TurnPlace } from '../../store.ts';
+import type { CatalogKind, Notice, TurnPlace } from '../store.ts';
 
 export class Notices {
   readonly #listeners = new Set<(notice: Notice) => void>();
@@ -22,11 +22,11 @@ export class Notices {
     this.#awaited.add(turnId);
   }
 
-  moved({ workspaceId, sessionId, turnId }: TurnPlace): void {
+  tellMoved({ workspaceId, sessionId, turnId }: TurnPlace): void {
     if (this.#awaited.delete(turnId)) this.tell({ type: 'turn.moved', workspaceId, sessionId, turnId });
   }
 
-  changed(kind: CatalogKind, workspaceId: string, id: string): void {
+  tellChanged(kind: CatalogKind, workspaceId: string, id: string): void {
     this.tell({ type: 'changed', kind, workspaceId, id });
   }
 }

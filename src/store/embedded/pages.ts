@@ -1,5 +1,5 @@
 /** Pages of rows in key order. */
-import type { Page, PageRequest } from '../../store.ts';
+import type { Page, PageRequest } from '../store.ts';
 import { endOf, justAfter } from './keys.ts';
 
 /** The keys with a prefix after the cursor, which need not exist. */

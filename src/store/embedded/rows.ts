@@ -1,7 +1,7 @@
 /** The rows of sessions, turns and messages. */
-import type { Fence, Message, Session, Turn } from '../../store.ts';
+import type { Fence, Message, Session, Turn } from '../store.ts';
 
-export interface SessionRow {
+export interface StoredSession {
   readonly session: Session;
   readonly version: number;
   /** The turn withdrawn last and the version that this made: the turn has no row left from which a second sending could be answered. */
@@ -9,7 +9,7 @@ export interface SessionRow {
 }
 
 /** A turn that is over: one in flight is in the row of its flight. */
-export interface TurnRow {
+export interface StoredTurn {
   readonly turn: Turn;
   /** The answers of the steps that began and finished the turn, to return them again. */
   readonly begun: { readonly fence: Fence; readonly version: number };
@@ -26,8 +26,8 @@ export interface ExchangeRow {
 }
 
 /** A greeting, the messages of an import and those of earlier versions have rows of their own. */
-export type MessageRow = Message | ExchangeRow;
+export type StoredMessage = Message | ExchangeRow;
 
 /** The messages of a row, by index. */
-export const messagesOf = (index: number, row: MessageRow): [index: number, message: Message][] =>
+export const messagesOf = (index: number, row: StoredMessage): [index: number, message: Message][] =>
   'said' in row ? [[index, row.said], [index + 1, row.reply]] : [[index, row]];

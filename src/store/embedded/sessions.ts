@@ -1,25 +1,25 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
-import { secondsOf } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import type { Basis, CreatedSession, CreateSession, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
+import { secondsOf } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Basis, CreatedSession, CreateSession, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
-import { matches, spanOf } from '../sessions.ts';
+import { matchesFilter, spanOf } from '../sessions.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
-import type { Limits } from './limits.ts';
+import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import { span } from './pages.ts';
-import type { SessionRow } from './rows.ts';
-import { Transcript } from './transcript.ts';
+import type { StoredSession } from './rows.ts';
+import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
 
 /** Whether the session still has the version and mark that a decision was based on. */
-export const unmoved = (row: SessionRow | undefined, { version, mark }: Basis): row is SessionRow =>
+export const unmoved = (row: StoredSession | undefined, { version, mark }: Basis): row is StoredSession =>
   row?.version === version && (mark === undefined || row.session.mark === mark);
 
 /** Replaces the stored session. */
-export function putSession(draft: Draft, before: SessionRow | null, row: SessionRow): void {
+export function putSession(draft: Draft, before: StoredSession | null, row: StoredSession): void {
   const { id, workspaceId, assistantId, lastActivityAt, channel, machine } = row.session;
   if (before === null) draft.put(keys.assistantSessions(workspaceId, assistantId) + keys.part(id), id);
   if (before?.session.lastActivityAt !== lastActivityAt) {
@@ -34,19 +34,19 @@ export function putSession(draft: Draft, before: SessionRow | null, row: Session
   draft.keep(keys.session(workspaceId, id), row, isOdd(row.session) ? 'odd' : 'session');
 }
 
-export class Sessions implements SessionStore {
+export class EmbeddedSessions implements SessionStore {
   readonly #ledger: Ledger;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
-  readonly #limits: Limits;
-  readonly #transcript: Transcript;
+  readonly #limits: EmbeddedLimits;
+  readonly #transcript: EmbeddedTranscript;
 
-  constructor(ledger: Ledger, memories: Memories, usage: UsageBook, limits: Limits) {
+  constructor(ledger: Ledger, memories: Memories, usage: UsageBook, limits: EmbeddedLimits) {
     this.#limits = limits;
     this.#ledger = ledger;
     this.#memories = memories;
     this.#usage = usage;
-    this.#transcript = new Transcript(ledger);
+    this.#transcript = new EmbeddedTranscript(ledger);
   }
 
   create(step: CreateSession): Promise<CreatedSession> {
@@ -77,13 +77,13 @@ export class Sessions implements SessionStore {
   }
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
-    const row = this.#ledger.committed<SessionRow>(keys.session(workspaceId, sessionId));
+    const row = this.#ledger.committed<StoredSession>(keys.session(workspaceId, sessionId));
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
   save(session: Session, basis: Basis, move?: Move, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
     return this.#ledger.step((draft) => {
-      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
       putSession(draft, before, { ...before, session, version });
@@ -104,7 +104,7 @@ export class Sessions implements SessionStore {
       for (const session of this.#from(workspaceId, filter.assistantIds, after, page.order)) {
         after = keys.part(session.id);
         if (span.isPast(after)) return { items, next: null };
-        if (matches(session, filter)) {
+        if (matchesFilter(session, filter)) {
           if (items.length === page.limit) return { items, next: items.at(-1)!.id };
           items.push(session);
         }
@@ -128,7 +128,7 @@ export class Sessions implements SessionStore {
   *#from(workspaceId: string, assistantIds: readonly string[] | null, cursor: string | null, order: PageRequest['order']): Generator<Session> {
     if (assistantIds === null) {
       const [from, to] = span(keys.sessions(workspaceId), cursor, order);
-      for (const [, row] of this.#ledger.scan<SessionRow>(from, to, order === 'desc')) yield row.session;
+      for (const [, row] of this.#ledger.scan<StoredSession>(from, to, order === 'desc')) yield row.session;
       return;
     }
     const ids = [...new Set(assistantIds)].map((assistantId) => {
@@ -136,7 +136,7 @@ export class Sessions implements SessionStore {
       return this.#ledger.scan<string>(from, to, order === 'desc');
     });
     for (const id of merged(ids, order)) {
-      const row = this.#ledger.committed<SessionRow>(keys.session(workspaceId, id));
+      const row = this.#ledger.committed<StoredSession>(keys.session(workspaceId, id));
       if (row !== undefined) yield row.session;
     }
   }

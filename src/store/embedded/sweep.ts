@@ -1,10 +1,10 @@
 /** Retention (contract 6): sessions are deleted with their contents when their last activity is too long ago. */
-import { secondsOf } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import type { Versioned, Workspace } from '../../store.ts';
+import { secondsOf } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Versioned, Workspace } from '../store.ts';
 import type { Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
-import type { SessionRow } from './rows.ts';
+import type { StoredSession } from './rows.ts';
 
 const daySeconds = 86_400;
 
@@ -56,7 +56,7 @@ export class Sweep {
   /** Deletes a session unless it has moved since it was found or has a turn in flight. */
   #session(active: string, workspaceId: string, sessionId: string): Promise<boolean> {
     return this.#ledger.step((draft) => {
-      const row = this.#ledger.get<SessionRow>(keys.session(workspaceId, sessionId));
+      const row = this.#ledger.get<StoredSession>(keys.session(workspaceId, sessionId));
       const flights = keys.sessionFlights(workspaceId, sessionId);
       if (row === undefined || this.#ledger.get(active) === undefined) return false;
       if (this.#ledger.range(flights, keys.endOf(flights), 1).length > 0) return false;

@@ -1,13 +1,13 @@
 /** Reads the transcript. */
-import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../../store.ts';
+import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../store.ts';
 import type { Ledger } from '../ledger.ts';
-import { codePoints, textBehind } from '../../text.ts';
+import { codePoints, textBehind } from '../../base/text.ts';
 import { overlaid } from '../sorted.ts';
-import { streamingMessage } from '../../records.ts';
+import { streamingMessage } from '../records.ts';
 import { committedTurn, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
-import { messagesOf, type MessageRow } from './rows.ts';
+import { messagesOf, type StoredMessage } from './rows.ts';
 
 const index = /^\d{1,9}$/;
 const indexOf = (key: string): number => Number(keys.lastPart(key));
@@ -17,7 +17,7 @@ function* behind<T extends readonly [key: string, ...unknown[]]>(at: number | nu
   for (const entry of entries) if (at === null || (reverse ? indexOf(entry[0]) < at : indexOf(entry[0]) > at)) yield entry;
 }
 
-export class Transcript {
+export class EmbeddedTranscript {
   readonly #ledger: Ledger;
 
   constructor(ledger: Ledger) {
@@ -39,7 +39,7 @@ export class Transcript {
     // The row of the message at the cursor may have the next message too.
     const from = at === null || reverse ? prefix : keys.message(workspaceId, sessionId, at);
     const to = at === null || !reverse ? keys.endOf(prefix) : keys.message(workspaceId, sessionId, at);
-    for (const [key, row] of this.#ledger.scan<MessageRow>(from, to, reverse)) {
+    for (const [key, row] of this.#ledger.scan<StoredMessage>(from, to, reverse)) {
       const found = messagesOf(indexOf(key), row);
       for (const [index, message] of reverse ? found.reverse() : found) yield [keys.message(workspaceId, sessionId, index), message];
     }
@@ -87,7 +87,7 @@ export class Transcript {
 
   /** The message at an index, after the user's where both are in one row. */
   #ending(workspaceId: string, sessionId: string, index: number): Message[] {
-    const row = (at: number): MessageRow | undefined => (at < 0 ? undefined : this.#ledger.committed(keys.message(workspaceId, sessionId, at)));
+    const row = (at: number): StoredMessage | undefined => (at < 0 ? undefined : this.#ledger.committed(keys.message(workspaceId, sessionId, at)));
     const both = row(index - 1);
     if (both !== undefined && 'said' in both) return [both.said, both.reply];
     const own = row(index);

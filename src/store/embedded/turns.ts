@@ -1,22 +1,22 @@
-/** A turn's steps: begins, appends to, takes over, finishes or withdraws it; and what is read of it. */
-import { secondsOf } from '../../clock.ts';
-import { limits } from '../../limits.ts';
+/** A turn's steps: begins, appends to, takes over, finishes or withdraws it; and reads it. */
+import { secondsOf } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
+  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
   TurnStore, UsageCounts, WithdrawTurn,
-} from '../../store.ts';
+} from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
-import { codePoints, indexAfter } from '../../text.ts';
-import { committedTurn, slotNameOf, turnOf, type Flight, type FlightRow, type Flights } from './flights.ts';
+import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
+import { committedTurn, slotNameOf, turnRowOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import { moveRow } from '../moves.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
-import type { Limits } from './limits.ts';
+import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
-import type { ExchangeRow, SessionRow, TurnRow } from './rows.ts';
+import type { ExchangeRow, StoredSession, StoredTurn } from './rows.ts';
 import { putSession, unmoved } from './sessions.ts';
-import { Transcript } from './transcript.ts';
+import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
 
 const lost = { outcome: 'lost' } as const;
@@ -24,25 +24,25 @@ const fenced = { outcome: 'fenced' } as const;
 const same = (a: Fence, b: Fence): boolean => a.epoch === b.epoch && a.owner === b.owner;
 const placeOf = (workspaceId: string, { sessionId, id }: Turn): TurnPlace => ({ workspaceId, sessionId, turnId: id });
 
-export class Turns implements TurnStore {
+export class EmbeddedTurns implements TurnStore {
   readonly #ledger: Ledger;
   readonly #flights: Flights;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
   readonly #notices: Notices;
-  readonly #limits: Limits;
-  readonly #transcript: Transcript;
+  readonly #limits: EmbeddedLimits;
+  readonly #transcript: EmbeddedTranscript;
   /** The latest time that a step was given: a query without a time is answered as of that one. */
   #nowMs = 0;
 
-  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook, notices: Notices, limits: Limits) {
+  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook, notices: Notices, limits: EmbeddedLimits) {
     this.#limits = limits;
     this.#ledger = ledger;
     this.#flights = flights;
     this.#memories = memories;
     this.#usage = usage;
     this.#notices = notices;
-    this.#transcript = new Transcript(ledger);
+    this.#transcript = new EmbeddedTranscript(ledger);
   }
 
   /** The session is checked first: a second turn on it is a conflict even when the workspace is full (contract 3). */
@@ -50,8 +50,8 @@ export class Turns implements TurnStore {
     const { session, turn, remember } = step;
     const place = placeOf(session.workspaceId, turn);
     return this.#ledger.step<BegunTurn>((draft) => {
-      this.#passed(step.nowMs);
-      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      this.#passTime(step.nowMs);
+      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
       // If this step was applied before, it has moved its session.
       if (!unmoved(before, step)) return this.#begunBefore(place, step.owner);
       const { slot, leaseUntilMs } = step;
@@ -88,13 +88,13 @@ export class Turns implements TurnStore {
     return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : lost;
   }
 
-  append(step: AppendOutput): Promise<Appended> {
+  append(step: AppendOutput): Promise<AppendResult> {
     let moved = false;
-    const decided = this.#ledger.step<Appended>((draft) => {
+    const decided = this.#ledger.step<AppendResult>((draft) => {
       const found = this.#flights.get(step);
       if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
       const text = unstored(found, step);
-      const flight = step.leaseUntilMs === undefined ? found : this.#renewed(draft, found, step.leaseUntilMs, step.nowMs!);
+      const flight = step.leaseUntilMs === undefined ? found : this.#renew(draft, found, step.leaseUntilMs, step.nowMs!);
       if (flight === null) return 'fenced';
       if (text !== '') {
         moved = true;
@@ -108,23 +108,23 @@ export class Turns implements TurnStore {
       return stopOf(flight) ?? 'stored';
     });
     return decided.then((answer) => {
-      if (moved) this.#notices.moved(step);
+      if (moved) this.#notices.tellMoved(step);
       return answer;
     });
   }
 
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
     return this.#ledger.step<Renewed>((draft) => {
-      this.#passed(nowMs);
+      this.#passTime(nowMs);
       const flight = this.#flights.get(place);
-      if (flight === undefined || !same(flight.row.fence, fence) || this.#renewed(draft, flight, leaseUntilMs, nowMs) === null) return 'fenced';
+      if (flight === undefined || !same(flight.row.fence, fence) || this.#renew(draft, flight, leaseUntilMs, nowMs) === null) return 'fenced';
       return stopOf(flight) ?? 'renewed';
     });
   }
 
   async requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
     const stop = await this.#ledger.step((draft) => {
-      this.#passed(nowMs);
+      this.#passTime(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
@@ -143,19 +143,19 @@ export class Turns implements TurnStore {
     const { session, turn } = step;
     const place = placeOf(session.workspaceId, turn);
     const answer = this.#ledger.step<Finished>((draft) => {
-      this.#passed(step.nowMs);
+      this.#passTime(step.nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return this.#finishedBefore(place, step.fence);
       if (!same(flight.row.fence, step.fence)) return fenced;
-      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, step)) return lost;
 
-      const content = this.#takeOutput(draft, flight) + unstored(flight, step.tail);
+      const content = cut(this.#takeOutput(draft, flight) + unstored(flight, step.tail), step.cutAt);
       const version = step.version + 1;
       const { begun, move } = flight.row;
       putSession(draft, before, { session, version, withdrawn: before.withdrawn });
       putMove(draft, 'session', session.workspaceId, session.id, step.move, move);
-      draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version } } satisfies TurnRow, 'turn');
+      draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version } } satisfies StoredTurn, 'turn');
       this.#putMessages(draft, flight.row, { ...step.message, content });
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
@@ -164,7 +164,7 @@ export class Turns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#announced(place, answer);
+    return this.#announce(place, answer);
   }
 
   #putMessages(draft: Draft, { place: { workspaceId, sessionId }, turn: { messageIndex }, said }: FlightRow, reply: Message): void {
@@ -174,7 +174,7 @@ export class Turns implements TurnStore {
 
   /** The answer of the step that finished the turn, if it was finished under this fence. */
   #finishedBefore(place: TurnPlace, fence: Fence): Finished {
-    const end = this.#ledger.get<TurnRow>(keys.turn(place))?.finished;
+    const end = this.#ledger.get<StoredTurn>(keys.turn(place))?.finished;
     return end && same(end.fence, fence) ? finished(end.version) : fenced;
   }
 
@@ -182,7 +182,7 @@ export class Turns implements TurnStore {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
     const answer = this.#ledger.step<Finished>((draft) => {
-      const before = this.#ledger.get<SessionRow>(keys.session(session.workspaceId, session.id));
+      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
       if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
       const row = this.#newest(place);
@@ -198,26 +198,26 @@ export class Turns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#announced(place, answer);
+    return this.#announce(place, answer);
   }
 
   claim(place: TurnPlace): Promise<boolean> {
     return this.#ledger.step<boolean>((draft) => {
       const row = this.#newest(place);
       if (row === undefined || row.finished === null) return false;
-      if (row.claimed !== true) draft.put(keys.turn(place), { ...row, claimed: true } satisfies TurnRow, 'turn');
+      if (row.claimed !== true) draft.put(keys.turn(place), { ...row, claimed: true } satisfies StoredTurn, 'turn');
       return true;
     });
   }
 
   /** A turn in flight may be withdrawn only by its owner; a finished one only by the owner that finished it, unless it was claimed. */
-  #mayWithdraw({ finished: end, claimed }: TurnRow, place: TurnPlace, fence: Fence): boolean {
+  #mayWithdraw({ finished: end, claimed }: StoredTurn, place: TurnPlace, fence: Fence): boolean {
     if (claimed === true) return false;
     const held = (end ?? this.#flights.get(place)?.row)?.fence;
     return held !== undefined && same(held, fence);
   }
 
-  #undo(draft: Draft, { turn, finished: end }: TurnRow, { session, remember }: WithdrawTurn, place: TurnPlace): void {
+  #undo(draft: Draft, { turn, finished: end }: StoredTurn, { session, remember }: WithdrawTurn, place: TurnPlace): void {
     const { workspaceId } = session;
     const flight = this.#flights.get(place);
     let memory = remember ? keys.memory(workspaceId, remember.scope, remember.key) : null;
@@ -236,7 +236,7 @@ export class Turns implements TurnStore {
 
   takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
     return this.#ledger.step((draft) => {
-      this.#passed(nowMs);
+      this.#passTime(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
@@ -252,7 +252,7 @@ export class Turns implements TurnStore {
 
   orphans(nowMs: number, limit: number): Promise<TurnPlace[]> {
     return this.#ledger.step(() => {
-      this.#passed(nowMs);
+      this.#passTime(nowMs);
       return this.#flights.lapsed(nowMs, limit);
     });
   }
@@ -276,13 +276,13 @@ export class Turns implements TurnStore {
   }
 
   /** The newest state of a turn, for decisions. */
-  #newest(place: TurnPlace): TurnRow | undefined {
+  #newest(place: TurnPlace): StoredTurn | undefined {
     const flight = this.#flights.get(place);
-    return flight === undefined ? this.#ledger.get<TurnRow>(keys.turn(place)) : turnOf(flight.row);
+    return flight === undefined ? this.#ledger.get<StoredTurn>(keys.turn(place)) : turnRowOf(flight.row);
   }
 
   /** Prolongs the flight's lease; null if its slot has lapsed and was taken by another turn. */
-  #renewed(draft: Draft, flight: Flight, leaseUntilMs: number, nowMs: number): Flight | null {
+  #renew(draft: Draft, flight: Flight, leaseUntilMs: number, nowMs: number): Flight | null {
     const { slotUntilMs, place } = flight.row;
     const slot = { name: slotNameOf(flight.row), ceiling: flight.row.slotsMax };
     const takesSlot = slotUntilMs > 0;
@@ -298,15 +298,15 @@ export class Turns implements TurnStore {
   }
 
   /** Notifies readers that wait for the turn. The answer itself is returned in the order of the decisions, before later ones of the same batch. */
-  #announced(place: TurnPlace, answer: Promise<Finished>): Promise<Finished> {
+  #announce(place: TurnPlace, answer: Promise<Finished>): Promise<Finished> {
     answer.then(
-      ({ outcome }) => outcome === 'finished' && this.#notices.moved(place),
+      ({ outcome }) => outcome === 'finished' && this.#notices.tellMoved(place),
       () => {},
     );
     return answer;
   }
 
-  #passed(nowMs: number): void {
+  #passTime(nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
   }
 
@@ -329,7 +329,7 @@ export class Turns implements TurnStore {
 
 const stopOf = ({ row }: Flight): { stop: StopRequest } | null => (row.stop ? { stop: row.stop } : null);
 
-/** What a finished turn adds to the usage; with the sign -1, what its withdrawal takes off again. */
+/** Returns the usage that a finished turn adds; with the sign -1, the usage that its withdrawal takes off again. */
 const counted = (turn: Turn, sign: 1 | -1): Partial<UsageCounts> => ({
   turns: sign,
   failedTurns: turn.status === 'failed' ? sign : 0,
@@ -341,6 +341,16 @@ const finished = (version: number): Finished => ({ outcome: 'finished', version 
 
 /** The part of a piece that is not stored yet. A piece beyond the end would leave a gap that no later piece could fill. */
 function unstored(flight: Flight, { position, text }: { position: number; text: string }): string {
-  if (position > flight.position) throw new RangeError(`Output at ${position} would leave a hole after ${flight.position}.`);
+  if (position > flight.position) throw gap(position, flight.position);
   return text.slice(indexAfter(text, flight.position - position));
 }
+
+/** The text up to the cut, if there is one. */
+function cut(text: string, cutAt: number | undefined): string {
+  if (cutAt === undefined) return text;
+  const rest = textBehind(text, cutAt);
+  if (rest === null) throw gap(cutAt, codePoints(text));
+  return text.slice(0, text.length - rest.length);
+}
+
+const gap = (position: number, end: number): RangeError => new RangeError(`Output at ${position} would leave a gap after ${end}.`);

@@ -2,10 +2,10 @@
  * Usage, counted for each account (an assistant, with the API key if there is one) and second, and again for each hour: a window's whole hours are read from the hours, the rest
  * at its ends from the seconds.
  */
-import { limits } from '../../limits.ts';
-import type { CountUsage, Session, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../../store.ts';
+import { limits } from '../../base/limits.ts';
+import type { CountUsage, Session, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
-import { fields, floor, hourSeconds, stretches, Sums } from '../usage.ts';
+import { usageFields, floorTo, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
 import * as keys from './keys.ts';
 
@@ -30,19 +30,19 @@ export class UsageBook implements UsageStore {
   }
 
   /**
-   * Counts what a session causes within the step that causes it; a trial of the console counts nothing. At most once in a step,
+   * Counts a session's usage within the step that causes it; a trial of the console counts nothing. Call it at most once in a step,
    * because a draft does not see its own writes.
    */
   countIn(draft: Draft, { workspaceId, assistantId, keyId, channel }: Session, at: number, counts: Partial<UsageCounts>): void {
     if (channel !== 'console') this.#add(draft, this.#keysOf(workspaceId, assistantId, keyId, at), counts);
   }
 
-  /** The keys of the second's and the hour's row. Those of the last call are reused: mostly many turns of an account end in one second. */
+  /** The keys of the second's and the hour's row. The keys of the last call are reused: mostly many turns of an account end in one second. */
   #keysOf(workspaceId: string, assistantId: string, keyId: string | null | undefined, at: number): readonly string[] {
     const last = this.#last;
     if (last.at === at && last.assistantId === assistantId && last.keyId === keyId && last.workspaceId === workspaceId) return last.keys;
     const account = keys.account(assistantId, keyId);
-    const made = [keys.usageAt('second', workspaceId, account, at), keys.usageAt('hour', workspaceId, account, floor(at, hourSeconds))];
+    const made = [keys.usageAt('second', workspaceId, account, at), keys.usageAt('hour', workspaceId, account, floorTo(at, hourSeconds))];
     this.#last = { workspaceId, assistantId, keyId, at, keys: made };
     return made;
   }
@@ -50,7 +50,7 @@ export class UsageBook implements UsageStore {
   #add(draft: Draft, keysOfRows: readonly string[], counts: Partial<UsageCounts>): void {
     for (const key of keysOfRows) {
       const before = this.#ledger.get<number[]>(key);
-      draft.count(key, fields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
+      draft.count(key, usageFields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
     }
   }
 

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { goesOn, recordsIn } from './segment.ts';
-import type { Entry, Found, SegmentFile } from './segment.ts';
+import type { JournalEntry, Found, SegmentFile } from './segment.ts';
 
 /** The database's row with the number of the first record that it may not have. */
 export const nextKey = 'journal-next';
@@ -12,7 +12,7 @@ export const nameKey = 'journal-of';
 
 export const nextOf = (stored: Uint8Array | undefined): number => (stored === undefined ? 0 : Number(Buffer.from(stored).toString()));
 
-export const pathOf = (folder: string, first: number): string => join(folder, `journal-${String(first).padStart(15, '0')}`);
+export const segmentPath = (folder: string, first: number): string => join(folder, `journal-${String(first).padStart(15, '0')}`);
 
 const fileName = /^journal-(\d{15})$/;
 
@@ -30,31 +30,31 @@ export interface Replayed {
   readonly broken: readonly string[];
 }
 
-/** What a database's rows say about its journal. */
-export interface Standing {
+/** The facts about its journal in a database's rows. */
+export interface JournalStanding {
   /** The number of the first record that the database may not have. */
   readonly next: number;
   /** Null if no version that gives names has opened the database. */
   readonly name: string | null;
 }
 
-export const standingOf = (get: (key: string) => Uint8Array | undefined): Standing => {
+export const journalStanding = (get: (key: string) => Uint8Array | undefined): JournalStanding => {
   const name = get(nameKey);
   return { next: nextOf(get(nextKey)), name: name === undefined ? null : Buffer.from(name).toString() };
 };
 
 /** The name of the database, in the first record of a file. */
-export const nameEntry = (name: string): Entry => ({ key: nameKey, offset: 0, pieces: [Buffer.from(name)] });
+export const nameEntry = (name: string): JournalEntry => ({ key: nameKey, offset: 0, pieces: [Buffer.from(name)] });
 
 /** Throws if a file belongs to another database. A file without a name was written by a version that gave none. */
-function refuseForeign(file: string, { records }: Found, { name }: Standing): void {
+function refuseForeign(file: string, { records }: Found, { name }: JournalStanding): void {
   const borne = records[0]?.entries.find(({ key }) => key === nameKey)?.pieces?.[0];
   if (borne === undefined || Buffer.from(borne).toString() === name) return;
   throw new Error(`${basename(file)} belongs to another store than the data.mdb beside it; bring each back to its own`);
 }
 
 /** Applies the records from a number on, as far as they follow each other. */
-export function replay(files: readonly SegmentFile[], standing: Standing, apply: (entry: Entry) => void): Replayed {
+export function replay(files: readonly SegmentFile[], standing: JournalStanding, apply: (entry: JournalEntry) => void): Replayed {
   const found = files.map(recordsIn);
   for (const [index, { path }] of files.entries()) refuseForeign(path, found[index]!, standing);
   const broken: string[] = [];

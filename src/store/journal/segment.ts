@@ -12,7 +12,7 @@ const changeBytes = 11;
 const kinds = { remove: 0, put: 1 } as const;
 
 /** The bytes of a row from `offset` on, which replace all bytes from there; `pieces` null removes the row. */
-export interface Entry {
+export interface JournalEntry {
   readonly key: string;
   readonly offset: number;
   readonly pieces: readonly Uint8Array[] | null;
@@ -20,7 +20,7 @@ export interface Entry {
 
 export interface Record {
   readonly number: number;
-  readonly entries: Entry[];
+  readonly entries: JournalEntry[];
 }
 
 let scratch = Buffer.allocUnsafe(64 * 1024);
@@ -49,7 +49,7 @@ export class Segment {
   }
 
   /** Writes a record completely, or throws and leaves nothing of it. */
-  append(number: number, entries: readonly Entry[]): void {
+  append(number: number, entries: readonly JournalEntry[]): void {
     const length = encode(number, entries);
     try {
       for (let at = 0; at < length; ) at += writeSync(this.#file, scratch, at, length - at, this.#length + at);
@@ -61,11 +61,11 @@ export class Segment {
   }
 
   /** Resolves when every appended record is on the disk. */
-  flushed(): Promise<void> {
+  awaitFlush(): Promise<void> {
     return new Promise((resolve, reject) => {
       fdatasync(this.#file, (error) => {
         if (error === null) return resolve();
-        // The system may have dropped what it could not write, so this file takes no further records.
+        // The system may have dropped unwritten pages, so this file takes no further records.
         this.#torn = true;
         reject(error);
       });
@@ -127,7 +127,7 @@ function endOf(bytes: Buffer, at: number): number | null {
   return end <= bytes.length && crc32(bytes.subarray(at + 4, end)) === bytes.readUInt32LE(at) ? end : null;
 }
 
-function* decode(bytes: Buffer, from: number, end: number): Generator<Entry> {
+function* decode(bytes: Buffer, from: number, end: number): Generator<JournalEntry> {
   for (let at = from; at < end; ) {
     const removed = bytes[at] === kinds.remove;
     const keyEnd = at + 3 + bytes.readUInt16LE(at + 1);
@@ -139,7 +139,7 @@ function* decode(bytes: Buffer, from: number, end: number): Generator<Entry> {
 }
 
 /** Encodes into the scratch buffer; returns the number of bytes. */
-function encode(number: number, entries: readonly Entry[]): number {
+function encode(number: number, entries: readonly JournalEntry[]): number {
   let at = headBytes;
   for (const { key, offset, pieces } of entries) {
     const length = pieces === null ? 0 : pieces.reduce((sum, piece) => sum + piece.length, 0);

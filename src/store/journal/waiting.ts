@@ -1,7 +1,7 @@
 /** Rows that a database has not taken yet, over the rows that it has. */
 import type { Row, Write } from '../engine.ts';
 import { LateSortedMap, overlaid } from '../sorted.ts';
-import type { Entry } from './segment.ts';
+import type { JournalEntry } from './segment.ts';
 
 /** The bytes of a growing row, in one buffer with room for more: kept apart, each short piece would cost a hundred bytes more than it has. */
 class Growing {
@@ -17,7 +17,7 @@ class Growing {
     return this.#room.subarray(0, this.length);
   }
 
-  /** Never writes over bytes that it has given out: what replaces earlier bytes gets a new buffer. */
+  /** Never writes over bytes that it has given out: a replacement gets a new buffer. */
   set(offset: number, pieces: readonly Uint8Array[]): void {
     const length = pieces.reduce((sum, piece) => sum + piece.length, offset);
     if (offset < this.length || length > this.#room.length) {
@@ -38,7 +38,7 @@ const roomMin = 128;
 
 type Value = Uint8Array | Growing | null;
 
-export class Waiting {
+export class WaitingRows {
   readonly #rows = new LateSortedMap<Value>();
 
   get size(): number {
@@ -57,7 +57,7 @@ export class Waiting {
   }
 
   /** A growing row begins with the bytes that `beneath` has for it. */
-  apply({ key, offset, pieces }: Entry, beneath: (key: string) => Uint8Array | undefined): void {
+  apply({ key, offset, pieces }: JournalEntry, beneath: (key: string) => Uint8Array | undefined): void {
     if (offset > 0 && this.#rows.get(key) === undefined) this.#rows.set(key, beneath(key) ?? new Uint8Array());
     if (pieces === null) this.#rows.set(key, null);
     else if (offset === 0 && pieces.length === 1) this.#rows.set(key, pieces[0]!);

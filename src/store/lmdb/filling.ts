@@ -18,7 +18,7 @@ export class LmdbFilling extends LmdbEngine {
   }
 
   override async close(): Promise<void> {
-    await this.flushed();
+    await this.awaitFlush();
     await super.close();
   }
 }

@@ -2,13 +2,13 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
-import type { Records } from '../../doctor/records.ts';
+import type { Records } from '../store.ts';
 import { EmbeddedCatalog } from '../embedded/catalog.ts';
-import { Budgets } from '../embedded/budgets.ts';
-import { Limits } from '../embedded/limits.ts';
+import { EmbeddedBudgets } from '../embedded/budgets.ts';
+import { EmbeddedLimits } from '../embedded/limits.ts';
 import { Memories } from '../embedded/memories.ts';
 import { Notices } from '../embedded/notices.ts';
-import { Sessions } from '../embedded/sessions.ts';
+import { EmbeddedSessions } from '../embedded/sessions.ts';
 import { UsageBook } from '../embedded/usage.ts';
 import { Ledger } from '../ledger.ts';
 import { livingOwner, ownerKey } from './owner.ts';
@@ -45,12 +45,12 @@ export async function ownerOf(folder: string): Promise<Owner | null> {
   }
 }
 
-/** Opens the folder's contents for as long as `run` takes, including what its last process left in the journal. */
+/** Opens the folder's contents for as long as `run` takes, including the records that its last process left in the journal. */
 export async function lookInto<T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> {
   const ledger = new Ledger(new LmdbSnapshot(folder));
   await ledger.open();
   try {
-    const sessions = new Sessions(ledger, new Memories(ledger), new UsageBook(ledger), new Limits(ledger, new Budgets(ledger)));
+    const sessions = new EmbeddedSessions(ledger, new Memories(ledger), new UsageBook(ledger), new EmbeddedLimits(ledger, new EmbeddedBudgets(ledger)));
     return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions });
   } finally {
     await ledger.close();

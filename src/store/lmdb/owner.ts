@@ -1,5 +1,5 @@
 /**
- * Which process owns a folder, and whether it is still alive. Process ids are reused, so the time of the process's start is stored
+ * The process that owns a folder, and whether it is still alive. Process ids are reused, so the time of the process's start is stored
  * as well (Linux only; elsewhere the id must do). A process in another container cannot be seen and counts as dead: two containers
  * must not share a folder.
  */

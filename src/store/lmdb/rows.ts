@@ -2,7 +2,7 @@ import type { RootDatabase, Transaction } from 'lmdb';
 import type { Row } from '../engine.ts';
 
 /** Rows from `from` (inclusive) to `to` (exclusive), the greatest key first if `reverse`; in the state of a transaction, if one is given. */
-export function* rowsOf(database: RootDatabase<Buffer, string>, from: string, to: string, reverse: boolean, transaction?: Transaction): Generator<Row> {
+export function* rangeRows(database: RootDatabase<Buffer, string>, from: string, to: string, reverse: boolean, transaction?: Transaction): Generator<Row> {
   const bounds = reverse
     ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse: true }
     : { start: from, end: to };

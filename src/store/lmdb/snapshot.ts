@@ -7,18 +7,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { RootDatabase, Transaction } from 'lmdb';
-import { StoreUnavailable } from '../../store.ts';
+import { StoreUnavailable } from '../store.ts';
 import type { Readable } from '../embedded/dump.ts';
 import type { Engine, Row } from '../engine.ts';
-import { filesIn, nextKey, nextOf, replay, standingOf } from '../journal/replay.ts';
+import { filesIn, nextKey, nextOf, replay, journalStanding } from '../journal/replay.ts';
 import { readSegment } from '../journal/segment.ts';
 import type { SegmentFile } from '../journal/segment.ts';
-import { Waiting } from '../journal/waiting.ts';
-import { rowsOf } from './rows.ts';
+import { WaitingRows } from '../journal/waiting.ts';
+import { rangeRows } from './rows.ts';
 
 interface State {
   readonly transaction: Transaction;
-  readonly waiting: Waiting;
+  readonly waiting: WaitingRows;
   /** The number of the first record after this state. */
   readonly next: number;
 }
@@ -69,11 +69,11 @@ export class LmdbSnapshot implements Readable, Engine {
 
   range(from: string, to: string, reverse = false): Iterable<Row> {
     const { transaction, waiting } = this.#reading;
-    return waiting.over(rowsOf(this.#database!, from, to, reverse, transaction), from, to, reverse);
+    return waiting.over(rangeRows(this.#database!, from, to, reverse, transaction), from, to, reverse);
   }
 
   write(): Promise<never> {
-    return Promise.reject(new Error('This is only a look.'));
+    return Promise.reject(new Error('A snapshot is read-only.'));
   }
 
   /** Needs no pause of its own: a caller that reads a snapshot also writes the rows somewhere, and waits there. */
@@ -95,16 +95,16 @@ function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[])
     database.resetReadTxn();
     const transaction = database.useReadTransaction();
     const beneath = (key: string): Uint8Array | undefined => database.get(key, { transaction });
-    const from = standingOf(beneath);
+    const from = journalStanding(beneath);
     const files = unlessGone(read);
     database.resetReadTxn();
     if (files !== null && nextOf(database.get(nextKey)) === from.next) {
-      const waiting = new Waiting();
+      const waiting = new WaitingRows();
       const { next } = replay(files, from, (entry) => waiting.apply(entry, beneath));
       return { transaction, waiting, next };
     }
     transaction.done();
-    if (looks === looksMax) throw new Error('it is written to faster than it can be read');
+    if (looks === looksMax) throw new Error('it changes faster than it can be read');
   }
 }
 

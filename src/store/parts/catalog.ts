@@ -1,5 +1,5 @@
 /** The part of a store that keeps the console's records. */
-import type { Assistant, CatalogKind, CatalogRecords, Key, Move } from '../../records.ts';
+import type { Assistant, CatalogKind, CatalogRecords, Key, Move } from '../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 /**
@@ -17,7 +17,7 @@ export interface Catalog {
   /**
    * Replaces the record if its version still is `version`: resolves with the new version, or null if another writer replaced or
    * removed the record. Rejects with `SlugTaken` as `create` does; the slug that the record had before is free afterwards. A lost
-   * answer: every process reads what is stored within `catalogFreshMs`, and a caller that repeats the change decides on that.
+   * answer: every process reads the stored record within `catalogFreshMs`, and a caller that repeats the change decides on that.
    */
   replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null>;
   /** Removes the record; resolves with whether it existed. Removing a workspace removes all its contents. A lost answer: a repeat finds no record. */

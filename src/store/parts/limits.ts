@@ -1,5 +1,5 @@
-/** The part of a store that limits how much is used: the budgets of keys, and limits of any kind. */
-import type { BudgetName, KeyLimits } from '../../records.ts';
+/** The part of a store that limits use: the budgets of keys, and limits of any kind. */
+import type { BudgetName, KeyLimits } from '../records.ts';
 
 /** A budget after one request was charged to it. */
 export interface Taken {
@@ -43,7 +43,7 @@ export interface AskedPlace {
   readonly name: string;
   readonly ceiling: number;
   readonly holder: string;
-  /** What the holder takes the place with: it has one place for all of its seats, until the last of them is over. Empty or left out for a holder with one seat. */
+  /** The holder's seat: a holder has one place for all of its seats, until the last of them is over. Empty or left out for a holder with one seat. */
   readonly seat?: string;
   readonly untilMs: number;
 }
@@ -51,7 +51,7 @@ export interface AskedPlace {
 /** A limit to be charged. Its name contains its subject, as in `asst_…/messages/vis_…`; within a workspace one name is one limit. */
 export type AskedLimit = AskedRate | AskedPlace;
 
-/** What is read of a limit: the count of a counter's present period, or how many places are taken. */
+/** A limit to read: the count of a counter's present period, or the number of taken places. */
 export type LookedLimit = { readonly kind: 'counter'; readonly name: string; readonly periodMs: number } | { readonly kind: 'place'; readonly name: string };
 
 export interface TakeLimits {
@@ -80,10 +80,10 @@ export interface LimitStore {
   readBudgets(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[], nowMs: number): Promise<KeyStanding[]>;
   /**
    * Takes all of these limits, or none if one of them refuses: then nothing is charged, and each limit answers whether it refuses
-   * and for how long. The answers are in the order of the request. What is stored is deleted when its time is over, or with its
+   * and for how long. The answers are in the order of the request. A stored limit is deleted when its time is over, or with its
    * workspace. A lost answer: the request gets 503, and may have been charged.
    */
   take(step: TakeLimits): Promise<TakenLimit[]>;
-  /** What is used of each of these limits, in order. */
+  /** Returns the use of each of these limits, in order. */
   used(workspaceId: string, looked: readonly LookedLimit[], nowMs: number): Promise<number[]>;
 }

@@ -1,4 +1,4 @@
-/** What the parts of a store share: versions and pages of records. */
+/** Types that the parts of a store share: versions and pages of records. */
 
 /** A record with the number that a later write is compared against. */
 export interface Versioned<T> {

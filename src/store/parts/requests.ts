@@ -1,5 +1,5 @@
 /** The part of a store that finds requests made under an `Idempotency-Key`. The steps of sessions and turns remember them. */
-import type { IdempotencyRecord } from '../../records.ts';
+import type { IdempotencyRecord } from '../records.ts';
 
 export interface RequestStore {
   /** The request remembered under this scope and key; null if there is none, or if its time is over. */

@@ -1,5 +1,5 @@
 /** The part of a store that keeps sessions and their messages. */
-import type { IdempotencyRecord, Message, Move, Session, SettledLimit } from '../../records.ts';
+import type { IdempotencyRecord, Message, Move, Session, SettledLimit } from '../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 export interface CreateSession {
@@ -9,7 +9,7 @@ export interface CreateSession {
   /** For a session of the channel `console`: how many of these the workspace may have open at a time. */
   readonly trialsMax?: number;
   readonly nowMs: number;
-  /** What the session's history gets with the step. */
+  /** The step's entry in the session's history. */
   readonly move?: Move;
 }
 
@@ -51,7 +51,7 @@ export interface SessionStore {
   /**
    * Creates a session with its greeting and counts it, or finds the request remembered. A session of the channel `console` is a
    * trial: neither it nor its turns are counted. A lost answer: a repeat under the same
-   * idempotency key returns that session; without a key the session stays unused until it expires (specification 7, "Retrying").
+   * idempotency key returns that session; without a key the session stays unused until it expires (contract 2, "Retrying").
    */
   create(step: CreateSession): Promise<CreatedSession>;
   read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;

@@ -1,5 +1,5 @@
 /** The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and slots. */
-import type { IdempotencyRecord, Message, Move, Session, SettledLimit, Turn } from '../../records.ts';
+import type { IdempotencyRecord, Message, Move, Session, SettledLimit, Turn } from '../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Basis } from './sessions.ts';
 
@@ -44,7 +44,7 @@ export interface BeginTurn extends Basis {
   readonly leaseUntilMs: number;
   readonly remember: IdempotencyRecord | null;
   readonly nowMs: number;
-  /** What the session's history gets with the step. */
+  /** The step's entry in the session's history. */
   readonly move?: Move;
 }
 
@@ -68,7 +68,7 @@ export interface AppendOutput {
 }
 
 /** The answer to an append. `{ stop }`: the text was stored, and the turn was requested to stop for this reason. */
-export type Appended = 'stored' | 'fenced' | { readonly stop: StopRequest };
+export type AppendResult = 'stored' | 'fenced' | { readonly stop: StopRequest };
 
 export type Renewed = 'renewed' | 'fenced' | { readonly stop: StopRequest };
 
@@ -76,14 +76,22 @@ export interface FinishTurn extends Basis {
   /** The session after the step. */
   readonly session: Session;
   readonly turn: Turn;
-  /** The assistant's message as it will be stored; the store fills `content` with the turn's whole output. */
+  /** The assistant's message as it will be stored; the store fills `content` with the turn's output: all of it, or what `cutAt` leaves. */
   readonly message: Message;
   /** Output that is not stored yet, and the number of code points stored before it. */
   readonly tail: { readonly position: number; readonly text: string };
+  /**
+   * For a reply whose listener cut it: the turn is sealed with the first `cutAt` code points of the stored output and the tail, and
+   * the rest is gone with this step, as if it had never been stored. A whole number from 0; without it all output is sealed. The
+   * step rejects with a `RangeError` and changes nothing if the output is shorter, because a failover lost text that the listener
+   * has heard: the owner sends that text in the tail, or a smaller number. Sent again with another number, the step is answered as
+   * before and the text stays as it was cut first.
+   */
+  readonly cutAt?: number;
   readonly settled?: readonly SettledLimit[];
   readonly fence: Fence;
   readonly nowMs: number;
-  /** What the session's history gets with the step. */
+  /** The step's entry in the session's history. */
   readonly move?: Move;
 }
 
@@ -101,14 +109,14 @@ export interface WithdrawTurn extends Basis {
   readonly settled?: readonly SettledLimit[];
   /** Needed with `settled`. */
   readonly nowMs?: number;
-  /** What the session's history gets with the step. */
+  /** The step's entry in the session's history. */
   readonly move?: Move;
 }
 
 /** A turn and its text behind a position, both read at the same moment. */
 export interface OutputAfter {
   readonly turn: Turn;
-  /** Null if the stored text does not reach the position: a failover lost the text in between. */
+  /** Null if the stored text does not reach the position: a failover lost the text in between, or the turn was sealed at an earlier one (`FinishTurn.cutAt`). */
   readonly text: string | null;
 }
 
@@ -124,7 +132,7 @@ export interface TurnStore {
    * withdrawn, because its chat gets 503; a later piece is retried as long as the lease allows, and after that is sent with the
    * end of the turn.
    */
-  append(step: AppendOutput): Promise<Appended>;
+  append(step: AppendOutput): Promise<AppendResult>;
   /**
    * Prolongs the owner's lease on a turn and its slot. A lease that has run out is renewed if no other process has taken the turn
    * over and its slot is still free; otherwise the owner has lost it. A lost answer: the lease counts as not renewed, and the
@@ -149,7 +157,7 @@ export interface TurnStore {
    * continued since. For a turn that has not begun, the step moves the session if it still stands at `Basis`, so that a beginning
    * that arrives later is rejected. A lost answer: the process reads the session and sends the step again until nothing is left.
    * If the process dies, the next process that finds the turn withdraws it if it has no output and seals it otherwise: no process
-   * knows any more what its chat was answered.
+   * knows any more how its chat was answered.
    */
   withdraw(step: WithdrawTurn): Promise<Finished>;
   /**
@@ -174,7 +182,7 @@ export interface TurnStore {
   output(place: TurnPlace): Promise<string>;
   /**
    * The turn, and its stored text behind the first `position` code points; null if there is no such turn. Reads no more than that
-   * text. If a turn in flight has no text there yet, the store sends one notice `turn.moved` for its next piece or its end.
+   * text. If the turn was cut, a reader at the cut gets the empty text, and one beyond it null, never text that the cut took. If a turn in flight has no text there yet, the store sends one notice `turn.moved` for its next piece or its end.
    */
   outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null>;
   /** How many of the workspace's `api` slots are taken. */

@@ -1,10 +1,10 @@
-/** The part of a store that has what was used. The steps of sessions and turns count theirs; what belongs to no session is counted here. */
-import type { UsageBucket, UsageCounts } from '../../records.ts';
+/** The part of a store that counts usage. The steps of sessions and turns count theirs; usage without a session is counted here. */
+import type { UsageBucket, UsageCounts } from '../records.ts';
 
 export interface UsageQuery {
   /** Only these assistants; null for all. */
   readonly assistantIds: readonly string[] | null;
-  /** Only what this API key used, and what was used in sessions that it made; absent for all. */
+  /** Only usage of this API key and of sessions that it made; absent for all. */
   readonly keyId?: string | null;
   /** `start` is inclusive, `end` exclusive, both in Unix seconds. */
   readonly start: number;
@@ -17,7 +17,7 @@ export interface CountUsage {
   readonly id: string;
   readonly workspaceId: string;
   readonly assistantId: string;
-  /** The API key that asked for it. */
+  /** The API key of the request. */
   readonly keyId?: string | null;
   /** The Unix second that it counts for. */
   readonly at: number;
@@ -25,7 +25,7 @@ export interface CountUsage {
   readonly transcriptionSeconds: number;
 }
 
-/** What is counted beside conversations. */
+/** The counts beside those of conversations. */
 export type VoiceCounts = Pick<UsageCounts, 'speechCharacters' | 'transcriptionSeconds'>;
 
 export interface UsageStore {

@@ -1,18 +1,18 @@
 /** The keys' budgets: one script for the requests of a moment, so that they are exact across any number of processes; no script for a budget in its deepest debt. */
 import { remaining, resetAt, retryAfterSeconds, waitSeconds, type Bucket } from '../../../machines/budget.ts';
-import type { Clock } from '../../clock.ts';
-import type { Ids } from '../../ids.ts';
-import { limits } from '../../limits.ts';
-import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../../store.ts';
-import { budgetNames, standingOf, type Buckets } from '../budgets.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
+import { budgetNames, keyStanding, type Buckets } from '../budgets.ts';
 import { Debts } from './debts.ts';
 import { Gathering } from './gathering.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { Sender } from './lanes.ts';
-import type { Link } from './link.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { RedisLink } from './link.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 interface Asked {
   readonly budget: BudgetName;
@@ -34,14 +34,14 @@ interface Lane {
 }
 
 export class RedisBudgets {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #debts: Debts;
   readonly #sender: Sender;
   readonly #requests = new Gathering<Request, Taken[]>((_, requests) => this.#charge(requests), { itemsMax: limits.redisGatheredMax });
 
-  constructor(link: Link, roots: Roots, clock: Clock, ids: Ids) {
+  constructor(link: RedisLink, roots: Roots, clock: Clock, ids: Ids) {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
@@ -54,7 +54,7 @@ export class RedisBudgets {
   take(workspaceId: string, keyId: string, budgets: readonly Asked[]): Taken[] | Promise<Taken[]> {
     const first = budgets[0];
     if (first === undefined) return [];
-    const bucket = this.#debts.refused({ workspaceId, keyId, budget: first.budget }, first.ceiling);
+    const bucket = this.#debts.refuseCertain({ workspaceId, keyId, budget: first.budget }, first.ceiling);
     // In its deepest debt it takes a minute, and no other budget takes longer.
     if (bucket !== null) return [takenOf(first, false, bucket)];
     const budgetsAsked = budgets.map(({ budget, ceiling }) => `${budget} ${ceiling}`).join();
@@ -62,13 +62,13 @@ export class RedisBudgets {
   }
 
   /** The debts that this process has not written yet come first. */
-  async standing(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[]): Promise<KeyStanding[]> {
+  async readStanding(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[]): Promise<KeyStanding[]> {
     await this.#debts.flush();
-    const [time, ...found] = (await this.#link.run('read-budgets', this.#roots.workspace(workspaceId), { ids: keys.map(({ id }) => part(id)) })) as [Reply, ...Reply[][]];
-    const nowMs = Number(textOf(time));
+    const [time, ...found] = (await this.#link.run('read-budgets', this.#roots.workspace(workspaceId), { ids: keys.map(({ id }) => part(id)) })) as [RedisReply, ...RedisReply[][]];
+    const nowMs = Number(textOfReply(time));
     return keys.map(({ limits }, index) => {
       const [usedAt, ...buckets] = found[index]!;
-      return standingOf(bucketsOf(buckets), usedAt == null ? null : Number(textOf(usedAt)), limits, nowMs);
+      return keyStanding(bucketsOf(buckets), usedAt == null ? null : Number(textOfReply(usedAt)), limits, nowMs);
     });
   }
 
@@ -83,17 +83,17 @@ export class RedisBudgets {
     const count = requests.length;
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
-    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { count, asked, ...lane }, count))) as Reply[];
-    const exchange = { askedAt, answeredAt: this.#clock.monotonic() };
+    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { count, asked, ...lane }, count))) as RedisReply[];
+    const times = { askedAt, answeredAt: this.#clock.monotonic() };
     let at = 0;
     return requests.map(() => {
       const taken: Taken[] = [];
       let restSeconds = 0;
       for (const [index, each] of budgets.entries()) {
         const passed = answer[at];
-        const bucket = { level: Number(textOf(answer[at + 1])), at: Number(textOf(answer[at + 2])) };
+        const bucket = { level: Number(textOfReply(answer[at + 1])), at: Number(textOfReply(answer[at + 2])) };
         at += 3;
-        if (index === 0) this.#debts.seen({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed === 1, bucket, exchange);
+        if (index === 0) this.#debts.noteAnswer({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed === 1, bucket, times);
         if (passed !== 2) taken.push(takenOf(each, passed === 1, bucket));
         else restSeconds = Math.max(restSeconds, waitSeconds(bucket, each.ceiling));
       }
@@ -101,18 +101,18 @@ export class RedisBudgets {
     });
   }
 
-  #send(workspaceId: string, keyId: string, step: (root: string, lane: Lane) => Promise<Reply>): Promise<Reply> {
+  #send(workspaceId: string, keyId: string, step: (root: string, lane: Lane) => Promise<RedisReply>): Promise<RedisReply> {
     const [root, id] = [this.#roots.workspace(workspaceId), part(keyId)];
     return this.#sender.send(id, (lane, number) => step(root, { id, lane, number }));
   }
 }
 
 /** The buckets that a hash has, from its fields in the order of `budgetNames`. */
-export const bucketsOf = (stored: readonly Reply[]): Buckets =>
+export const bucketsOf = (stored: readonly RedisReply[]): Buckets =>
   Object.fromEntries(
     budgetNames.flatMap((name, index) => {
       if (stored[index] == null) return [];
-      const [level, at] = textOf(stored[index]).split(' ').map(Number) as [number, number];
+      const [level, at] = textOfReply(stored[index]).split(' ').map(Number) as [number, number];
       return [[name, { level, at }]];
     }),
   );

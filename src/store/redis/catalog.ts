@@ -1,15 +1,15 @@
 /** The console's records. A workspace's own record is stored with those of the others, every other record within its workspace. */
-import type { Ids } from '../../ids.ts';
-import { limits } from '../../limits.ts';
-import { SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Move, type Page, type PageRequest, type Versioned } from '../../store.ts';
+import type { Ids } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import { SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Move, type Page, type PageRequest, type Versioned } from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
 import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { RedisLink } from './link.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 import { RedisSlugs } from './slugs.ts';
 
 type Records = CatalogRecords[CatalogKind];
@@ -21,12 +21,12 @@ interface PublicKeyRow {
 }
 
 export class RedisCatalog implements Catalog {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #ids: Ids;
   readonly #slugs: RedisSlugs;
 
-  constructor(link: Link, roots: Roots, ids: Ids) {
+  constructor(link: RedisLink, roots: Roots, ids: Ids) {
     this.#link = link;
     this.#roots = roots;
     this.#ids = ids;
@@ -47,14 +47,14 @@ export class RedisCatalog implements Catalog {
       if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
       await this.#slugs.claim(slug, record as Assistant);
     }
-    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id, ...moveField(hasHistory(kind) ? move : null) };
+    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, ...moveField(hasHistory(kind) ? move : null) };
     await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given);
   }
 
   async read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null> {
     const root = this.#root(kind, workspaceId);
-    const [record, version] = (await this.#link.send(root, 'HMGET', `${root}:${kind}`, part(id), `${part(id)}/version`)) as Reply[];
-    return record === null ? null : { record: unpackRow<CatalogRecords[K]>(record as Buffer), version: Number(textOf(version)) };
+    const [record, version] = (await this.#link.send(root, 'HMGET', `${root}:${kind}`, part(id), `${part(id)}/version`)) as RedisReply[];
+    return record === null ? null : { record: unpackRow<CatalogRecords[K]>(record as Buffer), version: Number(textOfReply(version)) };
   }
 
   async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null> {
@@ -65,7 +65,7 @@ export class RedisCatalog implements Catalog {
 
   async #replaceRecord(kind: CatalogKind, record: Records, version: number, move?: Move): Promise<number | null> {
     const workspaceId = workspaceOf(record);
-    const given = { kind, id: part(record.id), record: packRow(record), workspaceId, recordId: record.id, version, write: this.#ids.secret(), ...moveField(hasHistory(kind) ? move : null) };
+    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, version, write: this.#ids.secret(), ...moveField(hasHistory(kind) ? move : null) };
     return (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as number | null;
   }
 
@@ -89,7 +89,7 @@ export class RedisCatalog implements Catalog {
 
   /** Removes a key before its public id, so that it is rejected already between the two steps. */
   async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
-    const given = { kind, id: part(id), workspaceId: kind === 'workspace' ? id : workspaceId, recordId: id, write: this.#ids.secret() };
+    const given = { kind, id: part(id), channel: this.#roots.channel('notices'), workspaceId: kind === 'workspace' ? id : workspaceId, recordId: id, write: this.#ids.secret() };
     const record = await this.#link.runDurable('remove-record', this.#root(kind, workspaceId), given);
     if (record === null) return false;
     if (kind === 'key' || kind === 'assistant') await this.#unname(kind, unpackRow<Key | Assistant>(record as Buffer));
@@ -99,7 +99,7 @@ export class RedisCatalog implements Catalog {
 
   async list<K extends CatalogKind>(kind: K, workspaceId: string, { limit, after, order }: PageRequest): Promise<Page<CatalogRecords[K]>> {
     const cursor = after === null ? '' : part(after);
-    const found = (await this.#link.run('list-records', this.#root(kind, workspaceId), { kind, order, after: cursor, count: limit + 1 })) as Reply[];
+    const found = (await this.#link.run('list-records', this.#root(kind, workspaceId), { kind, order, after: cursor, count: limit + 1 })) as RedisReply[];
     const items = found.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record as Buffer));
     return { items, next: found.length > limit ? items.at(-1)!.id : null };
   }
@@ -120,8 +120,8 @@ export class RedisCatalog implements Catalog {
   /** Continues removals that another process, or this one, has not finished. */
   async resumeRemovals(): Promise<void> {
     const root = this.#roots.workspaces;
-    const begun = (await this.#link.send(root, 'SMEMBERS', `${root}:removals`)) as Reply[];
-    for (const workspaceId of begun) await this.#removeHoldings(textOf(workspaceId));
+    const begun = (await this.#link.send(root, 'SMEMBERS', `${root}:removals`)) as RedisReply[];
+    for (const workspaceId of begun) await this.#removeHoldings(textOfReply(workspaceId));
   }
 
   /** Removes in bounded steps, the keys' public ids and the assistants' slugs first; the removal's mark goes last. */

@@ -2,12 +2,12 @@
  * Steps on one connection that count once a replica has them. Redis runs a connection's commands in order, so one WAIT confirms
  * every step that was sent before it. The first step is sent with a WAIT; steps sent while a WAIT is under way share the next one.
  */
-import { limits } from '../../limits.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { limits } from '../../base/limits.ts';
+import { StoreUnavailable } from '../store.ts';
 import type { InFlightReplies } from './in-flight-replies.ts';
-import type { Reply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
-type Command = (args: readonly (string | Buffer)[]) => Promise<Reply>;
+type Command = (args: readonly (string | Buffer)[]) => Promise<RedisReply>;
 
 interface Confirmation {
   /** Its place among the commands of the connection: the commands before it are confirmed with it. Infinite until it is sent. */
@@ -37,10 +37,10 @@ export class Confirming {
   }
 
   /**
-   * Resolves with the reply once a replica has what the step wrote. Rejects with `StoreUnavailable` if no replica confirms it; the
+   * Resolves with the reply once a replica has the step's write. Rejects with `StoreUnavailable` if no replica confirms it; the
    * step may be applied all the same.
    */
-  async send(root: string, args: readonly (string | Buffer)[]): Promise<Reply> {
+  async send(root: string, args: readonly (string | Buffer)[]): Promise<RedisReply> {
     let place = Infinity;
     const answer = this.#owed.ask(() => {
       place = ++this.#sent;

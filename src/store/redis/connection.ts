@@ -1,27 +1,29 @@
 /** node-redis, once for a single Redis and once for a cluster. */
 import { createClient, createCluster, RESP_TYPES } from 'redis';
-import { machineTime } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import { StoreRefused } from '../../store.ts';
+import { machineTime } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { StoreRefused } from '../store.ts';
 import { Confirming } from './confirming.ts';
 import { InFlightReplies } from './in-flight-replies.ts';
-import type { Reply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 type Arguments = readonly (string | Buffer)[];
 
-export interface Connection {
+export interface RedisConnection {
   /** Connects; throws `StoreRefused` if no later attempt would succeed either, as with a wrong password or an untrusted certificate. */
   open(): Promise<void>;
   /** The system's error code for the present loss of the connection; null if there is none. */
   readonly trouble: string | null;
   close(): Promise<void>;
   /** Sends a command to the node that has the key's slot. */
-  send(key: string, args: Arguments): Promise<Reply>;
+  send(key: string, args: Arguments): Promise<RedisReply>;
   /**
-   * As `send`, but a replica has what the command wrote (`confirming.ts`). On a second connection, because a WAIT blocks all later
+   * As `send`, but waits until a replica has the command's write (`confirming.ts`). On a second connection, because a WAIT blocks all later
    * commands on its connection.
    */
-  sendConfirmed(key: string, args: Arguments): Promise<Reply>;
+  sendConfirmed(key: string, args: Arguments): Promise<RedisReply>;
+  /** One for each primary that is known now: sends it a command, whatever its slots. */
+  primaries(): readonly ((args: Arguments) => Promise<RedisReply>)[];
   subscribe(channel: string, heard: (text: string) => void, again: () => void): Promise<() => Promise<void>>;
 }
 
@@ -43,11 +45,18 @@ const clientOptions = {
   },
 };
 
-const single = (url: string, reconnectStrategy: false | ((tries: number) => number) = clientOptions.socket.reconnectStrategy) =>
-  createClient({ ...clientOptions, url, RESP: 3, socket: { ...clientOptions.socket, reconnectStrategy } });
-type Client = ReturnType<typeof single>;
+const makeClient = () => createClient({ ...clientOptions, RESP: 3 });
+type Client = ReturnType<typeof makeClient>;
 
-const sendOn = (client: Client, args: Arguments): Promise<Reply> => client.sendCommand([...args], commandOptions) as unknown as Promise<Reply>;
+/** Never connected. Making a client's class, with a method for each command of Redis, takes 20 ms; duplicates share the model's. */
+let model: Client | null = null;
+
+function single(url: string, reconnectStrategy: false | ((tries: number) => number) = clientOptions.socket.reconnectStrategy): Client {
+  model ??= makeClient();
+  return model.duplicate({ url, socket: { ...clientOptions.socket, reconnectStrategy } });
+}
+
+const sendOn = (client: Client, args: Arguments): Promise<RedisReply> => client.sendCommand([...args], commandOptions) as unknown as Promise<RedisReply>;
 
 /** Callers learn of a connection's errors from their calls; without a listener an error event would end the process. */
 const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
@@ -55,7 +64,7 @@ const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(
   return client;
 };
 
-const ended = (client: { readonly isOpen: boolean; destroy(): void }): void => {
+const endClient = (client: { readonly isOpen: boolean; destroy(): void }): void => {
   if (client.isOpen) client.destroy();
 };
 
@@ -91,7 +100,7 @@ class Opening {
     client.on('ready', () => (this.trouble = null));
   }
 
-  async connected(): Promise<void> {
+  async connect(): Promise<void> {
     if (this.#client.isOpen) return;
     const refused = new Promise<never>((_, reject) => (this.#refuse = reject));
     await Promise.race([this.#client.connect(), refused]);
@@ -99,7 +108,7 @@ class Opening {
   }
 }
 
-export function connectSingle(url: string): Connection {
+export function connectSingle(url: string): RedisConnection {
   const client = quiet(single(url));
   const waiting = quiet(single(url));
   const listening = quiet(single(url));
@@ -109,13 +118,14 @@ export function connectSingle(url: string): Connection {
   const confirming = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(waiting, args));
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
-    open: () => opening.connected(),
+    open: () => opening.connect(),
     get trouble() {
       return opening.trouble;
     },
-    close: async () => [client, waiting, listening].forEach(ended),
+    close: async () => [client, waiting, listening].forEach(endClient),
     send: (_key, args) => owed.ask(() => sendOn(client, args)),
     sendConfirmed: (key, args) => opened(waiting).then(() => confirming.send(key, args)),
+    primaries: () => [(args) => owed.ask(() => sendOn(client, args))],
     async subscribe(channel, heard, again) {
       await opened(listening);
       await listening.subscribe(channel, heard);
@@ -133,8 +143,8 @@ export function connectOnce(url: string) {
   const client = quiet(single(url, false));
   return {
     open: async (): Promise<void> => void (await client.connect()),
-    close: (): void => ended(client),
-    send: (args: Arguments): Promise<Reply> => sendOn(client, args),
+    close: (): void => endClient(client),
+    send: (args: Arguments): Promise<RedisReply> => sendOn(client, args),
   };
 }
 
@@ -178,7 +188,7 @@ async function openCluster(cluster: Cluster): Promise<void> {
   }
 }
 
-export function connectCluster(url: string): Connection {
+export function connectCluster(url: string): RedisConnection {
   const cluster = quiet(clusterOf(url));
   const waiting = quiet(clusterOf(url));
   let connecting: Promise<unknown> | null = null;
@@ -200,12 +210,14 @@ export function connectCluster(url: string): Connection {
   };
   const owed = new WeakMap<object, InFlightReplies>();
   /** Each shard has its own replies in flight, so that a silent shard does not block the others. */
-  const askNode = (each: Cluster, key: string, send: () => Promise<Reply>): Promise<Reply> => {
-    const master = masterOf(each, key);
-    if (master === undefined) return unknown(each);
+  const owedBy = (master: object): InFlightReplies => {
     let one = owed.get(master);
     if (one === undefined) owed.set(master, (one = new InFlightReplies(machineTime)));
-    return one.ask(send);
+    return one;
+  };
+  const askNode = (each: Cluster, key: string, send: () => Promise<RedisReply>): Promise<RedisReply> => {
+    const master = masterOf(each, key);
+    return master === undefined ? unknown(each) : owedBy(master).ask(send);
   };
   const confirmers = new WeakMap<Client, Confirming>();
   const confirmingOf = (node: Client): Confirming => {
@@ -213,12 +225,12 @@ export function connectCluster(url: string): Connection {
     if (one === undefined) confirmers.set(node, (one = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(node, args))));
     return one;
   };
-  const sendTo = (each: Cluster, key: string, args: Arguments): Promise<Reply> =>
-    askNode(each, key, () => each.sendCommand(key, false, [...args], commandOptions) as unknown as Promise<Reply>);
+  const sendTo = (each: Cluster, key: string, args: Arguments): Promise<RedisReply> =>
+    askNode(each, key, () => each.sendCommand(key, false, [...args], commandOptions) as unknown as Promise<RedisReply>);
   return {
     open: () => openCluster(cluster),
     trouble: null,
-    close: async () => [cluster, waiting].forEach(ended),
+    close: async () => [cluster, waiting].forEach(endClient),
     send: (key, args) => sendTo(cluster, key, args),
     async sendConfirmed(key, args) {
       await openedWaiting();
@@ -232,6 +244,7 @@ export function connectCluster(url: string): Connection {
         throw error;
       });
     },
+    primaries: () => cluster.masters.map((master) => (args) => cluster.nodeClient(master).then((node) => owedBy(master).ask(() => sendOn(node as unknown as Client, args)))),
     async subscribe(channel, heard, again) {
       const listener = (text: unknown): void => heard(String(text));
       await cluster.subscribe(channel, listener);

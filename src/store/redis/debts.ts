@@ -8,8 +8,9 @@
  * until then, and so returns a wait that is too short by as much, at most `redisDebtMs`.
  */
 import { floor, refilled, unitsPerRequest, type Bucket } from '../../../machines/budget.ts';
-import type { Clock, Timer } from '../../clock.ts';
-import { limits } from '../../limits.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { keepNewest } from '../../base/newest.ts';
 
 /** A budget of a key. */
 export interface BudgetPlace {
@@ -19,12 +20,12 @@ export interface BudgetPlace {
 }
 
 /** When the command was sent to Redis and when it was answered, by this process's monotonic clock. */
-export interface Exchange {
+export interface CommandTimes {
   readonly askedAt: number;
   readonly answeredAt: number;
 }
 
-interface Debt extends Exchange {
+interface Debt extends CommandTimes {
   readonly place: BudgetPlace;
   readonly ceiling: number;
   /** Redis's time at some moment of the exchange. */
@@ -49,7 +50,7 @@ export class Debts {
   }
 
   /** The bucket after a request that certainly leaves it in its deepest debt; null if Redis must be asked. */
-  refused(place: BudgetPlace, ceiling: number): Bucket | null {
+  refuseCertain(place: BudgetPlace, ceiling: number): Bucket | null {
     const debt = this.#debts.get(nameOf(place));
     if (debt === undefined) return null;
     const now = this.#clock.monotonic();
@@ -66,14 +67,14 @@ export class Debts {
   }
 
   /** Takes over Redis's answer for a budget. */
-  seen(place: BudgetPlace, ceiling: number, passed: boolean, bucket: Bucket, exchange: Exchange): void {
+  noteAnswer(place: BudgetPlace, ceiling: number, passed: boolean, bucket: Bucket, exchange: CommandTimes): void {
     const name = nameOf(place);
     const known = this.#debts.get(name);
     if (known !== undefined && this.#unwritten.has(known)) return;
     this.#debts.delete(name);
     if (passed) return;
     this.#debts.set(name, { place, ceiling, ...exchange, redisMs: bucket.at, bucket });
-    if (this.#debts.size > limits.redisDebtsMax) this.#debts.delete(this.#debts.keys().next().value!);
+    keepNewest(this.#debts, limits.redisDebtsMax);
   }
 
   /** Writes the requests refused here to Redis. A failed write is not repeated: it is worth no more than the refill of `redisDebtMs`. */

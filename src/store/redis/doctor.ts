@@ -1,12 +1,12 @@
 /**
- * What is wrong with a Redis, or a Redis Cluster, as a store. Nothing is written to it except that the scripts are loaded, to
+ * Checks a Redis, or a Redis Cluster, as a store. Nothing is written to it except that the scripts are loaded, to
  * check that they compile.
  */
-import type { Clock } from '../../clock.ts';
-import { check, fail, ok, warn, worstOf } from '../../doctor/check.ts';
-import type { Check, Finding } from '../../doctor/check.ts';
-import type { Ids } from '../../ids.ts';
-import type { Records } from '../../doctor/records.ts';
+import type { Clock } from '../../base/clock.ts';
+import { check, fail, ok, warn, worstOf } from '../doctor/check.ts';
+import type { Check, Finding } from '../doctor/check.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Records } from '../store.ts';
 import { RedisCatalog } from './catalog.ts';
 import { isCluster } from './connection.ts';
 import { clusterState, replicasOf } from './doctor/cluster.ts';
@@ -15,7 +15,7 @@ import { permissions } from './doctor/permissions.ts';
 import { reach } from './doctor/reach.ts';
 import * as server from './doctor/server.ts';
 import { Roots, usualPrefix } from './keys.ts';
-import { Link } from './link.ts';
+import { RedisLink } from './link.ts';
 import { Registry } from './registry.ts';
 import { loadScripts } from './scripts.ts';
 import { RedisSessions } from './sessions.ts';
@@ -26,7 +26,7 @@ export interface RedisExamination {
   readonly allowVolatile: boolean;
   /** The value of the durability setting. */
   readonly durability: string;
-  /** Checks what is stored, once the earlier checks allow it. */
+  /** Checks the stored records, if the earlier checks allow it. */
   readonly records: (records: Records) => Promise<Check[]>;
 }
 
@@ -64,12 +64,11 @@ async function examineNodes(url: string, all: readonly Node[], examination: Redi
   ];
 }
 
-/** The checks of what the servers report about themselves. */
+/** The checks of the servers' reports about themselves. */
 async function answeringChecks(answering: readonly Node[], each: Each, cluster: boolean, { durability }: RedisExamination): Promise<Check[]> {
   const primaries = answering.filter((node) => node.fact('role') === 'master');
   return [
     await each('disk-writes', answering, server.lastWrites),
-    await each('eviction', answering, server.eviction),
     await each('memory', answering, server.memory),
     await each('replicas', primaries, (node) => replicasOf(node, { durability, cluster })),
   ];
@@ -83,8 +82,9 @@ async function askedChecks(all: readonly Node[], each: Each, cluster: boolean, {
   const timings = (await Promise.all(all.map((node) => node.timing().catch(() => [])))).flat();
   const greatest = (measure: (timing: Timing) => number): Timing => timings.reduce((most, each) => (measure(each) > measure(most) ? each : most));
   return [
+    await each('eviction', all, server.eviction),
     await each('append-only', all, (node) => server.appendOnlyFile(node, allowVolatile)),
-    ...(cluster ? [check('cluster', await guarded(() => clusterState(all[0]!)))] : []),
+    ...(cluster ? [check('cluster', await runRule(() => clusterState(all[0]!)))] : []),
     ...(timings.length === 0 ? [] : [check('clock', server.clockOf(greatest(({ aheadMs }) => Math.abs(aheadMs)))), check('round-trip', server.roundTrip(greatest(({ roundTripMs }) => roundTripMs)))]),
     await each('permissions', primaries, (node) => permissions(node, scripts, cluster)),
     await each('scripts', primaries, (node) => server.scriptsLoad(node, scripts)),
@@ -92,13 +92,13 @@ async function askedChecks(all: readonly Node[], each: Each, cluster: boolean, {
 }
 
 async function overNodes(id: string, nodes: readonly Node[], rule: Rule, cluster: boolean): Promise<Check> {
-  const findings = await Promise.all(nodes.map((node) => guarded(() => rule(node))));
+  const findings = await Promise.all(nodes.map((node) => runRule(() => rule(node))));
   if (!cluster && findings[0] !== undefined) return check(id, findings[0]);
   return check(id, worstOf(nodes.map(({ address }, index) => ({ place: address, finding: findings[index]! }))));
 }
 
 /** A server that goes away or refuses meanwhile is a finding too. */
-async function guarded(rule: () => Finding | Promise<Finding>): Promise<Finding> {
+async function runRule(rule: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await rule();
   } catch (error) {
@@ -108,7 +108,7 @@ async function guarded(rule: () => Finding | Promise<Finding>): Promise<Finding>
 
 const unanswered = (error: Error, { user }: Node): Finding =>
   error.message.includes('NOPERM')
-    ? warn('The user may not ask INFO: version, memory, eviction, disk and replicas were not looked at.', `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`)
+    ? warn('The user may not ask INFO: version, memory, disk and replicas were not checked.', `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`)
     : fail(`Redis does not tell about itself: ${error.message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
 
 function kindOf(node: Node, cluster: boolean): Finding {
@@ -132,7 +132,7 @@ async function versions(nodes: readonly Node[], cluster: boolean): Promise<Check
 
 /** Reads as the store reads, over its own link. */
 async function withRecords(url: string, { clock, ids, records }: RedisExamination): Promise<Check[]> {
-  const link = new Link(url, clock, loadScripts());
+  const link = new RedisLink(url, clock, loadScripts());
   const roots = new Roots(usualPrefix);
   try {
     await link.open();
@@ -140,7 +140,7 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
     const sessions = new RedisSessions(link, roots, new Registry(link, roots, clock, 'active'), ids);
     return await records({ catalog, sessions });
   } catch (error) {
-    return [check('records', fail(`What is stored cannot be read: ${(error as Error).message}`, 'Look into the log of Redis, and run this again.'))];
+    return [check('records', fail(`The records cannot be read: ${(error as Error).message}`, 'Look into the log of Redis, and run this again.'))];
   } finally {
     await link.close();
   }

@@ -3,23 +3,23 @@
  * export or not. Each session is exported as it was at one moment: only its newest turn can still grow, and that turn is read
  * together with the session. A message of a turn that is withdrawn meanwhile may still be exported.
  */
-import type { Clock } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyRecord, Move, Session, StopRequest, Turn, Versioned } from '../../store.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyRecord, Move, Session, StopRequest, Turn, Versioned } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { budgetNames, type Buckets } from '../budgets.ts';
-import { historyRow, rowsOf, usageRow } from '../dump.ts';
-import type { Answered, DumpPlace, DumpRow, DumpSource, HistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import { historyRow, dumpRows, usageRow } from '../dump.ts';
+import type { Answered, DumpPlace, DumpRow, DumpSource, DumpedHistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
 import { unpackMove } from '../moves.ts';
 import type { Grain } from '../usage.ts';
 import { bucketsOf } from './budgets.ts';
 import { RedisHistory } from './history.ts';
 import { refuseUnfinished } from './importing.ts';
 import { accountParts, byAccount, part, Roots } from './keys.ts';
-import { Link } from './link.ts';
-import { messageOf } from './records.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import { RedisLink } from './link.ts';
+import { readMessage } from './records.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
 
 /** A message with its place in the transcript. */
@@ -34,17 +34,17 @@ interface Asked {
   readonly oldest: readonly Placed[];
   readonly newest: readonly Placed[];
   readonly flight: TurnRow | null;
-  readonly history: readonly HistoryRow[];
+  readonly history: readonly DumpedHistoryRow[];
 }
 
 export class RedisSource implements DumpSource, Holdings {
   readonly name = 'redis';
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #history: RedisHistory;
 
   constructor(url: string, { clock, prefix }: { readonly clock: Clock; readonly prefix?: string }) {
-    this.#link = new Link(url, clock, loadScripts());
+    this.#link = new RedisLink(url, clock, loadScripts());
     this.#roots = new Roots(prefix);
     this.#history = new RedisHistory(this.#link, this.#roots);
   }
@@ -68,7 +68,7 @@ export class RedisSource implements DumpSource, Holdings {
   }
 
   rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow> {
-    return rowsOf(this, nowMs, from);
+    return dumpRows(this, nowMs, from);
   }
 
   async *records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncGenerator<Versioned<CatalogRecords[K]>> {
@@ -77,7 +77,7 @@ export class RedisSource implements DumpSource, Holdings {
       const stored = await this.#fields(`${root}:${kind}`, ids.flatMap((id) => [id, `${id}/version`]));
       for (let at = 0; at < stored.length; at += 2) {
         if (stored[at] === null) continue;
-        yield { version: Number(textOf(stored[at + 1])), record: unpackRow<CatalogRecords[K]>(stored[at] as Buffer) };
+        yield { version: Number(textOfReply(stored[at + 1])), record: unpackRow<CatalogRecords[K]>(stored[at] as Buffer) };
       }
     }
   }
@@ -86,14 +86,14 @@ export class RedisSource implements DumpSource, Holdings {
     const root = this.#roots.workspace(workspaceId);
     const buckets = bucketsOf(await this.#fields(`${root}:budget:${part(keyId)}`, budgetNames));
     const [usedAt] = await this.#fields(`${root}:used`, [part(keyId)]);
-    return { buckets, usedAt: usedAt == null ? null : Number(textOf(usedAt)) };
+    return { buckets, usedAt: usedAt == null ? null : Number(textOfReply(usedAt)) };
   }
 
   moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]> {
     return this.#history.read(kind, workspaceId, id);
   }
 
-  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
+  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
     const root = this.#roots.workspace(workspaceId);
     for await (const ids of this.#ids(`${root}:sessions`, from, limits.movingSessionsMax)) {
       // All sessions at once, each with its first messages, because most conversations are short.
@@ -107,7 +107,7 @@ export class RedisSource implements DumpSource, Holdings {
     const key = `${root}:memory-ends`;
     for (let end = 0, seen = 0; ; ) {
       const given = [key, end, '+inf', 'WITHSCORES', 'LIMIT', seen, limits.movingRowsMax];
-      const found = ((await this.#link.send(key, 'ZRANGEBYSCORE', ...given)) as [Reply, number][]).map(([name, ends]) => ({ name: textOf(name), ends }));
+      const found = ((await this.#link.send(key, 'ZRANGEBYSCORE', ...given)) as [RedisReply, number][]).map(([name, ends]) => ({ name: textOfReply(name), ends }));
       if (found.length === 0) return;
       const stored = await this.#fields(`${root}:memories`, found.map(({ name }) => name));
       for (const [index, record] of stored.entries()) {
@@ -121,8 +121,8 @@ export class RedisSource implements DumpSource, Holdings {
 
   async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
     const root = this.#roots.workspace(workspaceId);
-    const accounts = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[];
-    for (const account of accounts.map(textOf).sort(byAccount)) {
+    const accounts = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as RedisReply[];
+    for (const account of accounts.map(textOfReply).sort(byAccount)) {
       for await (const hour of this.#used(`${root}:usage:${account}`, workspaceId, account, 'hour')) {
         yield hour;
         yield* this.#used(`${root}:usage:${account}:${hour.start}`, workspaceId, account, 'second');
@@ -132,19 +132,19 @@ export class RedisSource implements DumpSource, Holdings {
 
   /** A session as it is now; null if it was removed. */
   async #session(root: string, workspaceId: string, id: string): Promise<Asked | null> {
-    const answer = (await this.#link.run('dump-session', root, { session: id, count: limits.movingSessionsMax })) as Reply[] | null;
+    const answer = (await this.#link.run('dump-session', root, { session: id, count: limits.movingSessionsMax })) as RedisReply[] | null;
     if (answer === null) return null;
-    const [record, version, withdrawn, oldest, newest, inFlight, moves] = answer as [Buffer, Reply, Reply, Reply[], Reply[], Reply[] | null, Reply[]];
+    const [record, version, withdrawn, oldest, newest, inFlight, moves] = answer as [Buffer, RedisReply, RedisReply, RedisReply[], RedisReply[], RedisReply[] | null, RedisReply[]];
     const row: SessionRow = {
       type: 'session',
-      version: Number(textOf(version)),
+      version: Number(textOfReply(version)),
       record: unpackRow<Session>(record),
-      withdrawn: withdrawn === null ? null : withdrawnOf(textOf(withdrawn)),
+      withdrawn: withdrawn === null ? null : withdrawnOf(textOfReply(withdrawn)),
     };
     return { row, flight: inFlight === null ? null : flightOf(workspaceId, inFlight), oldest: oldest.map(placed), newest: newest.map(placed), history: historyRow('session', workspaceId, row.record.id, moves.map((move) => unpackMove(move as Buffer))) };
   }
 
-  async *#rowsOf(root: string, { row, flight, oldest, newest, history }: Asked): AsyncGenerator<SessionRow | HistoryRow | MessageRow | TurnRow> {
+  async *#rowsOf(root: string, { row, flight, oldest, newest, history }: Asked): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
     const { workspaceId, id } = row.record;
     yield row;
     yield* history;
@@ -172,7 +172,7 @@ export class RedisSource implements DumpSource, Holdings {
   async *#between(root: string, sessionId: string, from: number, to: number): AsyncGenerator<Placed[]> {
     const key = `${root}:messages:${sessionId}`;
     while (from < to) {
-      const found = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, `(${to}`, 'LIMIT', 0, limits.movingSessionsMax)) as Reply[];
+      const found = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, `(${to}`, 'LIMIT', 0, limits.movingSessionsMax)) as RedisReply[];
       if (found.length === 0) return;
       const page = found.map(placed);
       yield page;
@@ -188,7 +188,7 @@ export class RedisSource implements DumpSource, Holdings {
     for (const [index, id] of ids.entries()) {
       const [record, begun, finished] = stored.slice(index * 3, index * 3 + 3);
       if (record === null) continue;
-      const row = { record: unpackRow<Turn>(record as Buffer), begun: answeredOf(textOf(begun)), finished: answeredOf(textOf(finished)) };
+      const row = { record: unpackRow<Turn>(record as Buffer), begun: answeredOf(textOfReply(begun)), finished: answeredOf(textOfReply(finished)) };
       found.set(id, { type: 'turn', workspaceId, ...row, flight: null });
     }
     return found;
@@ -196,12 +196,12 @@ export class RedisSource implements DumpSource, Holdings {
 
   /** Counts by their hour or second, as a hash stores them. */
   async *#used(key: string, workspaceId: string, account: string, grain: Grain): AsyncGenerator<UsageRow> {
-    const starts = ((await this.#link.send(key, 'HKEYS', key)) as Reply[]).map((each) => Number(textOf(each))).sort((a, b) => a - b);
+    const starts = ((await this.#link.send(key, 'HKEYS', key)) as RedisReply[]).map((each) => Number(textOfReply(each))).sort((a, b) => a - b);
     for (let at = 0; at < starts.length; at += limits.movingRowsMax) {
       const page = starts.slice(at, at + limits.movingRowsMax);
       const stored = await this.#fields(key, page.map(String));
       for (const [index, counts] of stored.entries()) {
-        if (counts !== null) yield usageRow([workspaceId, ...accountParts(account)], grain, page[index]!, textOf(counts).split(',').map(Number));
+        if (counts !== null) yield usageRow([workspaceId, ...accountParts(account)], grain, page[index]!, textOfReply(counts).split(',').map(Number));
       }
     }
   }
@@ -209,20 +209,20 @@ export class RedisSource implements DumpSource, Holdings {
   /** The members of an index in order, from one on. */
   async *#ids(key: string, from: string | null, count: number): AsyncGenerator<string[]> {
     for (let after = from === null ? '-' : `[${part(from)}`; ; ) {
-      const found = ((await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as Reply[]).map(textOf);
+      const found = ((await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as RedisReply[]).map(textOfReply);
       if (found.length === 0) return;
       yield found;
       after = `(${found.at(-1)!}`;
     }
   }
 
-  async #fields(key: string, names: readonly string[]): Promise<Reply[]> {
-    return names.length === 0 ? [] : ((await this.#link.send(key, 'HMGET', key, ...names)) as Reply[]);
+  async #fields(key: string, names: readonly string[]): Promise<RedisReply[]> {
+    return names.length === 0 ? [] : ((await this.#link.send(key, 'HMGET', key, ...names)) as RedisReply[]);
   }
 }
 
-const placed = (stored: Reply): Placed => {
-  const { message, index } = messageOf(stored);
+const placed = (stored: RedisReply): Placed => {
+  const { message, index } = readMessage(stored);
   return { index: Number(index), message };
 };
 
@@ -240,17 +240,17 @@ function withdrawnOf(text: string): SessionRow['withdrawn'] {
   return { turnId, ...answeredOf(text.slice(turnId.length + 1)) };
 }
 
-function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory]: Reply[]): TurnRow {
+function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory]: RedisReply[]): TurnRow {
   const remembered = memory ? unpackRow<IdempotencyRecord>(memory as Buffer) : null;
   return {
     type: 'turn',
     workspaceId,
     record: unpackRow<Turn>(record as Buffer),
-    begun: answeredOf(textOf(begun)),
+    begun: answeredOf(textOfReply(begun)),
     finished: null,
     flight: {
-      fence: { epoch: Number(textOf(epoch)), owner: textOf(owner) },
-      stop: stop === null ? null : (textOf(stop) as StopRequest),
+      fence: { epoch: Number(textOfReply(epoch)), owner: textOfReply(owner) },
+      stop: stop === null ? null : (textOfReply(stop) as StopRequest),
       remembered: remembered && { scope: remembered.scope, key: remembered.key },
     },
   };

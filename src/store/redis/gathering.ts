@@ -1,4 +1,4 @@
-/** Calls that are ready at one moment go to Redis as one: a call costs more than what most of them ask for, here and in Redis. */
+/** Calls that are ready at one moment go to Redis as one: a call costs more than most steps themselves, here and in Redis. */
 
 interface Bounds<Item> {
   readonly itemsMax: number;

@@ -4,9 +4,9 @@
  * written, the client would take the connection for alive, and TCP would retry ever more seldom. A connection that nothing is
  * written to is closed (`limits.redisSilenceMs`), and the next one works as soon as the network does.
  */
-import { atTurnEnd, type Clock } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { atTurnEnd, type Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { StoreUnavailable } from '../store.ts';
 
 /** The commands of one connection that have no reply yet. */
 interface Debt {
@@ -39,7 +39,7 @@ export class InFlightReplies {
   ask<T>(send: () => Promise<T>): Promise<T> {
     if (!this.#silent) return this.#send(send);
     return new Promise((resolve, reject) => {
-      atTurnEnd(() => (this.#silent ? reject(new StoreUnavailable('Redis has fallen silent.')) : resolve(this.#send(send))));
+      atTurnEnd(() => (this.#silent ? reject(new StoreUnavailable('Redis has stopped answering.')) : resolve(this.#send(send))));
     });
   }
 

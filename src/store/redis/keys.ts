@@ -12,10 +12,16 @@ export const usualPrefix = 'parley:';
 
 export class Roots {
   readonly prefix: string;
+  #installation: string | null = null;
 
-  /** The prefix of every key, which also names the channel of the notices; it must not contain a brace. */
+  /** The prefix of every key and channel; it must not contain a brace. */
   constructor(prefix: string = usualPrefix) {
     this.prefix = prefix;
+  }
+
+  /** Names the installation, which channels need: Redis sends a published message to the listeners of all its databases. */
+  name(installation: string): void {
+    this.#installation = installation;
   }
 
   workspace(workspaceId: string): string {
@@ -49,13 +55,10 @@ export class Roots {
     return `${this.prefix}{import}`;
   }
 
-  /** What processes send each other beside notices. */
-  channel(name: 'watching' | 'feed'): string {
-    return `${this.prefix}${name}`;
-  }
-
-  get notices(): string {
-    return `${this.prefix}notices`;
+  /** A channel on which the processes of the installation send each other something. */
+  channel(name: 'watching' | 'feed' | 'notices'): string {
+    if (this.#installation === null) throw new Error('The store is not open.');
+    return `${this.prefix}${this.#installation}:${name}`;
   }
 }
 

@@ -4,7 +4,7 @@
  * that comes again gets the same answer. A number below the newest belongs to no step any more: its sender got its answer, or gave
  * up. So a target keeps no more than the number of steps that were ever under way at once.
  */
-import type { Ids } from '../../ids.ts';
+import type { Ids } from '../../base/ids.ts';
 
 interface Lanes {
   readonly free: number[];

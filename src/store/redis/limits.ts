@@ -1,19 +1,19 @@
 /** Budgets of keys, and limits of any kind, several in one script, so that they are exact across any number of processes. */
-import type { Ids } from '../../ids.ts';
-import type { AskedLimit, BudgetName, KeyLimits, KeyStanding, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../../store.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { AskedLimit, BudgetName, KeyLimits, KeyStanding, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../store.ts';
 import type { RedisBudgets } from './budgets.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
+import type { RedisLink } from './link.ts';
 import type { Argument } from './reply.ts';
 
 export class RedisLimits implements LimitStore {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #ids: Ids;
   readonly #budgets: RedisBudgets;
 
-  constructor(link: Link, roots: Roots, ids: Ids, budgets: RedisBudgets) {
+  constructor(link: RedisLink, roots: Roots, ids: Ids, budgets: RedisBudgets) {
     this.#link = link;
     this.#roots = roots;
     this.#ids = ids;
@@ -25,7 +25,7 @@ export class RedisLimits implements LimitStore {
   }
 
   readBudgets(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[], _nowMs: number): Promise<KeyStanding[]> {
-    return this.#budgets.standing(workspaceId, keys);
+    return this.#budgets.readStanding(workspaceId, keys);
   }
 
   async take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {
@@ -36,7 +36,7 @@ export class RedisLimits implements LimitStore {
 
   async used(workspaceId: string, looked: readonly LookedLimit[]): Promise<number[]> {
     const given = { looked: looked.flatMap((limit) => [limit.kind, part(limit.name), limit.kind === 'place' ? 1 : limit.periodMs]) };
-    return (await this.#link.run('used-limits', this.#roots.workspace(workspaceId), given)) as number[];
+    return (await this.#link.run('read-limits', this.#roots.workspace(workspaceId), given)) as number[];
   }
 }
 

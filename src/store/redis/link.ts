@@ -2,19 +2,20 @@
  * The link to Redis: every call has a deadline and a bounded number of tries. A step may be sent again after its reply was lost,
  * because it applies once; a call without an answer in time rejects with `StoreUnavailable`.
  */
-import type { Clock } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import { StoreUnavailable } from '../../store.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { StoreUnavailable } from '../store.ts';
 import { packer } from '../packer.ts';
 import { connectCluster, connectSingle, isCluster } from './connection.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 import { Gathering } from './gathering.ts';
-import type { Argument, Reply } from './reply.ts';
+import type { Argument, RedisReply } from './reply.ts';
 import type { Scripts } from './scripts.ts';
-import { argumentsOf, gatheredSteps, steps, type Given, type StepName } from './steps.ts';
+import type { SendCommand } from './setting.ts';
+import { argumentsOf, gatheredSteps, steps, type Given, type ScriptName } from './steps.ts';
 
 /**
- * What an answer guarantees. `committed`: the primary has the write. `replicated`: a replica has every write that a caller relies
+ * The guarantee of an answer. `committed`: the primary has the write. `replicated`: a replica has every write that a caller relies
  * on once it is answered. `replicated-output`: a replica also has each piece of output before a reader sees it.
  */
 export type Durability = 'committed' | 'replicated' | 'replicated-output';
@@ -25,16 +26,16 @@ const passing = /^(?:LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|MOVED|ASK|
 /** The pauses before retries, in milliseconds. */
 const pauses = [20, 60, 200, 400] as const;
 
-export class Link {
+export class RedisLink {
   readonly #clock: Clock;
   readonly #scripts: Scripts;
-  readonly #connection: Connection;
+  readonly #connection: RedisConnection;
   readonly #durability: Durability;
   /** Digests of the scripts that Redis has run for this link. */
   readonly #loaded = new Set<string>();
   #pending = 0;
   /** By the step's name and whether a replica must confirm it. */
-  readonly #gatherings = new Map<string, Gathering<readonly Argument[], Reply>>();
+  readonly #gatherings = new Map<string, Gathering<readonly Argument[], RedisReply>>();
 
   constructor(url: string, clock: Clock, scripts: Scripts, durability: Durability = 'committed') {
     this.#clock = clock;
@@ -52,17 +53,17 @@ export class Link {
   }
 
   /** Runs a step in this root's slot. `weight`: as how many calls it counts. */
-  run<S extends StepName>(name: S, root: string, given: Given<S>, weight = 1): Promise<Reply> {
+  run<S extends ScriptName>(name: S, root: string, given: Given<S>, weight = 1): Promise<RedisReply> {
     return this.#run(false, name, root, given, weight);
   }
 
   /** As `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits for a replica. */
-  runDurable<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
+  runDurable<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<RedisReply> {
     return this.#run(this.#durability !== 'committed', name, root, given);
   }
 
   /** As `run`, for pieces of output: under `replicated-output` the answer waits for a replica. */
-  runOutput<S extends StepName>(name: S, root: string, given: Given<S>): Promise<Reply> {
+  runOutput<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<RedisReply> {
     return this.#run(this.#durability === 'replicated-output', name, root, given);
   }
 
@@ -77,18 +78,23 @@ export class Link {
   }
 
   /** A confirmed write covers earlier reads: the primary replicates everything that it has answered before it replicates this write. */
-  #confirm(root: string): Promise<Reply> {
-    return this.#within(() => this.#sent(true, root, ['EXISTS', root]), pauses);
+  #confirm(root: string): Promise<RedisReply> {
+    return this.#within(() => this.#sendOne(true, root, ['EXISTS', root]), pauses);
   }
 
   /** Sends a single command to its key's slot. */
-  send(key: string, ...given: Argument[]): Promise<Reply> {
-    return this.#within(() => this.#sent(false, key, plain(given)), pauses);
+  send(key: string, ...given: Argument[]): Promise<RedisReply> {
+    return this.#within(() => this.#sendOne(false, key, plain(given)), pauses);
   }
 
   /** As `send`, with the promise of `runDurable`. */
-  sendDurable(key: string, ...given: Argument[]): Promise<Reply> {
-    return this.#within(() => this.#sent(this.#durability !== 'committed', key, plain(given)), pauses);
+  sendDurable(key: string, ...given: Argument[]): Promise<RedisReply> {
+    return this.#within(() => this.#sendOne(this.#durability !== 'committed', key, plain(given)), pauses);
+  }
+
+  /** Returns a function for each primary that is known now, to ask it about itself. Its time limit is shorter than that of other calls. */
+  primaries(): readonly SendCommand[] {
+    return this.#connection.primaries().map((send) => (...words) => this.#within(() => send(words), [], 1, limits.redisAskMs));
   }
 
   /** Subscribes to a channel; `again` is called when messages may have been lost. */
@@ -96,32 +102,32 @@ export class Link {
     return this.#within(() => this.#connection.subscribe(channel, heard, again), []);
   }
 
-  #run<S extends StepName>(confirmed: boolean, name: S, root: string, given: Given<S>, weight = 1): Promise<Reply> {
+  #run<S extends ScriptName>(confirmed: boolean, name: S, root: string, given: Given<S>, weight = 1): Promise<RedisReply> {
     const values = argumentsOf(name, given);
     return gatheredSteps.has(name) ? this.#gathering(confirmed, name).add(root, values) : this.#call(confirmed, name, root, plain(values), weight);
   }
 
   /** The calls of a step that go together. */
-  #gathering(confirmed: boolean, name: StepName): Gathering<readonly Argument[], Reply> {
+  #gathering(confirmed: boolean, name: ScriptName): Gathering<readonly Argument[], RedisReply> {
     const kind = confirmed ? `${name} confirmed` : name;
     let gathering = this.#gatherings.get(kind);
     if (gathering === undefined) {
-      const send = (root: string, calls: readonly (readonly Argument[])[]) => this.#call(confirmed, name, root, [packer.packTexts(calls)], calls.length) as Promise<Reply[]>;
+      const send = (root: string, calls: readonly (readonly Argument[])[]) => this.#call(confirmed, name, root, [packer.packTexts(calls)], calls.length) as Promise<RedisReply[]>;
       this.#gatherings.set(kind, (gathering = new Gathering(send, { ...bounds, sizeOf: sizeOf(name) })));
     }
     return gathering;
   }
 
-  #call(confirmed: boolean, name: StepName, root: string, values: readonly (string | Buffer)[], weight: number): Promise<Reply> {
+  #call(confirmed: boolean, name: ScriptName, root: string, values: readonly (string | Buffer)[], weight: number): Promise<RedisReply> {
     const { source, digest } = this.#scripts[name];
-    const send = (command: string, script: string): Promise<Reply> => this.#sent(confirmed, root, [command, script, '1', root, ...values]);
-    const load = async (): Promise<Reply> => {
+    const send = (command: string, script: string): Promise<RedisReply> => this.#sendOne(confirmed, root, [command, script, '1', root, ...values]);
+    const load = async (): Promise<RedisReply> => {
       const reply = await send('EVAL', source);
       this.#loaded.add(digest);
       return reply;
     };
     // An unknown digest costs a round trip, and under `replicated` the wait for a replica as well, so the first call sends the source.
-    const attempt = (): Promise<Reply> =>
+    const attempt = (): Promise<RedisReply> =>
       !this.#loaded.has(digest)
         ? load()
         : send('EVALSHA', digest).catch((error: Error) => {
@@ -131,12 +137,12 @@ export class Link {
     return this.#within(attempt, pauses, weight);
   }
 
-  #sent(confirmed: boolean, key: string, args: (string | Buffer)[]): Promise<Reply> {
+  #sendOne(confirmed: boolean, key: string, args: (string | Buffer)[]): Promise<RedisReply> {
     return confirmed ? this.#connection.sendConfirmed(key, args) : this.#connection.send(key, args);
   }
 
   /** `weight`: as how many calls it counts. */
-  #within<T>(attempt: () => Promise<T>, waits: readonly number[], weight = 1): Promise<T> {
+  #within<T>(attempt: () => Promise<T>, waits: readonly number[], weight = 1, ms: number = limits.redisCallMs): Promise<T> {
     // A call that was given up still counts until its connection answers or is closed: this bounds the memory.
     if (this.#pending >= limits.redisCallsMax) return Promise.reject(new StoreUnavailable('Too many calls wait for Redis.'));
     return new Promise((resolve, reject) => {
@@ -146,7 +152,7 @@ export class Link {
         deadline.cancel();
         settle();
       };
-      const deadline = this.#clock.after(limits.redisCallMs, () => end(() => reject(timedOut(this.#connection.trouble))));
+      const deadline = this.#clock.after(ms, () => end(() => reject(timedOut(this.#connection.trouble))));
       let tries = 0;
       const begin = (): void => {
         if (over) return;
@@ -170,7 +176,7 @@ export class Link {
   }
 }
 
-/** While a script runs, Redis serves no other call. What is damaged in the rows of one session must not fail the calls of others. */
+/** While a script runs, Redis serves no other call. Damaged rows of one session must not fail the calls of others. */
 const bounds = {
   itemsMax: limits.redisGatheredMax,
   sizeMax: limits.redisGatheredCharactersMax,
@@ -178,7 +184,7 @@ const bounds = {
 };
 
 /** The characters and bytes of a call's arguments, and those that the step reads: a turn's end reads all of its output. */
-function sizeOf(name: StepName): (values: readonly Argument[]) => number {
+function sizeOf(name: ScriptName): (values: readonly Argument[]) => number {
   const position = name === 'finish-turn' ? steps[name].indexOf('position') : -1;
   return (values) => values.reduce<number>((sum, value, index) => sum + (typeof value !== 'number' ? value.length : index === position ? value : 0), 0);
 }

@@ -1,16 +1,16 @@
 /** The load of all processes in the last hour, a row for each process and step. Nobody relies on a row: none is waited for. */
-import { limits } from '../../limits.ts';
-import type { LoadBoard, LoadRow } from '../../metrics/load.ts';
+import { limits } from '../../base/limits.ts';
+import type { LoadBoard, LoadRow } from '../../base/metrics/load.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { RedisLink } from './link.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 export class RedisLoadBoard implements LoadBoard {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
 
-  constructor(link: Link, roots: Roots) {
+  constructor(link: RedisLink, roots: Roots) {
     this.#link = link;
     this.#roots = roots;
   }
@@ -22,7 +22,7 @@ export class RedisLoadBoard implements LoadBoard {
 
   async read(from: number): Promise<LoadRow[]> {
     const key = `${this.#roots.load}:rows`;
-    const rows = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, '+inf')) as Reply[];
-    return rows.map((row) => JSON.parse(textOf(row)) as LoadRow);
+    const rows = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, '+inf')) as RedisReply[];
+    return rows.map((row) => JSON.parse(textOfReply(row)) as LoadRow);
   }
 }

@@ -1,14 +1,15 @@
 /** Loads an export into the store for many processes, each row in the form in which the steps would have left it. */
-import type { Clock } from '../../clock.ts';
-import { codePoints } from '../../text.ts';
+import type { Clock } from '../../base/clock.ts';
+import { codePoints } from '../../base/text.ts';
 import { packRow } from '../codec.ts';
 import { bucketFullMs, holdsOtherData } from '../dump.ts';
 import type { Answered, AssistantRow, DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, SessionRow, TurnRow } from '../dump.ts';
 import { packMove } from '../moves.ts';
-import { fields, floor, hourSeconds } from '../usage.ts';
+import { usageFields, floorTo, hourSeconds } from '../usage.ts';
+import { Eviction } from './eviction.ts';
 import { progressOf } from './importing.ts';
 import { account, memoryOf, part, Roots } from './keys.ts';
-import { Link } from './link.ts';
+import { RedisLink } from './link.ts';
 import type { Durability } from './link.ts';
 import { messageRecord, sessionFields } from './records.ts';
 import { loadScripts } from './scripts.ts';
@@ -24,12 +25,12 @@ export interface RedisTargetOptions {
 
 export class RedisTarget implements DumpTarget {
   readonly name = 'redis';
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
 
   constructor(url: string, { clock, prefix, allowVolatile, durability }: RedisTargetOptions) {
-    this.#link = new Link(url, clock, loadScripts(), durability);
+    this.#link = new RedisLink(url, clock, loadScripts(), durability);
     this.#roots = new Roots(prefix);
     this.#allowVolatile = allowVolatile;
   }
@@ -37,7 +38,8 @@ export class RedisTarget implements DumpTarget {
   async open(): Promise<void> {
     try {
       await this.#link.open();
-      if (!this.#allowVolatile) await refuseVolatile(this.#link, this.#roots);
+      if (!this.#allowVolatile) await refuseVolatile(this.#link);
+      await new Eviction(this.#link).refuse();
     } catch (error) {
       await this.#link.close();
       throw error;
@@ -100,8 +102,8 @@ export class RedisTarget implements DumpTarget {
       }
       case 'usage': {
         const { workspaceId, assistantId, keyId, grain, start, counts } = row;
-        const place = { account: account(assistantId, keyId), hour: floor(start, hourSeconds), second: grain === 'second' ? start : '' };
-        await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), { ...place, counts: fields.map((field) => counts[field]).join(',') });
+        const place = { account: account(assistantId, keyId), hour: floorTo(start, hourSeconds), second: grain === 'second' ? start : '' };
+        await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), { ...place, counts: usageFields.map((field) => counts[field]).join(',') });
       }
     }
   }

@@ -3,14 +3,14 @@
  * none can run out for `leaseMs`, and where some were found, none before the first of them. Therefore each workspace is queried
  * once in such a time, and a workspace that begins no turns is not queried.
  */
-import type { Clock } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import type { TurnPlace } from '../../store.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { TurnPlace } from '../store.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
+import type { RedisLink } from './link.ts';
 import type { Registered, Registry } from './registry.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 const askedAtOnce = 64;
 
@@ -22,14 +22,14 @@ interface Watched extends Registered {
 }
 
 export class RedisOrphans {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #turning: Registry;
   readonly #watched = new Map<string, Watched>();
   #listDueAt = -Infinity;
 
-  constructor(link: Link, roots: Roots, clock: Clock, turning: Registry) {
+  constructor(link: RedisLink, roots: Roots, clock: Clock, turning: Registry) {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
@@ -37,7 +37,7 @@ export class RedisOrphans {
   }
 
   /** Notes that a lease of `leaseMs` was given in the workspace. */
-  leased(workspaceId: string, leaseMs: number): void {
+  noteLease(workspaceId: string, leaseMs: number): void {
     if (leaseMs >= limits.leaseMs) return;
     const { dueAt, looked } = this.#watched.get(workspaceId) ?? { dueAt: Infinity, looked: false };
     this.#watched.set(workspaceId, { workspaceId, stale: false, dueAt: Math.min(dueAt, this.#clock.monotonic() + leaseMs), looked });
@@ -73,12 +73,12 @@ export class RedisOrphans {
 
   async #look({ workspaceId, stale }: Watched, limit: number): Promise<TurnPlace[]> {
     const askedAt = this.#clock.monotonic();
-    const [untilMs, lapsed] = (await this.#link.run('orphans', this.#roots.workspace(workspaceId), { limit })) as [number, Reply[]];
+    const [untilMs, lapsed] = (await this.#link.run('find-orphans', this.#roots.workspace(workspaceId), { limit })) as [number, RedisReply[]];
     if (stale && untilMs === -1) await this.#turning.unregister(workspaceId);
     const restMs = untilMs === -1 ? limits.leaseMs : Math.min(untilMs, limits.leaseMs);
     this.#watched.set(workspaceId, { workspaceId, stale, dueAt: askedAt + restMs, looked: true });
     return lapsed.map((member) => {
-      const [sessionId, turnId] = textOf(member).split('/') as [string, string];
+      const [sessionId, turnId] = textOfReply(member).split('/') as [string, string];
       return { workspaceId, sessionId, turnId };
     });
   }

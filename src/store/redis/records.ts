@@ -1,10 +1,10 @@
 /** Records as they are sent: packed, beside the fields that a script reads. */
-import type { Basis, Message, IdempotencyRecord, Session } from '../../store.ts';
-import { codePoints } from '../../text.ts';
+import type { Basis, Message, IdempotencyRecord, Session } from '../store.ts';
+import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
 import { memoryOf } from './keys.ts';
-import type { Argument, Reply } from './reply.ts';
+import type { Argument, RedisReply } from './reply.ts';
 
 /** A session in the form that every script takes: the record, and the fields that lists and sweeps read. */
 export const sessionFields = (session: Session) => ({
@@ -28,7 +28,7 @@ export const messageFields = (message: Message | null): { message: Argument; con
   message === null ? { message: '', content: '', points: 0 } : { message: messageRecord(message), content: message.content, points: codePoints(message.content) };
 
 /** A stored message: index, code points, turn while it streams and the record's length, each ended by a colon; then the record; then the text. */
-export function messageOf(stored: Reply): { message: Message; index: string } {
+export function readMessage(stored: RedisReply): { message: Message; index: string } {
   const bytes = stored as Buffer;
   const ends: number[] = [];
   for (let at = 0; ends.length < 4; at = ends.at(-1)! + 1) ends.push(bytes.indexOf(0x3a, at));

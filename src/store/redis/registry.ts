@@ -2,12 +2,13 @@
  * Lists of the workspaces that must be visited. A workspace is registered before a row is written to it that a visit must find: a
  * process that dies in between leaves an entry without holdings, which a later visit removes.
  */
-import type { Clock } from '../../clock.ts';
-import { limits } from '../../limits.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { keepNewest } from '../../base/newest.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { RedisLink } from './link.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 /** How long a process relies on an entry, and how old an entry must be to be removed: older, so that no process still relies on it. */
 const countsOnMs = 60_000;
@@ -23,14 +24,14 @@ export interface Registered {
 }
 
 export class Registry {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #list: List;
   /** Until when this process relies on each entry, in monotonic milliseconds; the oldest first. */
   readonly #entered = new Map<string, number>();
 
-  constructor(link: Link, roots: Roots, clock: Clock, list: List) {
+  constructor(link: RedisLink, roots: Roots, clock: Clock, list: List) {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
@@ -48,7 +49,7 @@ export class Registry {
     await this.#link.runDurable('register', this.#roots.registry, { list: this.#list, workspace: workspaceId });
     this.#entered.delete(workspaceId);
     this.#entered.set(workspaceId, now + countsOnMs);
-    if (this.#entered.size > limits.redisRegistryMax) this.#entered.delete(this.#entered.keys().next().value!);
+    keepNewest(this.#entered, limits.redisRegistryMax);
   }
 
   /** Removes the entry if it is still stale. */
@@ -57,10 +58,10 @@ export class Registry {
   }
 
   async all(): Promise<Registered[]> {
-    const [fresh, stale] = (await this.#link.run('registered', this.#roots.registry, { list: this.#list, stale: staleMs })) as [Reply[], Reply[]];
+    const [fresh, stale] = (await this.#link.run('list-registered', this.#roots.registry, { list: this.#list, stale: staleMs })) as [RedisReply[], RedisReply[]];
     return [
-      ...fresh.map((each) => ({ workspaceId: textOf(each), stale: false })),
-      ...stale.map((each) => ({ workspaceId: textOf(each), stale: true })),
+      ...fresh.map((each) => ({ workspaceId: textOfReply(each), stale: false })),
+      ...stale.map((each) => ({ workspaceId: textOfReply(each), stale: true })),
     ];
   }
 }

@@ -3,7 +3,7 @@
 export type Argument = string | number | Uint8Array;
 
 /** Bulk strings arrive as bytes. */
-export type Reply = null | number | Buffer | Reply[];
+export type RedisReply = null | number | Buffer | RedisReply[];
 
 /** A bulk string as text. */
-export const textOf = (reply: Reply | undefined): string => String(reply);
+export const textOfReply = (reply: RedisReply | undefined): string => String(reply);

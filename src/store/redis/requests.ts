@@ -1,24 +1,24 @@
 /** Requests made under an `Idempotency-Key`, remembered until they expire by Redis's clock. */
-import type { IdempotencyRecord, RequestStore } from '../../store.ts';
+import type { IdempotencyRecord, RequestStore } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { memoryOf } from './keys.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
+import type { RedisLink } from './link.ts';
 
 export class RedisRequests implements RequestStore {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
 
-  constructor(link: Link, roots: Roots) {
+  constructor(link: RedisLink, roots: Roots) {
     this.#link = link;
     this.#roots = roots;
   }
 
   async find(workspaceId: string, scope: string, key: string): Promise<IdempotencyRecord | null> {
     const place = [this.#roots.workspace(workspaceId), { memory: memoryOf(workspaceId, scope, key) }] as const;
-    if ((await this.#link.run('remembered', ...place)) === null) return null;
+    if ((await this.#link.run('read-memory', ...place)) === null) return null;
     // The answer based on this read acknowledges the request, and the first answer may have failed without a replica's confirmation.
-    const record = await this.#link.runDurable('remembered', ...place);
+    const record = await this.#link.runDurable('read-memory', ...place);
     return record === null ? null : unpackRow<IdempotencyRecord>(record as Buffer);
   }
 }

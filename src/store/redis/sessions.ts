@@ -1,28 +1,28 @@
 /** Sessions and their messages. */
-import { limits } from '../../limits.ts';
-import type { Ids } from '../../ids.ts';
-import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../../store.ts';
+import { limits } from '../../base/limits.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
 import { moveField } from './history.ts';
 import { account, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { settledFields } from './limits.ts';
-import type { Link } from './link.ts';
+import type { RedisLink } from './link.ts';
 import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 import type { Registry } from './registry.ts';
 import { RedisTranscript } from './transcript.ts';
 
 export class RedisSessions implements SessionStore {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #registry: Registry;
   readonly #ids: Ids;
   readonly #transcript: RedisTranscript;
 
-  constructor(link: Link, roots: Roots, registry: Registry, ids: Ids) {
+  constructor(link: RedisLink, roots: Roots, registry: Registry, ids: Ids) {
     this.#link = link;
     this.#roots = roots;
     this.#registry = registry;
@@ -43,16 +43,16 @@ export class RedisSessions implements SessionStore {
       ...memoryFields(session.workspaceId, remember, nowMs),
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
       ...moveField(step.move),
-    })) as Reply[];
-    if (textOf(outcome) === 'created') return { outcome: 'created', version: 1 };
-    if (textOf(outcome) === 'full') return { outcome: 'full' };
+    })) as RedisReply[];
+    if (textOfReply(outcome) === 'created') return { outcome: 'created', version: 1 };
+    if (textOfReply(outcome) === 'full') return { outcome: 'full' };
     return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(remembered as Buffer) };
   }
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
     const root = this.#roots.workspace(workspaceId);
-    const [record, version] = (await this.#link.send(root, 'HMGET', `${root}:session:${part(sessionId)}`, 'record', 'version')) as Reply[];
-    return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOf(version)) };
+    const [record, version] = (await this.#link.send(root, 'HMGET', `${root}:session:${part(sessionId)}`, 'record', 'version')) as RedisReply[];
+    return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOfReply(version)) };
   }
 
   async save(session: Session, basis: Basis, move?: Move, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
@@ -68,7 +68,7 @@ export class RedisSessions implements SessionStore {
     const wanted = page.limit + 1;
     const span = spanOf(filter, page.order, page.after === null ? null : part(page.after));
     for (let after = span.after ?? ''; items.length < wanted; ) {
-      const [bound, records] = (await this.#link.run('sessions', this.#roots.workspace(workspaceId), {
+      const [bound, records] = (await this.#link.run('list-sessions', this.#roots.workspace(workspaceId), {
         order: page.order,
         after,
         wanted: found(filter, wanted - items.length),
@@ -77,13 +77,13 @@ export class RedisSessions implements SessionStore {
         status: filter.status ?? '',
         time: filter.now,
         indexes,
-      })) as [Reply, Reply[]];
+      })) as [RedisReply, RedisReply[]];
       for (const record of records) {
         const session = unpackRow<Session>(record as Buffer);
         if (matchesRecord(session, filter)) items.push(session);
       }
       if (bound === null) break;
-      after = textOf(bound);
+      after = textOfReply(bound);
       if (span.isPast(after)) break;
     }
     if (items.length < wanted) return { items, next: null };

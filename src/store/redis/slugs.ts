@@ -1,26 +1,26 @@
 /**
- * Which assistant has a slug. A slug is in a slot of its own, apart from its assistant's record: it is claimed first, then the
+ * The slugs of assistants. A slug is in a slot of its own, apart from its assistant's record: it is claimed first, then the
  * record is written, and a reader of the claim checks it against the record. A claim without such a record, because its writer
  * died or its answer was lost, may be replaced once no step of that writer can be under way any more.
  */
-import type { Ids } from '../../ids.ts';
-import { limits } from '../../limits.ts';
-import { SlugTaken, type Assistant, type Versioned } from '../../store.ts';
+import type { Ids } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import { SlugTaken, type Assistant, type Versioned } from '../store.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { RedisLink } from './link.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 type Place = Pick<Assistant, 'workspaceId' | 'id'>;
 type ReadAssistant = (place: Place) => Promise<Versioned<Assistant> | null>;
 
 export class RedisSlugs {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #ids: Ids;
   readonly #read: ReadAssistant;
 
-  constructor(link: Link, roots: Roots, ids: Ids, read: ReadAssistant) {
+  constructor(link: RedisLink, roots: Roots, ids: Ids, read: ReadAssistant) {
     this.#link = link;
     this.#roots = roots;
     this.#ids = ids;
@@ -37,9 +37,9 @@ export class RedisSlugs {
   async claim(slug: string, { workspaceId, id }: Place): Promise<void> {
     for (let stale = ''; ; ) {
       const given = { workspaceId, id, token: this.#ids.secret(), stale };
-      const claim = (await this.#link.runDurable('claim-slug', this.#roots.slug(slug), given)) as Reply[] | null;
+      const claim = (await this.#link.runDurable('claim-slug', this.#roots.slug(slug), given)) as RedisReply[] | null;
       if (claim === null) return;
-      const [ownerWorkspaceId, ownerId, token, ageMs] = claim.map(textOf) as [string, string, string, string];
+      const [ownerWorkspaceId, ownerId, token, ageMs] = claim.map(textOfReply) as [string, string, string, string];
       const owner = await this.#read({ workspaceId: ownerWorkspaceId, id: ownerId });
       if (owner?.record.link?.slug === slug || Number(ageMs) < limits.redisStepKeptMs) throw new SlugTaken(slug);
       stale = token;
@@ -59,7 +59,7 @@ export class RedisSlugs {
 
   async #claimOf(slug: string): Promise<(Place & { readonly token: string }) | null> {
     const key = `${this.#roots.slug(slug)}:assistant`;
-    const [workspaceId, id, token] = (await this.#link.send(key, 'HMGET', key, 'workspace', 'id', 'token')) as [Reply, Reply, Reply];
-    return id === null ? null : { workspaceId: textOf(workspaceId), id: textOf(id), token: textOf(token) };
+    const [workspaceId, id, token] = (await this.#link.send(key, 'HMGET', key, 'workspace', 'id', 'token')) as [RedisReply, RedisReply, RedisReply];
+    return id === null ? null : { workspaceId: textOfReply(workspaceId), id: textOfReply(id), token: textOfReply(token) };
   }
 }

@@ -4,7 +4,7 @@
  * that its keys begin with.
  */
 import { unitsPerRequest } from '../../../machines/budget.ts';
-import { limits } from '../../limits.ts';
+import { limits } from '../../base/limits.ts';
 import { bucketFullMs } from '../dump.ts';
 import { movesKept } from '../moves.ts';
 import type { Argument } from './reply.ts';
@@ -17,52 +17,53 @@ const basis = ['version', 'mark'] as const;
 const message = ['message', 'content', 'points'] as const;
 /** The memory of a request: `memoryFields`. */
 const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
-/** What a turn adds to the usage: `countedFields`. */
+/** The usage that a turn adds: `countedFields`. */
 const counted = ['account', 'ended', 'failed', 'input', 'output'] as const;
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
   'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'trials', 'move'],
   'save-session': ['session', ...basis, ...session, 'write', 'move', '...settled'],
-  sessions: ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
-  messages: ['session', 'order', 'after', 'count'],
-  'recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
-  output: ['session', 'turn'],
-  'output-after': ['session', 'turn', 'position', 'notice'],
-  remembered: ['memory'],
+  'list-sessions': ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
+  'list-messages': ['session', 'order', 'after', 'count'],
+  'read-recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
+  'read-output': ['session', 'turn'],
+  'read-output-after': ['session', 'turn', 'position', 'channel', 'notice'],
+  'read-memory': ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'move', '...asked'],
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'channel', 'move', '...asked'],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
-  'request-stop': ['session', 'turn', 'reason', 'lease', 'workspaceId', 'sessionId', 'turnId'],
-  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', ...counted, 'move', '...settled'],
+  'request-stop': ['session', 'turn', 'reason', 'lease', 'channel', 'workspaceId', 'sessionId', 'turnId'],
+  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', 'cut', ...counted, 'move', '...settled'],
   'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted, 'move', '...settled'],
   'claim-turn': ['session', 'turn'],
   'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token'],
-  orphans: ['limit'],
-  slots: [],
+  'find-orphans': ['limit'],
+  'count-slots': [],
 
-  'create-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'move'],
-  'replace-record': ['kind', 'id', 'record', 'workspaceId', 'recordId', 'version', 'write', 'move'],
-  'remove-record': ['kind', 'id', 'workspaceId', 'recordId', 'write'],
+  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'move'],
+  'replace-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'version', 'write', 'move'],
+  'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write'],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],
   'take-budgets': ['id', 'lane', 'number', 'count', '...asked'],
   'read-budgets': ['...ids'],
   'take-limits': ['write', '...asked'],
-  'used-limits': ['...looked'],
+  'read-limits': ['...looked'],
   'count-usage': ['write', 'account', 'countedAt', 'speech', 'seconds'],
   'hold-budget': ['id', 'lane', 'number', 'budget', 'level', 'since'],
 
   register: ['list', 'workspace'],
-  registered: ['list', 'stale'],
+  'list-registered': ['list', 'stale'],
   unregister: ['list', 'workspace', 'stale'],
-  'aged-sessions': ['retention', 'offset', 'count'],
+  'find-aged-sessions': ['retention', 'offset', 'count'],
   'sweep-session': ['session', 'retention'],
   'sweep-memories': ['limit'],
   'remove-holdings': ['limit'],
-  time: [],
+  'read-time': [],
+  'read-installation': ['database', 'id'],
   'put-load': ['row', 'start', 'kept'],
 
   'dump-session': ['session', 'count'],
@@ -75,13 +76,13 @@ export const steps = {
   'load-usage': ['account', 'hour', 'second', 'counts'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-export type StepName = keyof typeof steps;
+export type ScriptName = keyof typeof steps;
 
-type NameOf<S extends StepName> = (typeof steps)[S][number];
+type NameOf<S extends ScriptName> = (typeof steps)[S][number];
 type Rest<Name> = Name extends `...${infer Last}` ? Last : never;
 
 /** The arguments of a step by their names. */
-export type Given<S extends StepName> = { readonly [Name in Exclude<NameOf<S>, `...${string}`>]: Argument } & {
+export type Given<S extends ScriptName> = { readonly [Name in Exclude<NameOf<S>, `...${string}`>]: Argument } & {
   readonly [Name in Rest<NameOf<S>>]: readonly Argument[];
 };
 
@@ -91,10 +92,10 @@ const sent = Object.fromEntries(
     const rest = names.find((name) => name.startsWith('...'));
     return [step, { names: names.filter((name) => name !== rest), rest: rest?.slice(3) ?? null }];
   }),
-) as unknown as Readonly<Record<StepName, { readonly names: readonly string[]; readonly rest: string | null }>>;
+) as unknown as Readonly<Record<ScriptName, { readonly names: readonly string[]; readonly rest: string | null }>>;
 
 /** The arguments of a step in their order. */
-export function argumentsOf<S extends StepName>(step: S, given: Given<S>): Argument[] {
+export function argumentsOf<S extends ScriptName>(step: S, given: Given<S>): Argument[] {
   const { names, rest } = sent[step];
   const values = names.map((name) => (given as Readonly<Record<string, Argument>>)[name]!);
   return rest === null ? values : [...values, ...(given as Readonly<Record<string, readonly Argument[]>>)[rest]!];
@@ -104,13 +105,13 @@ export function argumentsOf<S extends StepName>(step: S, given: Given<S>): Argum
  * Steps whose calls are sent as one argument, packed, and those of one moment together: node-redis writes each argument of bytes by itself,
  * Redis makes an object of each argument, and a call costs more than most of them ask for.
  */
-export const gatheredSteps: ReadonlySet<StepName> = new Set(['create-session', 'save-session', 'begin-turn', 'append-output', 'finish-turn', 'withdraw-turn']);
+export const gatheredSteps: ReadonlySet<ScriptName> = new Set(['create-session', 'save-session', 'begin-turn', 'append-output', 'finish-turn', 'withdraw-turn']);
 
-/** The lines around the shared prelude and around a step's own code that run it for each call. */
+/** The lines around the helpers and around a step's own code that run it for each call. */
 export const gatheredLines = {
   first: 'local calls, answers = cmsgpack.unpack(ARGV[1]), {}\nlocal ARGV\n',
   before: 'local function step()\n',
-  after: 'end\n\nfor index, call in ipairs(calls) do\n  ARGV = call\n  answers[index] = step()\nend\nreturn answers\n',
+  after: 'end\nfor index, call in ipairs(calls) do\n  ARGV = call\n  answers[index] = step()\nend\nreturn answers\n',
 } as const;
 
 /** Numbers that the scripts share with the TypeScript code. */
@@ -124,14 +125,14 @@ const constants: Readonly<Record<string, number>> = {
 /** The constants' names in every script. */
 export const constantNames = Object.keys(constants);
 
-/** The lines before the shared prelude. */
-export const constantLines = Object.entries(constants).map(([name, value]) => `local ${name} = ${value}\n`).join('');
+/** The lines before the helpers: the constants, and the root from which each key is built. */
+export const commonLines = `${Object.entries(constants).map(([name, value]) => `local ${name} = ${value}\n`).join('')}local root = KEYS[1]\n`;
 
 /** An argument's name in the scripts. */
 export const luaName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The lines before a step's own code: its arguments under their names. */
-export function argumentLines(step: StepName): string {
+export function argumentLines(step: ScriptName): string {
   const { names, rest } = sent[step];
   const line = names.length === 0 ? '' : `local ${names.map(luaName).join(', ')} = unpack(ARGV, 1, ${names.length})\n`;
   return rest === null ? line : `${line}local ${luaName(rest)}_at = ${names.length + 1}\n`;

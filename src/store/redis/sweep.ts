@@ -1,21 +1,21 @@
 /** Retention (contract 6), by any number of processes: each session is removed in one step that checks it again. */
-import { limits } from '../../limits.ts';
+import { limits } from '../../base/limits.ts';
 import type { RedisCatalog } from './catalog.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
+import type { RedisLink } from './link.ts';
 import type { Registry } from './registry.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 const daySeconds = 86_400;
 
 export class RedisSweep {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #registry: Registry;
   readonly #catalog: RedisCatalog;
 
-  constructor(link: Link, roots: Roots, registry: Registry, catalog: RedisCatalog) {
+  constructor(link: RedisLink, roots: Roots, registry: Registry, catalog: RedisCatalog) {
     this.#link = link;
     this.#roots = roots;
     this.#registry = registry;
@@ -39,10 +39,10 @@ export class RedisSweep {
     let deleted = 0;
     for (let kept = 0; ; ) {
       const count = Math.min(limits.scanRowsMax, limit - deleted);
-      const [holds, aged] = (await this.#link.run('aged-sessions', root, { retention, offset: kept, count })) as [Reply, Reply[]];
+      const [holds, aged] = (await this.#link.run('find-aged-sessions', root, { retention, offset: kept, count })) as [RedisReply, RedisReply[]];
       if (stale && holds === 0) await this.#registry.unregister(workspaceId);
       if (aged.length === 0) return deleted;
-      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, { session: textOf(session), retention })));
+      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, { session: textOfReply(session), retention })));
       const went = gone.filter((each) => each === 1).length;
       deleted += went;
       kept += aged.length - went;

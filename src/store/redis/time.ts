@@ -1,9 +1,9 @@
 /** Reads Redis's clock when the store opens and regularly after that, so that all processes use the same dates. */
-import type { Clock, Timer } from '../../clock.ts';
-import { limits } from '../../limits.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import type { StoreClock } from '../clock.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
+import type { RedisLink } from './link.ts';
 
 /** The first reading may have to connect and to load the script; at least one of these is quick. */
 const looksAtOpening = 3;
@@ -12,14 +12,14 @@ const looksAtOpening = 3;
 const roundedMs = 0.5;
 
 export class RedisTime {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #storeClock: StoreClock;
   #next: Timer | null = null;
   #closed = false;
 
-  constructor(link: Link, roots: Roots, clock: Clock, storeClock: StoreClock) {
+  constructor(link: RedisLink, roots: Roots, clock: Clock, storeClock: StoreClock) {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
@@ -45,7 +45,7 @@ export class RedisTime {
 
   async #look(): Promise<void> {
     const askedAt = this.#clock.monotonic();
-    const time = (await this.#link.run('time', this.#roots.registry, {})) as number;
-    this.#storeClock.heard(time + roundedMs, askedAt, this.#clock.monotonic());
+    const time = (await this.#link.run('read-time', this.#roots.registry, {})) as number;
+    this.#storeClock.noteTime(time + roundedMs, askedAt, this.#clock.monotonic());
   }
 }

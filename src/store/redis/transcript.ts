@@ -1,49 +1,49 @@
 /** Reads the transcript. */
-import type { Message, Notice, OutputAfter, Page, PageRequest, Turn, TurnPlace } from '../../store.ts';
+import type { Message, Notice, OutputAfter, Page, PageRequest, Turn, TurnPlace } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
-import { messageOf } from './records.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { RedisLink } from './link.ts';
+import { readMessage } from './records.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 const index = /^\d{1,9}$/;
 
 export class RedisTranscript {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
 
-  constructor(link: Link, roots: Roots) {
+  constructor(link: RedisLink, roots: Roots) {
     this.#link = link;
     this.#roots = roots;
   }
 
   async page(workspaceId: string, sessionId: string, { limit, after, order }: PageRequest): Promise<Page<Message>> {
     if (after !== null && !index.test(after)) return { items: [], next: null };
-    const stored = (await this.#link.run('messages', this.#roots.workspace(workspaceId), { session: part(sessionId), order, after: after ?? '', count: limit + 1 })) as Reply[];
-    const found = stored.slice(0, limit).map(messageOf);
+    const stored = (await this.#link.run('list-messages', this.#roots.workspace(workspaceId), { session: part(sessionId), order, after: after ?? '', count: limit + 1 })) as RedisReply[];
+    const found = stored.slice(0, limit).map(readMessage);
     if (found.some(({ message }) => message.status === 'streaming')) await this.#link.confirmOutput(this.#roots.workspace(workspaceId));
     return { items: found.map(({ message }) => message), next: stored.length > limit ? found.at(-1)!.index : null };
   }
 
   async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
     const root = this.#roots.workspace(workspaceId);
-    const stored = (await this.#link.run('recent-messages', root, { session: part(sessionId), before, charactersMax, messagesMax })) as Reply[];
-    return stored.map((each) => messageOf(each).message).reverse();
+    const stored = (await this.#link.run('read-recent-messages', root, { session: part(sessionId), before, charactersMax, messagesMax })) as RedisReply[];
+    return stored.map((each) => readMessage(each).message).reverse();
   }
 
   async output({ workspaceId, sessionId, turnId }: TurnPlace): Promise<string> {
-    const [status, stored] = (await this.#link.run('output', this.#roots.workspace(workspaceId), { session: part(sessionId), turn: part(turnId) })) as [Reply, Reply];
+    const [status, stored] = (await this.#link.run('read-output', this.#roots.workspace(workspaceId), { session: part(sessionId), turn: part(turnId) })) as [RedisReply, RedisReply];
     if (stored === null) return '';
-    return textOf(status) === 'streaming' ? textOf(stored) : messageOf(stored).message.content;
+    return textOfReply(status) === 'streaming' ? textOfReply(stored) : readMessage(stored).message.content;
   }
 
   async outputAfter({ workspaceId, sessionId, turnId }: TurnPlace, position: number): Promise<OutputAfter | null> {
     const notice = JSON.stringify({ type: 'turn.moved', workspaceId, sessionId, turnId } satisfies Notice);
-    const given = { session: part(sessionId), turn: part(turnId), position, notice };
+    const given = { session: part(sessionId), turn: part(turnId), position, channel: this.#roots.channel('notices'), notice };
     const root = this.#roots.workspace(workspaceId);
-    const found = (await this.#link.run('output-after', root, given)) as Reply[] | null;
+    const found = (await this.#link.run('read-output-after', root, given)) as RedisReply[] | null;
     if (found === null) return null;
     const [row, points, bytes] = found as [Buffer, number, Buffer];
     const turn = unpackRow<Turn>(row);

@@ -1,30 +1,30 @@
 /** A turn's steps. A lease is sent to Redis as a duration, because Redis's clock decides when it ends. */
 import type {
-  AppendOutput, Appended, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, OutputAfter, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
+  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, OutputAfter, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
   WithdrawTurn,
-} from '../../store.ts';
-import type { Clock } from '../../clock.ts';
-import { limits } from '../../limits.ts';
-import { codePoints } from '../../text.ts';
+} from '../store.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { codePoints } from '../../base/text.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { streamingMessage } from '../../records.ts';
+import { streamingMessage } from '../records.ts';
 import { moveField } from './history.ts';
 import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
-import type { Link } from './link.ts';
+import type { RedisLink } from './link.ts';
 import { basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 import { RedisTranscript } from './transcript.ts';
 
 /** The pauses before a piece is sent again that arrived before the piece it follows: a redirection or an unloaded script may reorder pieces. */
 const overtakenMs = [5, 20, 80] as const;
 
 export class RedisTurns implements TurnStore {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #registries: readonly Registry[];
   readonly #orphans: RedisOrphans;
@@ -32,7 +32,7 @@ export class RedisTurns implements TurnStore {
   readonly #transcript: RedisTranscript;
 
   /** `registries`: the lists on which a workspace is registered before a turn begins in it. */
-  constructor(link: Link, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock) {
+  constructor(link: RedisLink, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock) {
     this.#link = link;
     this.#roots = roots;
     this.#registries = registries;
@@ -65,46 +65,47 @@ export class RedisTurns implements TurnStore {
         reply: messageRecord(streamingMessage(turn)),
         ...memoryFields(session.workspaceId, step.remember, nowMs),
         short: lease < limits.leaseMs ? session.workspaceId : '',
+        channel: this.#roots.channel('notices'),
         ...moveField(step.move),
         asked: askedFields(step.asked, nowMs),
       },
-    )) as Reply[];
+    )) as RedisReply[];
     const [outcome, version, epoch] = answer;
-    const name = textOf(outcome) as BegunTurn['outcome'];
-    this.#orphans.leased(session.workspaceId, lease);
+    const name = textOfReply(outcome) as BegunTurn['outcome'];
+    this.#orphans.noteLease(session.workspaceId, lease);
     if (name === 'limited') return { outcome: name, answers: answersOf(answer.slice(1) as number[]) };
     return name === 'begun' ? { outcome: name, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: name };
   }
 
-  async append(step: AppendOutput): Promise<Appended> {
+  async append(step: AppendOutput): Promise<AppendResult> {
     const lease = step.leaseUntilMs === undefined ? '' : step.leaseUntilMs - step.nowMs!;
-    if (lease !== '') this.#orphans.leased(step.workspaceId, lease);
+    if (lease !== '') this.#orphans.noteLease(step.workspaceId, lease);
     const root = this.#roots.workspace(step.workspaceId);
     const { fence: { epoch, owner }, position, text } = step;
     const piece = { session: part(step.sessionId), turn: part(step.turnId), epoch, owner, position, count: codePoints(text), text, lease };
-    const [outcome, stop] = await this.#placed(position, () => this.#link.runOutput('append-output', root, piece));
-    return stop === undefined || stop === null ? (textOf(outcome) as 'stored' | 'fenced') : { stop: textOf(stop) as StopRequest };
+    const [outcome, stop] = await this.#place([position], () => this.#link.runOutput('append-output', root, piece));
+    return stop === undefined || stop === null ? (textOfReply(outcome) as 'stored' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
   }
 
   async renew({ workspaceId, sessionId, turnId }: TurnPlace, { epoch, owner }: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
     const lease = leaseUntilMs - nowMs;
-    this.#orphans.leased(workspaceId, lease);
+    this.#orphans.noteLease(workspaceId, lease);
     const given = { session: part(sessionId), turn: part(turnId), epoch, owner, lease };
-    const [outcome, stop] = (await this.#link.run('renew-turn', this.#roots.workspace(workspaceId), given)) as Reply[];
-    return stop === undefined || stop === null ? (textOf(outcome) as 'renewed' | 'fenced') : { stop: textOf(stop) as StopRequest };
+    const [outcome, stop] = (await this.#link.run('renew-turn', this.#roots.workspace(workspaceId), given)) as RedisReply[];
+    return stop === undefined || stop === null ? (textOfReply(outcome) as 'renewed' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
   }
 
   async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
     const lease = leaseUntilMs - nowMs;
-    const given = { session: part(sessionId), turn: part(turnId), reason, lease, workspaceId, sessionId, turnId };
+    const given = { session: part(sessionId), turn: part(turnId), reason, lease, channel: this.#roots.channel('notices'), workspaceId, sessionId, turnId };
     const inFlight = (await this.#link.runDurable('request-stop', this.#roots.workspace(workspaceId), given)) === 1;
-    if (inFlight) this.#orphans.leased(workspaceId, lease);
+    if (inFlight) this.#orphans.noteLease(workspaceId, lease);
     return inFlight;
   }
 
   async finish(step: FinishTurn): Promise<Finished> {
-    const { session, turn, tail } = step;
-    const [outcome, version] = await this.#placed(tail.position, () =>
+    const { session, turn, tail, cutAt = 0 } = step;
+    const [outcome, version] = await this.#place([tail.position, cutAt], () =>
       this.#link.runDurable('finish-turn', this.#roots.workspace(session.workspaceId), {
         session: part(session.id),
         turn: part(turn.id),
@@ -117,6 +118,7 @@ export class RedisTurns implements TurnStore {
         position: tail.position,
         count: codePoints(tail.text),
         text: tail.text,
+        cut: step.cutAt ?? '',
         ...countedFields(session, turn),
         ...moveField(step.move),
         settled: settledFields(step.settled, step.nowMs),
@@ -140,7 +142,7 @@ export class RedisTurns implements TurnStore {
       ...countedFields(session, turn),
       ...moveField(step.move),
       settled: settledFields(step.settled, step.nowMs!),
-    })) as Reply[];
+    })) as RedisReply[];
     return finished(outcome, moved);
   }
 
@@ -152,11 +154,11 @@ export class RedisTurns implements TurnStore {
   async takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
     const root = this.#roots.workspace(place.workspaceId);
     const lease = leaseUntilMs - nowMs;
-    this.#orphans.leased(place.workspaceId, lease);
+    this.#orphans.noteLease(place.workspaceId, lease);
     const seized = await this.#link.run('take-over-turn', root, { session: part(place.sessionId), turn: part(place.turnId), owner, lease, token: leaseUntilMs });
     if (seized === null) return null;
-    const [epoch, stop] = seized as Reply[];
-    return { epoch: epoch as number, owner, stop: stop === null ? null : (textOf(stop) as StopRequest) };
+    const [epoch, stop] = seized as RedisReply[];
+    return { epoch: epoch as number, owner, stop: stop === null ? null : (textOfReply(stop) as StopRequest) };
   }
 
   orphans(_nowMs: number, limit: number): Promise<TurnPlace[]> {
@@ -178,22 +180,23 @@ export class RedisTurns implements TurnStore {
   }
 
   async inFlight(workspaceId: string): Promise<number> {
-    return (await this.#link.run('slots', this.#roots.workspace(workspaceId), {})) as number;
+    return (await this.#link.run('count-slots', this.#roots.workspace(workspaceId), {})) as number;
   }
 
-  /** Sends a step with a piece of output. A piece beyond the end would leave a gap that no later piece could fill. */
-  async #placed(position: number, send: () => Promise<Reply>): Promise<Reply[]> {
+  /** Sends a step that names positions in the output. One beyond the end would leave a gap that no later piece could fill. */
+  async #place(positions: readonly number[], send: () => Promise<RedisReply>): Promise<RedisReply[]> {
     for (let tries = 0; ; tries++) {
-      const answer = (await send()) as Reply[];
-      if (textOf(answer[0]) !== 'hole') return answer;
+      const answer = (await send()) as RedisReply[];
+      if (textOfReply(answer[0]) !== 'hole') return answer;
       const pause = overtakenMs[tries];
-      if (pause === undefined) throw new RangeError(`Output at ${position} would leave a hole after ${answer[1] as number}.`);
+      const end = answer[1] as number;
+      if (pause === undefined) throw new RangeError(`Output at ${positions.find((position) => position > end)!} would leave a gap after ${end}.`);
       await new Promise<void>((resolve) => void this.#clock.after(pause, resolve));
     }
   }
 }
 
-/** What a turn adds to the usage, for which account and in which second, in the form that every script takes; a trial adds nothing. */
+/** Returns the usage that a turn adds, its account and its second, in the form that every script takes; a trial adds nothing. */
 const countedFields = (session: Session, turn: Turn) => ({
   account: session.channel === 'console' ? '' : account(session.assistantId, session.keyId),
   ended: turn.endedAt ?? '',
@@ -202,7 +205,7 @@ const countedFields = (session: Session, turn: Turn) => ({
   output: turn.outputTokens,
 });
 
-const finished = (outcome: Reply | undefined, version: Reply | undefined): Finished => {
-  const name = textOf(outcome) as Finished['outcome'];
+const finished = (outcome: RedisReply | undefined, version: RedisReply | undefined): Finished => {
+  const name = textOfReply(outcome) as Finished['outcome'];
   return name === 'finished' ? { outcome: name, version: version as number } : { outcome: name };
 };

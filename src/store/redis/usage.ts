@@ -1,19 +1,19 @@
 /** Usage for each account, an assistant with the API key if there is one: a hash of hours, and for each hour a hash of its seconds. */
-import { limits } from '../../limits.ts';
-import type { CountUsage, UsageBucket, UsageQuery, UsageStore } from '../../store.ts';
-import { floor, hourSeconds, stretches, Sums } from '../usage.ts';
+import { limits } from '../../base/limits.ts';
+import type { CountUsage, UsageBucket, UsageQuery, UsageStore } from '../store.ts';
+import { floorTo, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
 import { account, isAsked } from './keys.ts';
 import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
-import { textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { RedisLink } from './link.ts';
+import { textOfReply } from './reply.ts';
+import type { RedisReply } from './reply.ts';
 
 export class RedisUsage implements UsageStore {
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #roots: Roots;
 
-  constructor(link: Link, roots: Roots) {
+  constructor(link: RedisLink, roots: Roots) {
     this.#link = link;
     this.#roots = roots;
   }
@@ -27,7 +27,7 @@ export class RedisUsage implements UsageStore {
     if (query.end <= query.start) return [];
     const sums = new Sums(query);
     const root = this.#roots.workspace(workspaceId);
-    const accounts = ((await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as Reply[]).map(textOf);
+    const accounts = ((await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as RedisReply[]).map(textOfReply);
     const parts = stretches(query.start, query.end);
     for (const each of accounts.filter((name) => isAsked(name, query))) {
       await Promise.all(parts.map((stretch) => this.#sum(`${root}:usage:${each}`, stretch, sums)));
@@ -39,13 +39,13 @@ export class RedisUsage implements UsageStore {
   async #sum(key: string, { grain, from, to }: Stretch, sums: Sums): Promise<void> {
     const step = grain === 'hour' ? hourSeconds : 1;
     for (let start = from; start < to; ) {
-      const hourEnd = floor(start, hourSeconds) + hourSeconds;
+      const hourEnd = floorTo(start, hourSeconds) + hourSeconds;
       const end = Math.min(to, start + limits.scanRowsMax * step, grain === 'hour' ? Infinity : hourEnd);
       const fields = Array.from({ length: Math.ceil((end - start) / step) }, (_, index) => start + index * step);
-      const hash = grain === 'hour' ? key : `${key}:${floor(start, hourSeconds)}`;
-      const found = (await this.#link.send(hash, 'HMGET', hash, ...fields)) as Reply[];
+      const hash = grain === 'hour' ? key : `${key}:${floorTo(start, hourSeconds)}`;
+      const found = (await this.#link.send(hash, 'HMGET', hash, ...fields)) as RedisReply[];
       for (const [index, counts] of found.entries()) {
-        if (counts !== null) sums.add(fields[index]!, textOf(counts).split(',').map(Number));
+        if (counts !== null) sums.add(fields[index]!, textOfReply(counts).split(',').map(Number));
       }
       start = end;
     }

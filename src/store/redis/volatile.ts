@@ -1,16 +1,16 @@
 /** A Redis without an append-only file loses acknowledged writes when it dies. */
-import { StoreUnavailable } from '../../store.ts';
-import type { Roots } from './keys.ts';
-import type { Link } from './link.ts';
-import { settingOf, unaskable, volatile } from './setting.ts';
+import { StoreUnavailable } from '../store.ts';
+import type { RedisLink } from './link.ts';
+import { isQueryRefused, settingOf, unaskable, volatile } from './setting.ts';
 
-export async function refuseVolatile(link: Link, roots: Roots): Promise<void> {
-  let setting: string;
-  try {
-    setting = await settingOf((...words) => link.send(roots.registry, ...words), 'appendonly');
-  } catch (error) {
-    throw new StoreUnavailable(`${unaskable}: allow it, or start with --allow-volatile if the service keeps its data.`, { cause: error });
-  }
-  if (setting === 'yes') return;
+/** Asks each primary. A primary that does not answer is ignored: a request that needs its slots finds out. */
+export async function refuseVolatile(link: RedisLink): Promise<void> {
+  const settings = await Promise.all(link.primaries().map((ask) => settingOf(ask, 'appendonly').catch(unlessRefused)));
+  if (settings.every((setting) => setting === null || setting === 'yes')) return;
   throw new StoreUnavailable(`${volatile}: set appendonly yes and appendfsync everysec, or start with --allow-volatile.`);
+}
+
+function unlessRefused(error: Error): null {
+  if (isQueryRefused(error)) throw new StoreUnavailable(`${unaskable}: allow it, or start with --allow-volatile if the service keeps its data.`, { cause: error });
+  return null;
 }

@@ -1,7 +1,7 @@
-/** What the console keeps, and a workspace's removal. */
+/** Cases for the console's records, and a workspace's removal. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
-import { installation } from '../../../src/records.ts';
-import { SlugTaken, type Assistant, type SignIn, type SignInLink } from '../../../src/store.ts';
+import { installation } from '../../../src/store/records.ts';
+import { SlugTaken, type Assistant, type SignIn, type SignInLink } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, credential, ids, key, message, page, remembered, snapshot, usageQuery, workspace } from '../fixtures.ts';
 

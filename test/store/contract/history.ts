@@ -1,7 +1,7 @@
-/** What moves an actor is stored with the step that moves it. */
+/** Cases for histories: an actor's move is stored with the step that makes it. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { movesKept } from '../../../src/store/moves.ts';
-import type { Move } from '../../../src/store.ts';
+import type { Move } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, at, credential, key, snapshot, workspace } from '../fixtures.ts';
 

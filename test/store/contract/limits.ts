@@ -1,6 +1,6 @@
 /** Limits of any kind, taken together. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { AskedLimit, SettledLimit } from '../../../src/store.ts';
+import type { AskedLimit, SettledLimit } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { at, type Scene } from '../fixtures.ts';
 
@@ -10,7 +10,7 @@ const counter = (ceiling: number, cost = 1): AskedLimit => ({ kind: 'counter', n
 const place = (ceiling: number, holder: string, untilMs: number): AskedLimit => ({ kind: 'place', name: 'asst_1/visitors', ceiling, holder, untilMs });
 
 const taker = ({ store, workspaceId, nowMs }: Scene) => async (asked: readonly AskedLimit[], at = nowMs) => store.limits.take({ workspaceId, asked, nowMs: at });
-/** Which of the limits pass. */
+/** Takes the limits and returns for each whether it passes. */
 const passer = (scene: Scene) => async (...asked: AskedLimit[]) => (await taker(scene)(asked)).map(({ passed }) => passed);
 
 export const limitCases: readonly Case[] = [
@@ -73,7 +73,7 @@ export const limitCases: readonly Case[] = [
       const until = scene.nowMs + 600_000;
       for (const holder of ['vis_1', 'vis_2', 'vis_1']) deepEqual(await pass(place(2, holder, until)), [true]);
       const [refused] = await take([place(2, 'vis_3', until)]);
-      ok(refused!.waitMs! > 540_000 && refused!.waitMs! <= 600_000);
+      ok(refused!.waitMs! > 540_000 && refused!.waitMs! <= 600_000, `a wait of ${refused!.waitMs} ms`);
       deepEqual(await pass(place(1, 'vis_1', scene.nowMs)), [true], 'a ceiling that was lowered, and a lease that is not cut');
       deepEqual(await pass(place(2, 'vis_3', until)), [false]);
       deepEqual(await pass({ ...place(1, 'vis_3', until), name: 'other' }), [true], 'places of another name');

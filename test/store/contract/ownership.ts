@@ -1,6 +1,6 @@
-/** What several processes need of a turn: leases renewed, stops asked for by others, and notices. */
+/** Cases for turns among several processes: leases renewed, stops requested by others, and notices. */
 import { deepEqual, equal } from 'node:assert/strict';
-import type { Notice, Store, TurnPlace } from '../../../src/store.ts';
+import type { Notice, Store, TurnPlace } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { api, assistant, key, workspace } from '../fixtures.ts';
 
@@ -124,7 +124,7 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const [turn, failing] = [await scene.streaming(), await scene.streaming()];
       const watch = await heard(store);
-      /** What was told up to now: a change of the console's, which comes after it. */
+      /** Checks the notices up to now, of which a change of the console's marks the end. */
       const told = async (...expected: TurnPlace[]): Promise<void> => {
         const last = assistant(workspaceId);
         await store.catalog.create('assistant', last);
@@ -172,7 +172,7 @@ export const ownershipCases: readonly Case[] = [
       deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 9 })), { outcome: 'lost' });
       await toldNothing();
       await store.catalog.remove('workspace', workspaceId, workspaceId);
-      // The list of workspaces and what they hold may lie on two shards, each of which tells in its own time.
+      // The list of workspaces and their content may lie on two shards, whose notices come in any order.
       const told = [await watch.next(), await watch.next()].sort((a, b) => (a.type < b.type ? -1 : 1));
       deepEqual(told, [{ type: 'changed', kind: 'workspace', workspaceId, id: workspaceId }, { type: 'turn.moved', ...turn.place }]);
       await watch.stop();

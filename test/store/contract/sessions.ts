@@ -1,6 +1,6 @@
 /** Sessions: created, saved, listed; and requests remembered. */
 import { deepEqual, equal } from 'node:assert/strict';
-import { randomIds } from '../../../src/ids.ts';
+import { randomIds } from '../../../src/base/ids.ts';
 import type { Case } from '../contract.ts';
 import { at, ids, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
 
@@ -180,7 +180,7 @@ export const sessionCases: readonly Case[] = [
       const link = await made({ channel: 'link', keyId: null, visitor: { name: 'Bob', age: 70, vip: true } }, 4);
       const trial = await made({ channel: 'console', keyId: null, visitor: {} }, 4);
       const young = await made({ keyId: 'key_2', visitor: { city: 'ADANA' } });
-      // As a version without keys in its sessions has left it.
+      // A row as left by a version without keys in its sessions.
       const earlier = await made({}, 1);
       const list = async (over: Parameters<typeof scene.filter>[0], order: 'asc' | 'desc' = 'asc', limit = 100) => {
         const ids: string[] = [];

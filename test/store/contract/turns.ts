@@ -1,6 +1,6 @@
 /** A turn's steps: atomic, once only, by their owner alone. */
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
-import type { Session } from '../../../src/store.ts';
+import type { Session } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { api, at, message, page, remembered, snapshot, streaming, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
@@ -53,6 +53,26 @@ export const turnCases: readonly Case[] = [
       equal(await store.turns.inFlight(workspaceId), 1);
       equal((await memoryOf(scene))?.resultId, 'turn');
       deepEqual(await store.turns.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)), []);
+    },
+  },
+  {
+    name: 'how much of its history a session\'s model was not sent is kept with the session, and with it in every list',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const turn = await scene.streaming();
+      const { id } = turn.before;
+      const read = async () => (await store.sessions.read(workspaceId, id))!.record.historyLeftOut;
+      equal(await read(), undefined);
+      const step = turn.finishStep();
+      await store.turns.finish({ ...step, session: { ...step.session, historyLeftOut: 7 } });
+      equal(await read(), 7);
+      equal((await store.sessions.list(workspaceId, scene.filter(), page())).items[0]!.historyLeftOut, 7);
+      const { record, version } = (await store.sessions.read(workspaceId, id))!;
+      const next = await scene.begun(record, version);
+      equal(await read(), 7, 'while the next turn runs');
+      const last = next.finishStep();
+      await store.turns.finish({ ...last, session: { ...last.session, historyLeftOut: 0 } });
+      equal(await read(), 0, 'and what it was before is replaced, by nothing too');
     },
   },
   {

@@ -1,11 +1,11 @@
 /** Stores with one thing gone wrong, each of which a random life must tell from a sound one. */
-import type { ScriptName } from '../../../src/store/redis/scripts.ts';
-import { loadScripts, type Scripts } from '../../../src/store/redis/scripts.ts';
-import type { Fence } from '../../../src/store.ts';
-import { tellingTheTime } from '../redis-stores.ts';
+import type { Scripts } from '../../../src/store/redis/scripts.ts';
+import type { ScriptName } from '../../../src/store/redis/steps.ts';
+import type { Fence } from '../../../src/store/store.ts';
+import { editedScripts, tellingTheTime } from '../redis-stores.ts';
 import type { Changed } from './contenders.ts';
 
-/** A place in a script (in what all share, where the name is null), which must be there, and what stands there instead. */
+/** A place in a script (in each script that has it, where the name is null), which must be there, and what stands there instead. */
 type Break = readonly [script: ScriptName | null, sound: string, broken: string];
 
 export const brokenScripts: Readonly<Record<string, Break>> = {
@@ -14,32 +14,28 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'usage counted in the hour after': [null, 'local hour = int(second - second % 3600)', 'local hour = int(second - second % 3600 + 3600)'],
   'a memory that outlasts its time': [null, 'if not ends or tonumber(ends) <= now() then', 'if not ends then'],
   'an append that renews no lease': ['append-output', "lease ~= ''", "lease == 'never'"],
-  'a piece sent again that is stored again': ['append-output', 'unstored(text, tonumber(count), stored - position)', 'text, tonumber(count)'],
-  'a turn begun on any move': ['begin-turn', 'if not unmoved(session, version, mark)', 'if false'],
+  'a piece sent again that is stored again': ['append-output', 'skip_points(text, tonumber(count), stored - position)', 'text, tonumber(count)'],
+  'a turn begun on any move': ['begin-turn', 'if not is_unmoved(session, version, mark)', 'if false'],
   'a finish that forgets what it answered': ['finish-turn', 'if earlier then', 'if false then'],
+  'a cut beyond the text that is taken for its end': ['finish-turn', "if tonumber(cut) > ends then return { 'hole', ends } end", 'if tonumber(cut) > ends then cut = ends end'],
+  'a cut that takes bytes for code points': ['finish-turn', 'drop_points(content, ends - cut)', 'content:sub(1, cut)'],
   'a failed turn that is not counted as one': ['finish-turn', 'ended, 0, 1, failed,', 'ended, 0, 1, 0,'],
   'a withdrawal that leaves its memory': ['withdraw-turn', 'then forget(memory) end', 'then end'],
   'a second stop in place of the first': ['request-stop', "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", "redis.call('HSET', flight, 'stop', reason)"],
   'a turn seized at the last millisecond of its lease': ['take-over-turn', 'if tonumber(stands[3]) > time', 'if tonumber(stands[3]) > time + 1000'],
   'a refused request that costs nothing': ['take-budgets', 'if not refused or index == refused', 'if not refused'],
   'limits that are taken beside one that refuses': ['take-limits', 'ipairs(all and taken or {})', 'ipairs(taken)'],
-  'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', key, '-inf', int(time))", ''],
-  'a place for each seat': ['take-limits', "seats[each]:match('^[^/]*')", 'seats[each]'],
+  'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', limit.key, '-inf', int(time))", ''],
+  'a place for each seat': ['take-limits', 'ARGV[each + 1], ARGV[each + 5], ARGV[each + 6]', "ARGV[each + 1], ARGV[each + 5] .. ARGV[each + 6], ''"],
   'limits that a turn takes beside one that refuses it': ['begin-turn', "if not all then return { 'limited', unpack(answers) } end", ''],
   'a turn that settles no limits': ['finish-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawn turn that gives nothing back': ['withdraw-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawal that leaves no history': ['withdraw-turn', "put_move('session', session, move)", ''],
-  'a history with the message that is being written': ['recent-messages', 'if points >= 0 then', 'if true then'],
+  'a history with the message that is being written': ['read-recent-messages', 'if points >= 0 then', 'if true then'],
 };
 
 /** The scripts with this break, told the time by the tests. */
-export const scriptsWith = ([script, sound, broken]: Break): Scripts =>
-  loadScripts((source, name) => {
-    const told = tellingTheTime(source);
-    if (script !== null && name !== script) return told;
-    if (!told.includes(sound)) throw new Error(`${name} has no such place: ${sound}`);
-    return told.replace(sound, () => broken);
-  });
+export const scriptsWith = ([script, sound, broken]: Break): Scripts => editedScripts(script, [[sound, broken]], tellingTheTime);
 
 /** Verbs of an embedded store in a wrong way. */
 export const brokenVerbs: Readonly<Record<string, Changed>> = {

@@ -1,5 +1,5 @@
 /** The calls on a store's catalog. */
-import type { Catalog } from '../../../src/store.ts';
+import type { Catalog } from '../../../src/store/store.ts';
 import type { Drawn } from './drawn.ts';
 import { chosen, Known, publicIdOf, slugs } from './known.ts';
 import type { Call } from './steps.ts';
@@ -52,7 +52,7 @@ export const catalogSteps = {
   assistantBySlug: (_, { which }) => call('assistantBySlug', [chosen(slugs, which) ?? 'none']),
 } as const satisfies Record<keyof Catalog, Make>;
 
-/** What every life begins with: two workspaces with a key and an assistant each. */
+/** The first steps of every life: two workspaces with a key and an assistant each. */
 export const furnished = (known: Known): Call[] =>
   [0, 1].flatMap((which) => {
     const workspaceId = known.workspaceId(which);

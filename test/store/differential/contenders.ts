@@ -1,10 +1,10 @@
-/** The stores that must answer alike. Each is told the time, tells its notices, can end and be opened again as by a later process, and tells in the end what it holds. */
+/** The stores that must answer alike. Each is given the time, reports its notices, can end and be opened again as by a later process, and dumps its rows in the end. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
-import { atTurnEnd } from '../../../src/clock.ts';
-import { limits } from '../../../src/limits.ts';
+import { atTurnEnd } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
 import type { DumpRow, DumpSource } from '../../../src/store/dump.ts';
 import { EmbeddedSource } from '../../../src/store/embedded/dump.ts';
 import { EmbeddedStore } from '../../../src/store/embedded.ts';
@@ -16,9 +16,9 @@ import { MemoryEngine } from '../../../src/store/memory.ts';
 import { RedisSource } from '../../../src/store/redis/dump.ts';
 import type { Scripts } from '../../../src/store/redis/scripts.ts';
 import { redisStore } from '../../../src/store/redis.ts';
-import { wrapped, type Steps } from '../../../src/store/steps.ts';
-import type { Notice, Store } from '../../../src/store.ts';
-import { ManualClock } from '../../model/provider.ts';
+import { wrapStore, type Steps } from '../../../src/store/steps.ts';
+import type { Notice, Store } from '../../../src/store/store.ts';
+import { ManualClock } from '../../providers/model/provider.ts';
 import { ids } from '../fixtures.ts';
 import { toldTheTime } from '../redis-stores.ts';
 
@@ -30,11 +30,11 @@ export interface Contender {
   at(nowMs: number): Promise<void>;
   /** The notices heard since the last call, once all of the steps that were answered have been heard. */
   heard(): Promise<Notice[]>;
-  /** Its process ends and a later one opens it. With `transactions` the database takes no more than so many of what waits in the journal. */
+  /** Its process ends and a later one opens it. With `transactions` the database takes no more than so many from the journal. */
   reopen(nowMs: number, transactions: number): Promise<void>;
   /** Closes the store and tells all that it holds. */
   dump(nowMs: number): Promise<DumpRow[]>;
-  /** Removes what it left; closes it where `dump` was not called. */
+  /** Removes its data; closes it where `dump` was not called. */
   dispose(): Promise<void>;
 }
 
@@ -108,7 +108,7 @@ export type Changed = (store: Store) => Partial<Steps>;
 
 const changedBy = (store: Store, changed: Changed): Store => {
   const steps = changed(store);
-  return wrapped(store, (name) => steps[name]);
+  return wrapStore(store, (name) => steps[name]);
 };
 
 export const inMemory: OpenContender = async () => {
@@ -126,7 +126,7 @@ class Database extends LmdbEngine implements Base {
   }
 }
 
-/** So small that the database takes what waits again and again within a life. */
+/** Bounds so small that the database takes the journal's rows again and again within a life. */
 const bounds = { journalRowsMax: 24, journalBytesMax: 1 << 20, journalChunkRows: 5 };
 
 export const onLmdb = (changed: Changed = () => ({})): OpenContender => async () => {
@@ -145,7 +145,7 @@ export const onLmdb = (changed: Changed = () => ({})): OpenContender => async ()
   return contender;
 };
 
-/** A clock that is set, but for the pauses before a piece of output that came too early is sent again: nobody would end them. */
+/** A manual clock, but for the pauses before a piece of output that came too early is retried: the test could not end them. */
 class StepClock extends ManualClock {
   override after(delayMs: number, callback: () => void) {
     if (delayMs > 80) return super.after(delayMs, callback);
@@ -185,7 +185,7 @@ export const onRedis = (server: TimedServer, scripts: Scripts = toldTheTime): Op
     await server.send('SET', 'now', String(laterMs));
     const passed = nowMs === 0 ? 0 : laterMs - nowMs;
     nowMs = laterMs;
-    // What falls due is with Redis before its time has run out as well; a script that Redis does not know goes twice.
+    // Debts that fall due reach Redis before their time has run out as well; a script that Redis does not know is sent twice.
     const due = Math.min(passed, limits.redisDebtMs);
     clock.advance(due);
     for (let trip = 0; trip < 2 && due > 0; trip++) await store.ping();
@@ -202,11 +202,12 @@ export const onRedis = (server: TimedServer, scripts: Scripts = toldTheTime): Op
     },
     async heard() {
       const all = new Promise<void>((resolve) => (reached = resolve));
-      await server.send('PUBLISH', `${prefix}notices`, JSON.stringify({ type: 'changed', kind: 'workspace', workspaceId: barrier, id: barrier } satisfies Notice));
+      const installation = await server.send('HGET', `${prefix}{registry}:installation`, '0');
+      await server.send('PUBLISH', `${prefix}${String(installation)}:notices`, JSON.stringify({ type: 'changed', kind: 'workspace', workspaceId: barrier, id: barrier } satisfies Notice));
       await all;
       return heard.splice(0);
     },
-    // Its state lies with no process of ours.
+    // Its state is in no process of ours.
     reopen: async () => {},
     async dump(endMs) {
       await store.close();

@@ -1,4 +1,4 @@
-/** What fast-check draws for one step: a verb and numbers, which `steps.ts` turns into a call on what the stores then hold. */
+/** The values that fast-check draws for one step: a verb and numbers, which `steps.ts` turns into a call on the rows that the stores then hold. */
 import fc from 'fast-check';
 
 /** How often each verb is drawn. `again` sends an earlier step a second time; `wait` and `reopen` call no verb. */
@@ -12,7 +12,7 @@ export type DrawnVerb = keyof typeof weights;
 
 export interface Drawn {
   readonly verb: DrawnVerb;
-  /** Which of what is known, counted from the newest. */
+  /** The index among the known things, counted from the newest. */
   readonly pick: number;
   /** A further choice, as each verb takes it. */
   readonly which: number;
@@ -22,7 +22,7 @@ export interface Drawn {
   readonly lasts: number;
   readonly text: string;
   readonly flag: boolean;
-  /** Of turns, one that is in flight if there is any. */
+  /** Picks a turn in flight if there is any. */
   readonly alive: boolean;
 }
 

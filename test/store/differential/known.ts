@@ -1,6 +1,6 @@
-/** What a random life of a store knows of what it has made: the guesses of its further steps are near the truth. */
-import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Move, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store.ts';
-import { codePoints } from '../../../src/text.ts';
+/** A random life's knowledge of the records that it has made, so that the arguments of its further steps are near the truth. */
+import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Move, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store/store.ts';
+import { codePoints } from '../../../src/base/text.ts';
 import { assistant, credential, key, snapshot, workspace } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
 
@@ -8,7 +8,7 @@ import type { Drawn } from './drawn.ts';
 export interface KnownTurn {
   readonly place: TurnPlace;
   readonly begun: BeginTurn;
-  /** Of its owners, the newest last. */
+  /** The fences of its owners, the newest last. */
   readonly fences: Fence[];
   /** Its newest owner died with an earlier process of the embedded store. */
   orphaned: boolean;
@@ -21,7 +21,7 @@ export const picked = <T>(known: readonly T[], pick: number): T | undefined => (
 
 export const chosen = <T>(list: readonly T[], which: number): T => list[which % list.length]!;
 
-/** What the installation has in no workspace is stored like a credential. */
+/** Records in no workspace are left out: they are stored like a credential. */
 type DrawnKind = Exclude<CatalogKind, 'sign_in' | 'sign_in_link'>;
 const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly DrawnKind[];
 const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd' } as const;
@@ -33,15 +33,15 @@ export const publicIdOf = (workspaceId: string, id: string, which: number): stri
 export const slugs = [null, 'ada', 'bob'] as const;
 
 export class Known {
-  /** The time that all stores are told. */
+  /** The time that all stores are given. */
   nowMs = 1_790_000_000_123;
-  /** Until when the newest lease lasts that was asked for. */
+  /** The end of the newest lease requested. */
   leaseUntilMs = 0;
   readonly sessions: Session[] = [];
   readonly turns: KnownTurn[] = [];
   readonly #truth: Store;
   #made = 0;
-  /** Of each kind, how many ids of this place were given up: what is removed never comes back under its id. */
+  /** How many ids were given up, by kind and place: a removed record never comes back under its id. */
   readonly #removed = new Map<string, number>();
 
   /** `truth` is asked what there is now. */
@@ -92,7 +92,7 @@ export class Known {
     return make[kind]() as CatalogRecords[K];
   }
 
-  /** What a host writes with a step. */
+  /** The move that a host writes with a step. */
   move(seq: number, { which, flag, text }: Pick<Drawn, 'which' | 'flag' | 'text'>): Move {
     const cause = which > 3 ? { requestId: null, by: null } : { requestId: this.name(), by: { kind: 'key', id: 'key_0_0', name: text } as const };
     return {

@@ -1,8 +1,8 @@
-/** Random lives of stores from a seed: each step is taken on every one of them, and what they answer, announce and hold in the end must be the same. */
+/** Random lives of stores from a seed: each step is taken on every one of them, and their answers, notices and final rows must be the same. */
 import { isDeepStrictEqual, inspect } from 'node:util';
 import fc from 'fast-check';
 import { storeOf, takeStep } from '../../../src/store/steps.ts';
-import type { Notice } from '../../../src/store.ts';
+import type { Notice } from '../../../src/store/store.ts';
 import { catalogSteps, furnished } from './catalog-steps.ts';
 import type { Contender, OpenContender } from './contenders.ts';
 import { sequences, type Drawn } from './drawn.ts';
@@ -48,7 +48,7 @@ class Life {
   readonly #contenders: readonly Contender[];
   readonly #onAnswer: NonNullable<DifferentialOptions['onAnswer']>;
   readonly #known: Known;
-  /** What was called, with the time. */
+  /** The calls made, with the time. */
   readonly #called: { readonly call: Call; readonly atMs: number }[] = [];
   /** Turns begun before the embedded stores were opened last, which have forgotten who awaits their output. */
   #unawaited = new Set<string>();

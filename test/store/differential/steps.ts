@@ -1,8 +1,9 @@
-/** From what was drawn to a call on a store: one for each verb, with arguments that are the same for every store. */
+/** Makes calls on a store from the values drawn: one for each verb, with arguments that are the same for every store. */
 import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts';
 import type {
-  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, SettledLimit, StopRequest, Store, Turn, UsageQuery, WithdrawTurn,
-} from '../../../src/store.ts';
+  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, SettledLimit, StopRequest, Store, Turn, TurnPlace, UsageQuery, WithdrawTurn,
+} from '../../../src/store/store.ts';
+import { codePoints } from '../../../src/base/text.ts';
 import { api, message, snapshot, streaming } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
 import { chosen, Known, picked, type KnownTurn } from './known.ts';
@@ -16,7 +17,7 @@ export interface Call {
   readonly timed: boolean;
   /** A step that was sent before it and has not come yet: sent again, it is taken after. */
   readonly late?: Call;
-  /** Notes what the answer makes known. */
+  /** Records the facts that the answer reveals. */
   readonly learn?: (answer: any) => void;
 }
 
@@ -129,7 +130,7 @@ const beginTurn: Make = async (known, drawn) => {
   });
 };
 
-/** Until when a lease is asked for. A process that has died asks for none. */
+/** The end of the lease requested. A process that has died requests none. */
 function leaseOf(known: Known, { orphaned }: KnownTurn, { lasts }: Drawn): number | null {
   if (orphaned) return null;
   const untilMs = known.nowMs + chosen(leases, lasts);
@@ -175,19 +176,30 @@ const takeOverTurn = ofTurn((known, drawn, turn) => {
 
 const over = (turn: KnownTurn) => ({ outcome }: { outcome: string }): void => void (outcome === 'finished' && (turn.over = true));
 
+/** Where a listener cuts a turn: at an end of its text, or of the stored part of it, or within, or beyond; undefined where nobody does. */
+async function cutOf(known: Known, { which, lasts }: Drawn, place: TurnPlace, tail: FinishTurn['tail']): Promise<number | undefined> {
+  if (lasts % 3 !== 1) return undefined;
+  const stored = await known.position(place, 0);
+  const end = Math.max(stored, tail.position + codePoints(tail.text));
+  return chosen([Math.max(0, end - 1), 0, stored, Math.max(0, stored - 1), end, end + 1, 1, Math.floor(end / 2)], which);
+}
+
 const finishTurn = ofTurn(async (known, drawn, turn) => {
   const { which, text, flag } = drawn;
   const { record, version } = await known.session({ workspaceId: turn.place.workspaceId, id: turn.place.sessionId });
   const [status, stopReason] = chosen([['completed', 'end'], ['aborted', 'aborted'], ['failed', 'error']] as const, which);
-  // Of version, fence and position one is wrong at most.
+  // At most one of version, fence and position is wrong.
   const exact = { ...drawn, near: 0 };
   const wrong = which % 3;
+  const tail = { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text };
+  const cutAt = await cutOf(known, drawn, turn.place, tail);
   const step: FinishTurn = {
     session: moved(known, record, { machine: snapshot('open'), lastActivityAt: known.now }),
     ...basisOf(known, wrong === 0 ? drawn : exact, version, record.mark),
     turn: { ...turn.begun.turn, status, stopReason, inputTokens: which, outputTokens: text.length, endedAt: flag ? known.now : null },
     message: { ...streaming(turn.begun.turn), status: status === 'completed' ? 'completed' : 'partial', stopReason },
-    tail: { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text },
+    tail,
+    ...(cutAt !== undefined && { cutAt }),
     fence: fenceOf(turn, wrong === 1 ? drawn : exact),
     nowMs: known.nowMs,
     ...(drawn.lasts > 2 && { settled: settledOf(known, drawn) }),
@@ -202,7 +214,7 @@ const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: 
   const turn = (await known.turn(place)) ?? begun.turn;
   // Its messages were the last ones, or the transcript has a gap from now on.
   const messageCount = record.messageCount - (record.messageCount === turn.messageIndex + 1 ? 2 : 0);
-  // Of a turn that is finished it is who began it that withdraws it.
+  // A finished turn is withdrawn by the owner that began it.
   const owner = { fences: turn.endedAt === null ? fences : fences.slice(0, 1) };
   return {
     session: moved(known, record, { messageCount, machine: snapshot('open') }),
@@ -285,7 +297,7 @@ const usage: Make = (known, { pick, which, lasts, near }) => {
   return call('usage', false, [known.workspaceId(pick), query]);
 };
 
-/** Until nothing is left: which sessions of several workspaces go first is not said. */
+/** Sweeps until nothing is left, since the order among several workspaces is not defined. */
 const sweep: Make = (known, { which }) => {
   const limit = chosen([100, 1, 2], which);
   const run = async (store: Store): Promise<number[]> => {

@@ -1,11 +1,11 @@
-/** What exists only in a cluster: members, slots, the replicas of each primary. */
-import { fail, ok, warn } from '../../../doctor/check.ts';
-import type { Finding } from '../../../doctor/check.ts';
-import { limits } from '../../../limits.ts';
-import { textOf } from '../reply.ts';
+/** Checks of a cluster alone: members, slots, the replicas of each primary. */
+import { fail, ok, warn } from '../../doctor/check.ts';
+import type { Finding } from '../../doctor/check.ts';
+import { limits } from '../../../base/limits.ts';
+import { textOfReply } from '../reply.ts';
 import type { Node } from './node.ts';
 
-export interface Member {
+export interface ClusterNode {
   readonly address: string;
   readonly primary: boolean;
   /** Whether it has slots. */
@@ -17,9 +17,9 @@ export interface Member {
 const slotsAll = 16_384;
 
 /** The members as one of them lists them. Its own host may be empty in that list; then it is the host it was reached at. */
-export async function membersOf(node: Node): Promise<Member[]> {
+export async function membersOf(node: Node): Promise<ClusterNode[]> {
   const ownHost = node.address.slice(0, node.address.lastIndexOf(':'));
-  const lines = textOf(await node.ask('CLUSTER', 'NODES')).trim().split('\n');
+  const lines = textOfReply(await node.ask('CLUSTER', 'NODES')).trim().split('\n');
   return lines.map((line) => {
     const [, place = '', flagged = '', , , , , , ...slots] = line.split(' ');
     const [address = ''] = place.split('@');
@@ -35,11 +35,11 @@ export async function membersOf(node: Node): Promise<Member[]> {
 
 /** Whether the whole cluster accepts steps: state ok, every slot served. */
 export async function clusterState(node: Node): Promise<Finding> {
-  const facts = new Map(textOf(await node.ask('CLUSTER', 'INFO')).split('\r\n').map((line) => line.split(':', 2) as [string, string]));
+  const facts = new Map(textOfReply(await node.ask('CLUSTER', 'INFO')).split('\r\n').map((line) => line.split(':', 2) as [string, string]));
   const [state, served] = [facts.get('cluster_state'), Number(facts.get('cluster_slots_ok'))];
   const found = `state ${state}, ${served} of ${slotsAll} slots served by ${facts.get('cluster_size')} primaries`;
   if (served < slotsAll) {
-    return fail(found, `Workspaces in the other slots answer 503. Start the primaries that are down again; what they no longer have: redis-cli --cluster fix ${node.address}.`);
+    return fail(found, `Workspaces in the other slots answer 503. Start the primaries that are down again; slots that they no longer have: redis-cli --cluster fix ${node.address}.`);
   }
   return state === 'ok' ? ok(found) : fail(found, `redis-cli --cluster check ${node.address} says why.`);
 }

@@ -1,9 +1,9 @@
 /** One Redis server, examined by itself: its answers, and how long they take. */
-import type { Clock } from '../../../clock.ts';
-import { limits } from '../../../limits.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
 import { connectOnce } from '../connection.ts';
-import { textOf } from '../reply.ts';
-import type { Reply } from '../reply.ts';
+import { textOfReply } from '../reply.ts';
+import type { RedisReply } from '../reply.ts';
 
 /** A server that accepts connections and does not answer for as long as the store would wait. */
 export class NoAnswer extends Error {}
@@ -23,7 +23,7 @@ export interface NodeName {
 }
 
 /** A server's report about itself. */
-export type Facts = Pick<Node, 'fact'>;
+export type ServerFacts = Pick<Node, 'fact'>;
 
 export class Node {
   readonly address: string;
@@ -56,13 +56,13 @@ export class Node {
     this.#line.close();
   }
 
-  ask(...words: string[]): Promise<Reply> {
+  ask(...words: string[]): Promise<RedisReply> {
     return this.#within(this.#line.send(words));
   }
 
   /** Reads the server's report about itself, which `fact` then returns. */
   async learn(): Promise<void> {
-    const lines = textOf(await this.ask('INFO')).split('\r\n');
+    const lines = textOfReply(await this.ask('INFO')).split('\r\n');
     this.#facts = new Map(
       lines.flatMap((line) => {
         const at = line.indexOf(':');
@@ -91,9 +91,9 @@ export class Node {
     const timings: Timing[] = [];
     for (let count = 0; count < limits.doctorRoundTrips; count++) {
       const [asked, askedAt] = [this.#clock.monotonic(), this.#clock.now()];
-      const [seconds, microseconds] = (await this.ask('TIME')) as Reply[];
+      const [seconds, microseconds] = (await this.ask('TIME')) as RedisReply[];
       const roundTripMs = this.#clock.monotonic() - asked;
-      const theirs = Number(textOf(seconds)) * 1000 + Number(textOf(microseconds)) / 1000;
+      const theirs = Number(textOfReply(seconds)) * 1000 + Number(textOfReply(microseconds)) / 1000;
       timings.push({ roundTripMs, aheadMs: theirs - (askedAt + roundTripMs / 2) });
     }
     return timings.reduce((best, each) => (each.roundTripMs < best.roundTripMs ? each : best));

@@ -2,15 +2,16 @@
  * Whether the user may run the store's commands. Redis itself answers that (`redis.acl_check_cmd`, as ACL DRYRUN does, but for the
  * current user and with no permission beyond EVAL) and runs none of the commands.
  */
-import { fail, ok, warn } from '../../../doctor/check.ts';
-import type { Finding } from '../../../doctor/check.ts';
+import { fail, ok, warn } from '../../doctor/check.ts';
+import type { Finding } from '../../doctor/check.ts';
 import { Roots, usualPrefix } from '../keys.ts';
-import { textOf } from '../reply.ts';
-import type { Reply } from '../reply.ts';
+import { textOfReply } from '../reply.ts';
+import type { RedisReply } from '../reply.ts';
 import type { Scripts } from '../scripts.ts';
 import type { Node } from './node.ts';
 
 const roots = new Roots(usualPrefix);
+roots.name('INSTALLATION');
 const key = `${roots.registry}:active`;
 
 /** The commands sent outside the steps, each with typical arguments. */
@@ -18,17 +19,17 @@ const direct = (cluster: boolean): string[][] => [
   ['EVAL', 'return 1', '1', key],
   ['EVALSHA', '0', '1', key],
   ...['DEL', 'GET', 'HMGET', 'LRANGE', 'SET', 'SMEMBERS', 'SREM', 'ZRANGE'].map((command) => [command, key]),
-  ...[roots.notices, roots.channel('watching'), roots.channel('feed')].flatMap((channel) => [['SUBSCRIBE', channel], ['UNSUBSCRIBE', channel], ['PUBLISH', channel, '']]),
+  ...(['notices', 'watching', 'feed'] as const).map((name) => roots.channel(name)).flatMap((channel) => [['SUBSCRIBE', channel], ['UNSUBSCRIBE', channel], ['PUBLISH', channel, '']]),
   ['PING'],
   ['WAIT', '1', '1'],
   ['CONFIG', 'GET', 'appendonly'],
   ...(cluster ? [['CLUSTER', 'SLOTS'], ['ASKING']] : []),
 ];
 
-const withoutKey: Readonly<Record<string, readonly string[]>> = { PUBLISH: [roots.notices, ''], TIME: [] };
+const withoutKey: Readonly<Record<string, readonly string[]>> = { PUBLISH: [roots.channel('notices'), ''], TIME: [] };
 
 /** The commands that the steps call, parsed from the steps' sources. */
-function called(scripts: Scripts): string[][] {
+function commandsIn(scripts: Scripts): string[][] {
   const names = Object.values(scripts).flatMap(({ source }) => [...source.matchAll(/redis\.call\('(\w+)'/g)].map(([, name]) => name!));
   return [...new Set(names)].map((name) => [name, ...(withoutKey[name] ?? [key])]);
 }
@@ -50,15 +51,15 @@ export async function permissions(node: Node, scripts: Scripts, cluster: boolean
   const { user } = node;
   const setUser = (commands: readonly string[]): string =>
     `redis-cli ACL SETUSER ${user} ~${usualPrefix}* '&${usualPrefix}*' ${commands.map((command) => `+${command}`).join(' ')}, then ACL SAVE (or CONFIG REWRITE).`;
-  const wanted = [...direct(cluster), ...called(scripts)];
-  let answer: Reply;
+  const wanted = [...direct(cluster), ...commandsIn(scripts)];
+  let answer: RedisReply;
   try {
     answer = await node.ask('EVAL', ask, '0', JSON.stringify(wanted));
   } catch (error) {
     return fail(`The user may not run scripts: ${(error as Error).message}`, setUser([...new Set(wanted.map(named))]));
   }
-  if (answer === null) return warn('Redis before 7.0 cannot tell what its user may do.', `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`);
-  const refused = [...new Set((answer as Reply[]).map((words) => named(textOf(words).split(' '))))];
+  if (answer === null) return warn('Redis before 7.0 cannot report the permissions of its user.', `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`);
+  const refused = [...new Set((answer as RedisReply[]).map((words) => named(textOfReply(words).split(' '))))];
   if (refused.length === 0) return ok(`${user} may do all that is needed`);
   return fail(`${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and its channels)`, setUser(refused));
 }

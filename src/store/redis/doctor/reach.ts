@@ -1,10 +1,10 @@
 /** Connects to a Redis, or to every member of a cluster. */
-import type { Clock } from '../../../clock.ts';
-import { check, fail, ok, warn, worstOf } from '../../../doctor/check.ts';
-import type { Check, Finding } from '../../../doctor/check.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { check, fail, ok, warn, worstOf } from '../../doctor/check.ts';
+import type { Check, Finding } from '../../doctor/check.ts';
 import { clusterAddress, isCluster } from '../connection.ts';
 import { membersOf } from './cluster.ts';
-import type { Member } from './cluster.ts';
+import type { ClusterNode } from './cluster.ts';
 import { Node } from './node.ts';
 import { isSlow, troubleOf } from './trouble.ts';
 
@@ -32,7 +32,7 @@ export function reach(url: string, clock: Clock): Promise<Reached> {
 /** Redis's own name for a user that gives no name. */
 const nameOf = (given: string): string => (given === '' ? 'default' : decodeURIComponent(given));
 
-/** A machine that is busy for a moment is no fault: a server that is only slow is asked again. */
+/** A machine that is busy for a moment is no fault: a server that is only slow gets a retry. */
 const tries = 3;
 
 async function reachOne(address: string, way: Way, clock: Clock): Promise<Reached> {
@@ -72,7 +72,7 @@ async function reachCluster(url: string, clock: Clock): Promise<Reached> {
   return { checks: [check('reachable', worstOf(troubles.map((trouble) => ({ place: '', finding: trouble }))))], nodes: [] };
 }
 
-async function reachMembers(seed: Node, members: readonly Member[], way: Way, clock: Clock): Promise<Reached> {
+async function reachMembers(seed: Node, members: readonly ClusterNode[], way: Way, clock: Clock): Promise<Reached> {
   const nodes = [seed];
   const places: { place: string; finding: Finding }[] = [];
   const others = members.filter(({ address }) => address !== seed.address);

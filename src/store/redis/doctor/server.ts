@@ -1,22 +1,22 @@
-/** Checks of each Redis server by itself: its version, what it persists, what it evicts, its clock. */
-import { bytes, fail, ok, warn } from '../../../doctor/check.ts';
-import type { Finding } from '../../../doctor/check.ts';
-import { limits } from '../../../limits.ts';
+/** Checks of each Redis server by itself: its version, its persistence, its eviction policy, its clock. */
+import { bytes, fail, ok, warn } from '../../doctor/check.ts';
+import type { Finding } from '../../doctor/check.ts';
+import { limits } from '../../../base/limits.ts';
 import type { Scripts } from '../scripts.ts';
-import { settingOf, unaskable, volatile } from '../setting.ts';
-import { textOf } from '../reply.ts';
-import type { Facts, Node, Timing } from './node.ts';
+import { evictionPolicyOf, evicts, settingOf, unaskable, volatile } from '../setting.ts';
+import { textOfReply } from '../reply.ts';
+import type { ServerFacts, Node, Timing } from './node.ts';
 
 /** The first version with RESP 3 (HELLO), which notices and replies rely on. */
 const oldest = '6.0.0';
 
-export function version(node: Facts): Finding {
+export function version(node: ServerFacts): Finding {
   const found = node.fact('redis_version');
   const older = found.localeCompare(oldest, 'en', { numeric: true }) < 0;
   return older ? fail(`Redis ${found}`, `parley needs Redis ${oldest} or later: upgrade it.`) : ok(`Redis ${found}`);
 }
 
-export function loading(node: Facts): Finding {
+export function loading(node: ServerFacts): Finding {
   if (node.fact('loading') !== '1') return ok('no');
   const left = node.fact('loading_eta_seconds');
   return fail(`Redis is still reading its data${left === '' ? '' : `, about ${left} s more`}`, 'Wait until INFO persistence says loading:0, and ask again.');
@@ -38,7 +38,7 @@ export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promis
   }
 }
 
-export function lastWrites(node: Facts): Finding {
+export function lastWrites(node: ServerFacts): Finding {
   const said = (name: string): boolean => !['', 'ok'].includes(node.fact(name));
   const look = 'Look at the disk of Redis (space, rights of its dir) and into its log';
   if (said('aof_last_write_status')) return fail('The last write of the append-only file failed, so Redis refuses writes.', `${look}.`);
@@ -47,15 +47,15 @@ export function lastWrites(node: Facts): Finding {
   return ok('the last ones went well');
 }
 
-export function eviction(node: Facts): Finding {
-  const policy = node.fact('maxmemory_policy');
-  if (policy === 'noeviction' || policy === '') return ok(policy || 'unknown');
-  const advice = 'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.';
-  if (node.fact('maxmemory') === '0') return warn(`maxmemory-policy ${policy}, harmless only as long as maxmemory is 0`, advice);
-  return fail(`maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`, advice);
+/** As at startup, and of replicas too: a replica that takes over has a policy of its own. */
+export async function eviction(node: Node): Promise<Finding> {
+  const policy = await evictionPolicyOf((...words) => node.ask(...words));
+  if (policy === '') return warn('Redis does not let parley read its eviction policy (CONFIG GET maxmemory-policy, INFO).', `redis-cli ACL SETUSER ${node.user} +config|get, or see that it is noeviction.`);
+  if (!evicts(policy)) return ok(policy);
+  return fail(`maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`, 'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.');
 }
 
-export function memory(node: Facts): Finding {
+export function memory(node: ServerFacts): Finding {
   const [used, most] = [Number(node.fact('used_memory')), Number(node.fact('maxmemory'))];
   if (!(most > 0)) return ok(`${bytes(used)} used, no maxmemory`);
   const found = `${bytes(used)} used of ${bytes(most)} (maxmemory)`;
@@ -79,12 +79,12 @@ export async function scriptsLoad(node: Node, scripts: Scripts): Promise<Finding
   const all = Object.entries(scripts);
   const wrong = await Promise.all(
     all.map(async ([name, { source, digest }]) => {
-      const answer = await node.ask('SCRIPT', 'LOAD', source).then(textOf, (error: Error) => error.message);
+      const answer = await node.ask('SCRIPT', 'LOAD', source).then(textOfReply, (error: Error) => error.message);
       return answer === digest ? [] : [`${name}: ${answer}`];
     }),
   );
   const [first] = wrong.flat();
   if (first === undefined) return ok(`all ${all.length} load`);
   if (first.includes('NOPERM')) return warn('The user may not load scripts (SCRIPT LOAD), so they were not tried; parley itself sends them with EVAL.', `redis-cli ACL SETUSER ${node.user} +script|load, to have them tried.`);
-  return fail(`${wrong.flat().length} of ${all.length} do not load, ${first}`, 'Install parley again (npm ci); if Redis is a substitute it lacks what the scripts need.');
+  return fail(`${wrong.flat().length} of ${all.length} do not load, ${first}`, 'Install parley again (npm ci); if Redis is a substitute, it lacks functions that the scripts need.');
 }

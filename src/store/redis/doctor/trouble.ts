@@ -1,8 +1,8 @@
-/** Why a Redis server cannot be used, in words, and what to do. */
+/** The reason why a Redis server cannot be used, with advice. */
 import { ConnectionTimeoutError, SocketClosedUnexpectedlyError } from 'redis';
-import { fail } from '../../../doctor/check.ts';
-import type { Finding } from '../../../doctor/check.ts';
-import { limits } from '../../../limits.ts';
+import { fail } from '../../doctor/check.ts';
+import type { Finding } from '../../doctor/check.ts';
+import { limits } from '../../../base/limits.ts';
 import { isUntrusted } from '../connection.ts';
 import { NoAnswer } from './node.ts';
 
@@ -37,7 +37,7 @@ const credentials = 'They stand in PARLEY_STORE as redis://USER:PASSWORD@HOST:PO
 function byWord(message: string, { address, named }: Place): Finding | null {
   if (message.startsWith('WRONGPASS')) return fail(`${address} refuses the ${named ? 'user name or password' : 'user default without a password'}.`, `Correct them. ${credentials}`);
   if (message.startsWith('NOAUTH')) return fail(`${address} wants a password, and none is given.`, `Add it. ${credentials}`);
-  if (message.startsWith('NOPERM')) return fail(`${address} does not let the user in: ${message}`, 'redis-cli ACL GETUSER NAME shows what it may do; add what is named there with ACL SETUSER NAME +COMMAND.');
+  if (message.startsWith('NOPERM')) return fail(`${address} does not let the user in: ${message}`, 'redis-cli ACL GETUSER NAME shows its permissions; add the missing command with ACL SETUSER NAME +COMMAND.');
   if (message.startsWith('DENIED')) return fail(`${address} is in protected mode.`, 'Set a password on Redis (CONFIG SET requirepass …) and give it in PARLEY_STORE.');
   if (/max number of clients/.test(message)) return fail(`${address} has no connection left.`, 'Raise it: CONFIG SET maxclients 10000, then CONFIG REWRITE; CLIENT LIST shows who holds them.');
   if (/^NOPROTO|unknown command .?HELLO/i.test(message)) return fail(`${address} is older than Redis 6.0.`, 'Run Redis 7 or later.');
@@ -47,7 +47,7 @@ function byWord(message: string, { address, named }: Place): Finding | null {
 /** Whether the server did not refuse, but took too long. */
 export const isSlow = (error: unknown): boolean => error instanceof NoAnswer || error instanceof ConnectionTimeoutError;
 
-/** What is wrong with the connection to a server. */
+/** Returns the finding for a failed connection to a server. */
 export function troubleOf(error: unknown, place: Place): Finding {
   const { address, secure } = place;
   const { code = '', message } = error as NodeJS.ErrnoException;

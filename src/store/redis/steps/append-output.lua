@@ -3,19 +3,26 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, epoch, owner, position, count, text, lease.
 -- Answer: {'stored', stop} with the request to stop or false, {'fenced'}, or {'hole', position} with where the output ends.
+--- @include "announce"
+--- @include "at"
+--- @include "int"
+--- @include "is-held"
+--- @include "renew-lease"
+--- @include "skip-points"
+
 local flight = at('flight', session, turn)
-if not held(flight, epoch, owner) then return { 'fenced' } end
-local stands = redis.call('HMGET', flight, 'position', 'stop', 'awaited')
+if not is_held(flight, epoch, owner) then return { 'fenced' } end
+local stands = redis.call('HMGET', flight, 'position', 'stop', 'awaited', 'awaitedOn')
 local stored, stop, awaited = tonumber(stands[1]), stands[2], stands[3]
 if tonumber(position) > stored then return { 'hole', stored } end
-if lease ~= '' and not renewed(flight, session .. '/' .. turn, lease) then return { 'fenced' } end
-local rest, points = unstored(text, tonumber(count), stored - position)
+if lease ~= '' and not renew_lease(flight, session .. '/' .. turn, lease) then return { 'fenced' } end
+local rest, points = skip_points(text, tonumber(count), stored - position)
 if points > 0 then
   redis.call('APPEND', at('output', session, turn), rest)
   redis.call('HSET', flight, 'position', int(stored + points))
   if awaited then
-    redis.call('HDEL', flight, 'awaited')
-    announce(awaited)
+    redis.call('HDEL', flight, 'awaited', 'awaitedOn')
+    announce(stands[4], awaited)
   end
 end
 return { 'stored', stop }

@@ -2,18 +2,31 @@
 -- with the workspace's id: the processes that look for lapsed leases must be notified of it.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
---   memory, memory_record, result, lasts, short, move, ...asked.
+--   memory, memory_record, result, lasts, short, channel, move, ...asked.
 -- Answer: {'begun', version, epoch}, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
 --   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
+--- @include "at"
+--- @include "int"
+--- @include "is-full"
+--- @include "is-unmoved"
+--- @include "name-slots"
+--- @include "now"
+--- @include "publish"
+--- @include "put-message"
+--- @include "put-move"
+--- @include "put-session"
+--- @include "remember"
+--- @include "take-limits"
+
 local begun = redis.call('HGET', at('turns', session), turn .. '/begun')
 if begun then
   local epoch, first, moved = begun:match('^(%d+) (%S+) (%d+)$')
   if first ~= owner then return { 'lost' } end
   return { 'begun', tonumber(moved), tonumber(epoch) }
 end
-if not unmoved(session, version, mark) then return { 'lost' } end
+if not is_unmoved(session, version, mark) then return { 'lost' } end
 local time = now()
-if slots ~= '' and full(slots_of(slots), slots_max, time) then return { 'full' } end
+if slots ~= '' and is_full(name_slots(slots), slots_max, time) then return { 'full' } end
 if asked_at <= #ARGV then
   local all, answers = take_limits(asked_at)
   if not all then return { 'limited', unpack(answers) } end
@@ -31,11 +44,11 @@ redis.call('SADD', at('flights', session), turn)
 redis.call('ZADD', at('leases'), ends, member)
 if slots ~= '' then
   redis.call('HSET', flight, 'slots', slots, 'slotsMax', slots_max)
-  redis.call('ZADD', slots_of(slots), ends, member)
+  redis.call('ZADD', name_slots(slots), ends, member)
 end
 if memory ~= '' then
   redis.call('HSET', flight, 'memory', memory)
   remember(memory, memory_record, result, lasts)
 end
-if short ~= '' then publish({ type = 'turn.leased', workspaceId = short, leaseMs = tonumber(lease) }) end
+if short ~= '' then publish(channel, { type = 'turn.leased', workspaceId = short, leaseMs = tonumber(lease) }) end
 return { 'begun', moved, 1 }

@@ -4,9 +4,18 @@
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
 --   trials, move.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
+--- @include "at"
+--- @include "count-usage"
+--- @include "now"
+--- @include "put-message"
+--- @include "put-move"
+--- @include "put-session"
+--- @include "recall"
+--- @include "remember"
+
 if redis.call('EXISTS', at('session', session)) == 1 then return { 'created' } end
 if memory ~= '' then
-  local earlier = remembered(memory)
+  local earlier = recall(memory)
   if earlier then return { 'remembered', earlier } end
 end
 if trials ~= '' then

@@ -4,6 +4,9 @@
 -- ARGV: session, count.
 -- Answer: {record, version, withdrawn, oldest, newest, flight, history}, flight false or {record, begun, epoch, owner, stop, memory}; false if there is no
 --   such session.
+--- @include "at"
+--- @include "complete-message"
+
 local head = redis.call('HMGET', at('session', session), 'record', 'version', 'withdrawn')
 if not head[1] then return false end
 local oldest = redis.call('ZRANGE', at('messages', session), 0, count - 1)
@@ -18,6 +21,6 @@ for _, member in ipairs(newest) do
     flight = { stands[1], stands[2], held[1], held[2], held[3], memory }
   end
 end
-for index, member in ipairs(oldest) do oldest[index] = whole(session, member) end
-for index, member in ipairs(newest) do newest[index] = whole(session, member) end
+for index, member in ipairs(oldest) do oldest[index] = complete_message(session, member) end
+for index, member in ipairs(newest) do newest[index] = complete_message(session, member) end
 return { head[1], head[2], head[3], oldest, newest, flight, redis.call('LRANGE', at('history', 'session', session), 0, -1) }

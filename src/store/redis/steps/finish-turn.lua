@@ -1,8 +1,23 @@
--- Seals the output into the transcript, frees the slot, counts the usage and moves the session.
+-- Seals the output into the transcript, all of it or up to the cut, frees the slot, counts the usage and moves the session.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, account, ended,
---   failed, input, output, move, ...settled.
--- Answer: {'finished', version}, {'lost'}, {'fenced'}, or {'hole', position} with where the output ends.
+-- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, cut, account,
+--   ended, failed, input, output, move, ...settled.
+-- Answer: {'finished', version}, {'lost'}, {'fenced'}, or {'hole', position} with where the output ends, if the text or
+--   the cut lies beyond.
+--- @include "at"
+--- @include "count-usage"
+--- @include "drop-points"
+--- @include "int"
+--- @include "is-held"
+--- @include "is-unmoved"
+--- @include "now"
+--- @include "put-message"
+--- @include "put-move"
+--- @include "put-session"
+--- @include "remove-flight"
+--- @include "settle-limits"
+--- @include "skip-points"
+
 local turns = at('turns', session)
 local index, earlier = unpack(redis.call('HMGET', turns, turn .. '/index', turn .. '/finished'))
 if not index then return { 'fenced' } end
@@ -12,18 +27,22 @@ if earlier then
   return { 'finished', tonumber(moved) }
 end
 local flight = at('flight', session, turn)
-if not held(flight, epoch, owner) then return { 'fenced' } end
-if not unmoved(session, version, mark) then return { 'lost' } end
+if not is_held(flight, epoch, owner) then return { 'fenced' } end
+if not is_unmoved(session, version, mark) then return { 'lost' } end
 local stored = tonumber(redis.call('HGET', flight, 'position'))
 if tonumber(position) > stored then return { 'hole', stored } end
 
-local rest, points = unstored(text, tonumber(count), stored - position)
-local content = (redis.call('GET', at('output', session, turn)) or '') .. rest
+local rest, points = skip_points(text, tonumber(count), stored - position)
+local content, ends = (redis.call('GET', at('output', session, turn)) or '') .. rest, stored + points
+if cut ~= '' then
+  if tonumber(cut) > ends then return { 'hole', ends } end
+  content, ends = drop_points(content, ends - cut), tonumber(cut)
+end
 put_session(session, version + 1, record, active, expires, state)
 put_move('session', session, move)
 redis.call('HSET', turns, turn, turn_record, turn .. '/finished', epoch .. ' ' .. owner .. ' ' .. (version + 1))
-put_message(session, index, int(stored + points), '', message, content)
-landed(session, turn)
+put_message(session, index, int(ends), '', message, content)
+remove_flight(session, turn)
 settle_limits(settled_at)
 if ended == '' then ended = math.floor(now() / 1000) end
 count_usage(account, ended, 0, 1, failed, input, output, 0, 0)

@@ -2,9 +2,16 @@
 -- KEYS: the workspace's root.
 -- ARGV: id, lane, number, budget, level, since.
 -- Answer: 1 if the debt was set, else 0.
+--- @include "at"
+--- @include "int"
+--- @include "keep-budget"
+--- @include "note-use"
+--- @include "now"
+--- @include "read-lane"
+
 local key, time = at('budget', id), now()
 local stored = redis.call('HMGET', key, lane, budget, 'used')
-if passed_by(stored[1], number) then return 0 end
+if read_lane(stored[1], number) then return 0 end
 local stood = tonumber((stored[2] or ''):match(' (%d+)$') or 0)
 since = math.min(tonumber(since), math.max(time, stood))
 if stood > since then return 0 end

@@ -2,6 +2,8 @@
 -- KEYS: the root of the kind.
 -- ARGV: kind, order, after, count.
 -- Answer: the records.
+--- @include "at"
+
 local key, ids = at(kind, 'ids'), nil
 if order == 'asc' then
   ids = redis.call('ZRANGEBYLEX', key, after == '' and '-' or '(' .. after, '+', 'LIMIT', 0, count)

@@ -2,6 +2,8 @@
 -- KEYS: the workspace's root.
 -- ARGV: memory, record, result, ends.
 -- Answer: 1.
+--- @include "at"
+
 redis.call('HSET', at('memories'), memory, record, memory .. '/result', result)
 redis.call('ZADD', at('memory-ends'), ends, memory)
 return 1

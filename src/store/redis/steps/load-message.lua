@@ -2,6 +2,9 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, index, record, content, points, turn.
 -- Answer: 1.
+--- @include "at"
+--- @include "put-message"
+
 if turn == '' then
   put_message(session, index, points, '', record, content)
   return 1

@@ -2,6 +2,8 @@
 -- KEYS: the root of the kind.
 -- ARGV: kind, id, record, version.
 -- Answer: 1.
+--- @include "at"
+
 redis.call('HSET', at(kind), id, record, id .. '/version', version)
 redis.call('ZADD', at(kind, 'ids'), 0, id)
 return 1

@@ -2,6 +2,9 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, version, record, active, expires, state, assistant, withdrawn, trial.
 -- Answer: 1.
+--- @include "at"
+--- @include "put-session"
+
 put_session(session, version, record, active, expires, state)
 redis.call('HSET', at('session', session), 'assistant', assistant)
 if trial ~= '' and state ~= 'ended' and state ~= 'expired' then redis.call('ZADD', at('trials'), expires, session) end

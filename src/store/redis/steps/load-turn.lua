@@ -2,6 +2,8 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, record, index, begun, finished, epoch, owner, stop, memory.
 -- Answer: 1.
+--- @include "at"
+
 redis.call('HSET', at('turns', session), turn, record, turn .. '/index', index, turn .. '/begun', begun)
 if finished ~= '' then redis.call('HSET', at('turns', session), turn .. '/finished', finished) end
 if epoch == '' then return 1 end

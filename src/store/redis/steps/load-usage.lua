@@ -2,6 +2,8 @@
 -- KEYS: the workspace's root.
 -- ARGV: account, hour, second, counts.
 -- Answer: 1.
+--- @include "at"
+
 redis.call('SADD', at('usage'), account)
 if second == '' then
   redis.call('HSET', at('usage', account), hour, counts)

@@ -2,6 +2,10 @@
 -- KEYS: the workspace's root.
 -- ARGV: ...ids.
 -- Answer: Redis's time, then {used, requests, speech, transcriptionTokens} for each key.
+--- @include "at"
+--- @include "int"
+--- @include "now"
+
 local answer = { int(now()) }
 for each = ids_at, #ARGV do
   local used = redis.call('HGET', at('used'), ARGV[each])

@@ -2,5 +2,9 @@
 -- KEYS: the root of the lists.
 -- ARGV: list, workspace.
 -- Answer: 1.
+--- @include "at"
+--- @include "int"
+--- @include "now"
+
 redis.call('ZADD', at(list), int(now()), workspace)
 return 1

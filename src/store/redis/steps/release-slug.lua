@@ -2,6 +2,8 @@
 -- KEYS: the slug's root.
 -- ARGV: id, token.
 -- Answer: 1 if it is free now, else 0.
+--- @include "at"
+
 local claim = redis.call('HMGET', at('assistant'), 'id', 'token')
 if claim[1] ~= id or (token ~= '' and claim[2] ~= token) then return 0 end
 redis.call('DEL', at('assistant'))

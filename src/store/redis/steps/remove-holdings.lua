@@ -2,6 +2,9 @@
 -- KEYS: the workspace's root.
 -- ARGV: limit.
 -- Answer: 1 when nothing is left, else 0.
+--- @include "at"
+--- @include "remove-session"
+
 local left = tonumber(limit)
 for _, key in ipairs(redis.call('ZRANGE', at('key', 'ids'), 0, -1)) do redis.call('UNLINK', at('budget', key), at('history', 'key', key)) end
 for _, assistant in ipairs(redis.call('ZRANGE', at('assistant', 'ids'), 0, -1)) do redis.call('UNLINK', at('history', 'assistant', assistant)) end

@@ -1,7 +1,11 @@
 -- Removes a catalog record and publishes that. A repeat gets the same answer.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, workspace_id, record_id, write.
+-- ARGV: kind, id, channel, workspace_id, record_id, write.
 -- Answer: the record as it was; false if there was none.
+--- @include "at"
+--- @include "keep-answer"
+--- @include "publish"
+
 local earlier = redis.call('GET', at('write', write))
 if earlier then return earlier end
 local record = redis.call('HGET', at(kind), id)
@@ -15,6 +19,6 @@ if kind == 'key' then
 end
 -- A workspace's record is apart from its contents: the removal's mark stays until those are removed too.
 if kind == 'workspace' then redis.call('SADD', at('removals'), record_id) end
-once(write, record)
-publish({ type = 'changed', kind = kind, workspaceId = workspace_id, id = record_id })
+keep_answer(write, record)
+publish(channel, { type = 'changed', kind = kind, workspaceId = workspace_id, id = record_id })
 return record

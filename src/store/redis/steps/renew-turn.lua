@@ -2,7 +2,11 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, epoch, owner, lease.
 -- Answer: {'renewed', stop} with the request to stop or false, or {'fenced'}.
+--- @include "at"
+--- @include "is-held"
+--- @include "renew-lease"
+
 local flight = at('flight', session, turn)
-if not held(flight, epoch, owner) then return { 'fenced' } end
-if not renewed(flight, session .. '/' .. turn, lease) then return { 'fenced' } end
+if not is_held(flight, epoch, owner) then return { 'fenced' } end
+if not renew_lease(flight, session .. '/' .. turn, lease) then return { 'fenced' } end
 return { 'renewed', redis.call('HGET', flight, 'stop') }

@@ -1,7 +1,12 @@
 -- Requests that a turn stops: stored with the turn for its owner, and published; cuts the lease. The first reason is kept.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, reason, lease, workspace_id, session_id, turn_id.
+-- ARGV: session, turn, reason, lease, channel, workspace_id, session_id, turn_id.
 -- Answer: 1 if the turn is in flight, else 0.
+--- @include "at"
+--- @include "int"
+--- @include "now"
+--- @include "publish"
+
 local flight = at('flight', session, turn)
 local stands = redis.call('HMGET', flight, 'lease', 'stop')
 if not stands[1] then return 0 end
@@ -13,5 +18,5 @@ end
 if not stands[2] then redis.call('HSET', flight, 'stop', reason) end
 local notice = { type = 'turn.stop', workspaceId = workspace_id, sessionId = session_id, turnId = turn_id, reason = stands[2] or reason }
 notice.leaseMs = tonumber(lease)
-publish(notice)
+publish(channel, notice)
 return 1

@@ -2,11 +2,18 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, version, mark, record, active, expires, state, write, move, ...settled.
 -- Answer: the new version; false if another writer has moved the session.
+--- @include "at"
+--- @include "is-unmoved"
+--- @include "keep-answer"
+--- @include "put-move"
+--- @include "put-session"
+--- @include "settle-limits"
+
 local earlier = redis.call('GET', at('write', write))
 if earlier then return tonumber(earlier) end
-if not unmoved(session, version, mark) then return false end
+if not is_unmoved(session, version, mark) then return false end
 put_session(session, version + 1, record, active, expires, state)
 settle_limits(settled_at)
 put_move('session', session, move)
-once(write, version + 1)
+keep_answer(write, version + 1)
 return version + 1

@@ -2,6 +2,11 @@
 -- KEYS: the workspace's root.
 -- ARGV: limit.
 -- Answer: how many.
+--- @include "at"
+--- @include "forget"
+--- @include "int"
+--- @include "now"
+
 local over = redis.call('ZRANGEBYSCORE', at('memory-ends'), '-inf', int(now()), 'LIMIT', 0, limit)
 for _, memory in ipairs(over) do forget(memory) end
 return #over

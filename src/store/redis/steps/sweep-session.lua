@@ -2,6 +2,10 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, retention.
 -- Answer: 1 if it is removed, else 0.
+--- @include "at"
+--- @include "now"
+--- @include "remove-session"
+
 local active = redis.call('ZSCORE', at('activity'), session)
 if not active then return 1 end
 if tonumber(active) >= math.floor(now() / 1000) - retention then return 0 end

@@ -3,13 +3,20 @@
 -- KEYS: the workspace's root.
 -- ARGV: id, lane, number, count, ...asked.
 -- Answer: for each request, for each budget: 1 if it passed, 0 if it refused, 2 if one before it refused; its level, and the time of that level.
+--- @include "at"
+--- @include "int"
+--- @include "keep-budget"
+--- @include "note-use"
+--- @include "now"
+--- @include "read-lane"
+
 local key, time = at('budget', id), now()
 local fields = { lane }
 for each = asked_at, #ARGV, 2 do fields[#fields + 1] = ARGV[each] end
 fields[#fields + 1] = 'used'
 local stored = redis.call('HMGET', key, unpack(fields))
 fields[#fields] = nil
-local answered, when, given = passed_by(stored[1], number)
+local answered, when, given = read_lane(stored[1], number)
 local answer = {}
 if answered then
   for passed, level, ahead in given:gmatch('(%d) (%-?%d+) (%d+)') do

@@ -2,6 +2,10 @@
 -- KEYS: the workspace's root.
 -- ARGV: write, ...asked.
 -- Answer: for each limit 1 if it passes or 0, and the milliseconds until it may: 0 if it passes, -1 if it never will.
+--- @include "at"
+--- @include "keep-answer"
+--- @include "take-limits"
+
 local earlier = redis.call('GET', at('write', write))
 if earlier then
   local answer = {}
@@ -9,5 +13,5 @@ if earlier then
   return answer
 end
 local _, answer = take_limits(asked_at)
-once(write, table.concat(answer, ' '))
+keep_answer(write, table.concat(answer, ' '))
 return answer

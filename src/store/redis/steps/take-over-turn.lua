@@ -2,6 +2,10 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, lease, token.
 -- Answer: {epoch, stop} with the new epoch and the request to stop or false; false if the lease runs or the turn is over.
+--- @include "at"
+--- @include "int"
+--- @include "now"
+
 local flight = at('flight', session, turn)
 local stands = redis.call('HMGET', flight, 'epoch', 'owner', 'lease', 'seizure', 'stop')
 if not stands[1] then return false end

@@ -5,6 +5,16 @@
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, account, ended, failed, input, output,
 --   move, ...settled.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
+--- @include "at"
+--- @include "count-usage"
+--- @include "forget"
+--- @include "is-held"
+--- @include "is-unmoved"
+--- @include "put-move"
+--- @include "put-session"
+--- @include "remove-flight"
+--- @include "settle-limits"
+
 local fence = epoch .. ' ' .. owner
 local withdrawn = redis.call('HGET', at('session', session), 'withdrawn')
 if withdrawn then
@@ -18,9 +28,9 @@ local turns, flight = at('turns', session), at('flight', session, turn)
 local begun, finished, claimed = unpack(redis.call('HMGET', turns, turn .. '/begun', turn .. '/finished', turn .. '/claimed'))
 if begun then
   if claimed or (finished and finished:match('^(%d+ %S+) ') ~= fence) then return { 'fenced' } end
-  if not finished and not held(flight, epoch, owner) then return { 'fenced' } end
+  if not finished and not is_held(flight, epoch, owner) then return { 'fenced' } end
 end
-if not unmoved(session, version, mark) then return { begun and 'lost' or 'fenced' } end
+if not is_unmoved(session, version, mark) then return { begun and 'lost' or 'fenced' } end
 if finished and ended == '' then return { 'lost' } end
 
 put_session(session, version + 1, record, active, expires, state)
@@ -35,5 +45,5 @@ if begun then
   if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0) end
   settle_limits(settled_at)
 end
-landed(session, turn)
+remove_flight(session, turn)
 return { 'finished', version + 1 }

@@ -1,0 +1,322 @@
+/**
+ * A turn: a message and its reply (contract 6), from the call of the model to the stored end. Pieces of text never pass through the
+ * machine: they are logged, stored and sent beside it.
+ *
+ * `waiting` has no output; `starting` has output that is not stored yet; in `answering` the chat has been answered with a stream.
+ * `sealing` stores the end and `withdrawing` removes all traces. If another process owns the turn, only the store knows its end:
+ * `asking` before the chat was answered, `following` after that. The other states are final. The place of a
+ * state for calls of tools is between two rounds of `answering`.
+ */
+import { assign, emit, setup } from 'xstate';
+import { versionAfter, type MachineKind, type Migration } from './version.ts';
+
+/** Migrations from each earlier version to the next. */
+const migrations: readonly Migration[] = [];
+export const turnVersion = versionAfter(migrations);
+
+/** How a turn ends: by itself, by a request, with its session, by a failure of its provider, or by a fault of ours. */
+export type TurnEnding = 'completed' | 'aborted' | 'expired' | 'provider' | 'ours';
+
+/** Why a turn is stopped: on request, with its session, or because the process ends. */
+export type TurnStop = 'aborted' | 'expired' | 'drain';
+
+/** The answer to a chat whose turn has not begun: its provider failed, its time ran out, or the service is unavailable. */
+export type ChatRefusal = 'withdrawn' | 'late' | 'unavailable';
+
+export interface TurnContext {
+  /** When its time is up, in milliseconds since the epoch. */
+  readonly runsUntil: number;
+  /** Whether several processes share the store: then a step without an answer may have been applied. */
+  readonly shared: boolean;
+  /** Whether its chat was answered with a stream. */
+  readonly begun: boolean;
+  /** The end that is being stored; null before. */
+  readonly ending: TurnEnding | null;
+  /** Whether only the stored output is sealed: the rest was lost with a failed step. */
+  readonly asStored: boolean;
+  /** Whether the store refused to renew its lease; reported once its end is stored. */
+  readonly fenced: boolean;
+  /** How its chat is answered once it is withdrawn; null if it is not. */
+  readonly refusal: ChatRefusal | null;
+  /** When the chat and the readers have waited long enough for an end that only the store knows; null while nobody waits for one. */
+  readonly waitUntil: number | null;
+}
+
+/** Every event has the time at which it happens, in milliseconds since the epoch. `until`: how long the chat, or readers, wait for an end that only the store knows. */
+export type TurnEvent =
+  /** The model's first output. */
+  | { type: 'output'; at: number }
+  /** The store has the first output. */
+  | { type: 'stored'; at: number }
+  /** The store did not take a piece of output, for the named fault. */
+  | { type: 'unstored'; at: number; fault: string }
+  /** The model has answered all. */
+  | { type: 'ended'; at: number }
+  /** The provider failed. */
+  | { type: 'failed'; at: number; reason: string }
+  /** The output is longer than a turn may be. */
+  | { type: 'overflow'; at: number }
+  | { type: 'stop'; at: number; reason: TurnStop }
+  /** The model could not be called, for a fault of ours. */
+  | { type: 'fault'; at: number; fault: string }
+  /** The lease could not be renewed in time. */
+  | { type: 'lease.lost'; at: number }
+  /** The store does not renew the lease, because another process has taken over the turn or its slot. The store decides which end the turn has. */
+  | { type: 'fenced'; at: number; until: number }
+  /** A step was rejected, because another process owns the turn. */
+  | { type: 'taken'; at: number; until: number }
+  /** The end is stored. */
+  | { type: 'sealed'; at: number }
+  /** The store did not take the end. `certain`: it has not applied it either. `last`: it is not tried again. */
+  | { type: 'unsealed'; at: number; fault: string; certain: boolean; last: boolean; until: number }
+  /** All traces are removed; `stored`: now, and not only once the store answers again. */
+  | { type: 'withdrawn'; at: number; stored: boolean }
+  /** The store's word on a turn that another process owns; `unknown`: it has none. */
+  | { type: 'fate'; at: number; end: 'completed' | 'aborted' | 'expired' | 'failed' | 'gone' | 'unknown' }
+  /** A deadline may be due. */
+  | { type: 'tick'; at: number };
+
+export type TurnOutcome =
+  | { type: 'unchanged' }
+  /** Store the output, beginning with what there is. */
+  | { type: 'append' }
+  /** Store the end. */
+  | { type: 'seal'; reason: TurnEnding }
+  /** Remove all traces. */
+  | { type: 'withdraw' }
+  /** Ask the store how the turn ends. */
+  | { type: 'follow' }
+  | { type: 'model.cancel' }
+  | { type: 'chat.begun' }
+  | { type: 'chat.refused'; reason: ChatRefusal }
+  /** This process no longer runs the turn. */
+  | { type: 'turn.left' }
+  /** The readers get the end that is known. */
+  | { type: 'readers.end' }
+  /** The readers' streams end without an end of the turn: they learn it when they resume. */
+  | { type: 'readers.cut' }
+  /** A request that waits for the end is told that it is stored, or that the store has not taken it yet. */
+  | { type: 'settled' }
+  | { type: 'unsettled' }
+  | { type: 'provider.failed'; reason: string }
+  /** A fault of ours, to be counted. */
+  | { type: 'faulted'; reason: string };
+
+/** The context of a new turn. */
+export const begunTurn = ({ runsUntil, shared }: { runsUntil: number; shared: boolean }): TurnContext => ({
+  runsUntil, shared, begun: false, ending: null, asStored: false, fenced: false, refusal: null, waitUntil: null,
+});
+
+const refuse = (reason: ChatRefusal) => ({ type: 'refuse', params: { reason } }) as const;
+const report = (reason: string) => ({ type: 'report', params: { reason } }) as const;
+const seal = (reason: TurnEnding) => [{ type: 'noteEnding', params: { reason } }, { type: 'seal', params: { reason } }] as const;
+const withdraw = (reason: ChatRefusal) => [{ type: 'noteRefusal', params: { reason } }, 'withdraw'] as const;
+
+/** The chat is refused at once: it does not wait for the withdrawal. */
+const giveUp = [refuse('unavailable'), ...withdraw('unavailable')] as const;
+const unchanged = { actions: 'unchanged' } as const;
+const outOfTime = ['cancel', report('time_limit')] as const;
+const begin = ['noteBegun', 'begin'] as const;
+/** The end is stored. */
+const end = ['leave', 'settle', 'endReaders', ...begin] as const;
+const follow = ['noteWait', 'follow'] as const;
+const ask = { target: 'asking', actions: ['cancel', ...follow] } as const;
+/** The stops of a turn whose end is stored in any case. */
+const requested = [
+  { guard: 'isExpiry', target: 'sealing', actions: ['cancel', ...seal('expired')] },
+  { target: 'sealing', actions: ['cancel', ...seal('aborted')] },
+] as const;
+
+/** While the chat waits for its answer. */
+const whileUnanswered = {
+  'lease.lost': { target: 'withdrawing', actions: ['cancel', report('lease_lost'), ...giveUp] },
+  fenced: ask,
+  taken: ask,
+} as const;
+
+/** While the model answers. */
+const whileAnswering = {
+  ended: { target: 'sealing', actions: [...seal('completed')] },
+  failed: { target: 'sealing', actions: ['reportProvider', ...seal('provider')] },
+  overflow: { target: 'sealing', actions: ['cancel', report('output_limit'), ...seal('ours')] },
+  stop: [
+    { guard: 'isDrain', target: 'sealing', actions: ['cancel', report('drain'), ...seal('ours')] },
+    ...requested,
+  ],
+  tick: [{ guard: 'isOverdue', target: 'sealing', actions: [...outOfTime, ...seal('ours')] }, unchanged],
+} as const;
+
+export const turnMachine = setup({
+  types: { context: {} as TurnContext, events: {} as TurnEvent, emitted: {} as TurnOutcome, input: {} as { runsUntil: number; shared: boolean } },
+  guards: {
+    isOverdue: ({ context, event }) => event.at >= context.runsUntil,
+    waitIsOver: ({ context, event }) => context.waitUntil !== null && event.at >= context.waitUntil,
+    isBegun: ({ context }) => context.begun,
+    isUnbegun: ({ context }) => !context.begun,
+    isAlone: ({ context }) => !context.shared,
+    isDrain: ({ event }) => event.type === 'stop' && event.reason === 'drain',
+    isExpiry: ({ event }) => event.type === 'stop' && event.reason === 'expired',
+    isCompleted: ({ context }) => context.ending === 'completed',
+    isAborted: ({ context }) => context.ending === 'aborted',
+    isFenced: ({ context }) => context.fenced,
+    isLastAlone: ({ context, event }) => event.type === 'unsealed' && event.last && !context.shared,
+    isLast: ({ event }) => event.type === 'unsealed' && event.last,
+    isCertain: ({ event }) => event.type === 'unsealed' && event.certain,
+    isAway: ({ event }) => event.type === 'unsealed' && event.fault === 'store_away',
+    isDone: ({ event }) => event.type === 'withdrawn' && event.stored,
+    wasCompleted: ({ event }) => event.type === 'fate' && event.end === 'completed',
+    wasAborted: ({ event }) => event.type === 'fate' && event.end === 'aborted',
+    hasExpired: ({ event }) => event.type === 'fate' && event.end === 'expired',
+    isUnknown: ({ event }) => event.type === 'fate' && event.end === 'unknown',
+  },
+  actions: {
+    unchanged: emit({ type: 'unchanged' }),
+    append: emit({ type: 'append' }),
+    seal: emit((_, { reason }: { reason: TurnEnding }) => ({ type: 'seal' as const, reason })),
+    sealAgain: emit(({ context }) => ({ type: 'seal' as const, reason: context.ending! })),
+    withdraw: emit({ type: 'withdraw' }),
+    follow: emit({ type: 'follow' }),
+    cancel: emit({ type: 'model.cancel' }),
+    begin: emit({ type: 'chat.begun' }),
+    refuse: emit((_, { reason }: { reason: ChatRefusal }) => ({ type: 'chat.refused' as const, reason })),
+    refuseAsNoted: emit(({ context }) => ({ type: 'chat.refused' as const, reason: context.refusal! })),
+    leave: emit({ type: 'turn.left' }),
+    endReaders: emit({ type: 'readers.end' }),
+    cutReaders: emit({ type: 'readers.cut' }),
+    settle: emit({ type: 'settled' }),
+    unsettle: emit({ type: 'unsettled' }),
+    reportProvider: emit(({ event }) => ({ type: 'provider.failed' as const, reason: 'reason' in event ? event.reason : '' })),
+    report: emit((_, { reason }: { reason: string }) => ({ type: 'faulted' as const, reason })),
+    reportFault: emit(({ event }) => ({ type: 'faulted' as const, reason: 'fault' in event ? event.fault : 'error' })),
+    noteBegun: assign({ begun: true }),
+    noteEnding: assign((_, { reason }: { reason: TurnEnding }) => ({ ending: reason })),
+    noteAsStored: assign({ asStored: true }),
+    noteFenced: assign({ fenced: true }),
+    noteRefusal: assign((_, { reason }: { reason: ChatRefusal }) => ({ refusal: reason })),
+    noteWait: assign(({ event }) => ({ waitUntil: 'until' in event ? event.until : null })),
+    // Readers wait no longer for an end that is sent again and again.
+    keepWait: assign(({ context, event }) => ({ waitUntil: context.waitUntil ?? ('until' in event ? event.until : null) })),
+    endWait: assign({ waitUntil: null }),
+  },
+}).createMachine({
+  id: 'turn',
+  context: ({ input }) => begunTurn(input),
+  initial: 'waiting',
+  // An event that a state does not name comes too late for it, or too early.
+  on: {
+    output: unchanged, stored: unchanged, unstored: unchanged, ended: unchanged, failed: unchanged, overflow: unchanged, stop: unchanged, fault: unchanged,
+    'lease.lost': unchanged, fenced: unchanged, taken: unchanged, sealed: unchanged, unsealed: unchanged, withdrawn: unchanged, fate: unchanged, tick: unchanged,
+  },
+  states: {
+    waiting: {
+      description: 'The model has said nothing yet; a failure leaves nothing behind.',
+      on: {
+        ...whileUnanswered,
+        output: { target: 'starting', actions: 'append' },
+        ended: whileAnswering.ended,
+        failed: { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] },
+        fault: { target: 'withdrawing', actions: ['reportFault', ...withdraw('unavailable')] },
+        stop: [
+          { guard: 'isDrain', target: 'withdrawing', actions: ['cancel', report('drain'), ...withdraw('unavailable')] },
+          ...requested,
+        ],
+        tick: [{ guard: 'isOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] }, unchanged],
+      },
+    },
+    starting: {
+      description: 'The first output is being stored; nobody sees it before that.',
+      on: {
+        ...whileUnanswered,
+        ...whileAnswering,
+        stored: { target: 'answering', actions: [...begin] },
+        unstored: { target: 'withdrawing', actions: ['cancel', 'reportFault', ...giveUp] },
+      },
+    },
+    answering: {
+      description: 'Output is stored and sent as it comes.',
+      on: {
+        ...whileAnswering,
+        // Readers do not wait for a store that has certainly not taken the text: they get the end, and what is stored is sealed once the store is back.
+        unstored: [
+          { guard: 'isAlone', target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', 'endReaders', 'unsettle', ...seal('ours')] },
+          { target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', ...seal('ours')] },
+        ],
+        'lease.lost': { target: 'sealing', actions: ['cancel', report('lease_lost'), ...seal('ours')] },
+        fenced: { target: 'sealing', actions: ['cancel', 'noteFenced', ...seal('ours')] },
+        taken: { target: 'following', actions: ['cancel', 'leave', 'unsettle', ...follow] },
+      },
+    },
+    sealing: {
+      description: 'The end is being stored, until the store answers.',
+      on: {
+        stored: [{ guard: 'isBegun', actions: 'unchanged' }, { actions: [...begin] }],
+        unstored: [{ guard: 'isBegun', actions: 'unchanged' }, { target: 'withdrawing', actions: ['reportFault', ...giveUp] }],
+        sealed: [
+          { guard: 'isCompleted', target: 'completed', actions: [...end] },
+          { guard: 'isAborted', target: 'aborted', actions: [...end] },
+          { guard: 'isFenced', target: 'failed', actions: [report('lease_lost'), ...end] },
+          { target: 'failed', actions: [...end] },
+        ],
+        // While the store may have applied the end, the same end is sent again and readers get none. Once it certainly has not, the turn failed.
+        unsealed: [
+          { guard: 'isUnbegun', target: 'withdrawing', actions: ['reportFault', ...giveUp] },
+          { guard: 'isLastAlone', target: 'failed', actions: ['reportFault', 'unsettle', 'endReaders', 'leave'] },
+          { guard: 'isLast', target: 'failed', actions: ['reportFault', 'leave', 'unsettle', 'cutReaders'] },
+          { guard: 'isAlone', actions: ['reportFault', 'noteAsStored', 'unsettle', 'endReaders', ...seal('ours')] },
+          { guard: 'isCertain', actions: ['reportFault', 'noteAsStored', 'keepWait', 'unsettle', ...seal('ours')] },
+          { guard: 'isAway', actions: ['keepWait', 'unsettle', 'sealAgain'] },
+          { actions: ['reportFault', 'keepWait', 'unsettle', 'sealAgain'] },
+        ],
+        taken: [
+          { guard: 'isBegun', target: 'following', actions: ['leave', 'unsettle', ...follow] },
+          { target: 'asking', actions: [...follow] },
+        ],
+        tick: [{ guard: 'waitIsOver', actions: ['endWait', 'cutReaders'] }, unchanged],
+      },
+    },
+    withdrawing: {
+      description: 'All traces are being removed; its chat gets an error.',
+      on: {
+        withdrawn: [
+          { guard: 'isDone', target: 'withdrawn', actions: ['leave', 'settle', 'endReaders', 'refuseAsNoted'] },
+          { target: 'withdrawn', actions: ['leave', 'unsettle', 'endReaders', refuse('unavailable')] },
+        ],
+      },
+    },
+    asking: {
+      description: 'Taken over elsewhere; the chat waits to hear how the turn ends.',
+      on: {
+        // The store took the first output under this turn's own fence: its end is stored like that of a turn whose lease is not renewed.
+        stored: { target: 'sealing', actions: [...begin, 'endWait', 'noteFenced', ...seal('ours')] },
+        unstored: { target: 'withdrawing', actions: ['reportFault', ...giveUp] },
+        // An end by request was answered, and stays. A chat that gets an error leaves nothing behind.
+        fate: [
+          { guard: 'wasAborted', target: 'aborted', actions: [...end] },
+          { guard: 'hasExpired', target: 'failed', actions: [...end] },
+          { target: 'withdrawing', actions: [report('fence_lost'), ...giveUp] },
+        ],
+        tick: [{ guard: 'waitIsOver', target: 'withdrawing', actions: [report('fence_lost'), ...giveUp] }, unchanged],
+      },
+    },
+    following: {
+      description: 'Taken over elsewhere; readers wait to hear how the turn ends.',
+      on: {
+        // An end by request is no fault, whichever process has sealed it.
+        fate: [
+          { guard: 'wasAborted', target: 'aborted', actions: 'endReaders' },
+          { guard: 'hasExpired', target: 'failed', actions: 'endReaders' },
+          { guard: 'wasCompleted', target: 'completed', actions: [report('fence_lost'), 'endReaders'] },
+          { guard: 'isUnknown', target: 'failed', actions: [report('fence_lost'), 'cutReaders'] },
+          { target: 'failed', actions: [report('fence_lost'), 'endReaders'] },
+        ],
+        tick: [{ guard: 'waitIsOver', target: 'failed', actions: [report('fence_lost'), 'cutReaders'] }, unchanged],
+      },
+    },
+    completed: { description: 'The reply is stored whole.' },
+    aborted: { description: 'Stopped on request; what is stored is the reply.' },
+    failed: { description: 'Ended by a failure; what is stored is the reply.' },
+    withdrawn: { description: 'Failed before its first output; nothing is left of it.' },
+  },
+});
+
+export const turnKind: MachineKind = { name: 'turn', machine: turnMachine, version: turnVersion, migrations };

@@ -1,0 +1,262 @@
+/**
+ * Sign-ins to the console, and the links that begin them (contract 9). They are records of the store, so that every process knows them;
+ * only digests of their secrets are kept. A record that has expired or was made under another operator token is invalid at once. A
+ * sign-in is removed when the next person signs in, a link when another is made, at most once a minute.
+ */
+import { hkdfSync } from 'node:crypto';
+import { atTurnEnd, secondsOf, type Clock, type Timer } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import { digestOf, matchesDigest } from './keys.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import { installation, type CatalogRecords, type Person, type SignIn, type SignInLink } from '../store/records.ts';
+import type { Page, Store, Versioned } from '../store/store.ts';
+
+/** Every holder of the operator token is this one person. */
+export const operatorPerson: Person = { id: 'operator', name: 'operator' };
+
+/** The Unix second at which a sign-in ends unless it is used again. */
+export const signInEnd = ({ lastSeenAt, signedInAt }: Pick<SignIn, 'lastSeenAt' | 'signedInAt'>): number =>
+  Math.min(lastSeenAt + limits.signInIdleSeconds, signedInAt + limits.signInSecondsMax);
+
+/** A sign-in that has just begun, with the value of its cookie, which is kept nowhere. */
+export interface BegunSignIn {
+  readonly signIn: SignIn;
+  readonly cookie: string;
+}
+
+/** A sign-in that a cookie has shown. */
+export interface ShownSignIn {
+  readonly signIn: SignIn;
+  /** Whether the browser should be given the cookie again, because it would drop it before the sign-in ends. */
+  readonly renew: boolean;
+}
+
+const cookiePattern = /^([0-9a-z]{26})\.([\w-]{43})$/;
+const secretBytes = 32;
+
+export class SignIns {
+  readonly #store: Pick<Store, 'catalog'>;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  readonly #log: Log;
+  /** Tells apart the operator tokens under which sign-ins began. */
+  readonly #operator: string;
+  /** Other servers on the same host are sent the cookie too: under this name it is of one installation. */
+  readonly cookieName: string;
+  /** When sign-ins were used last, where the store does not know it yet: by id, in Unix seconds. */
+  readonly #seen = new Map<string, number>();
+  #seeing: Timer | null = null;
+  /** The callbacks that run when a sign-in ends, by its id. */
+  readonly #open = new Map<string, Set<() => void>>();
+  #looking: Timer | null = null;
+  /** The Unix second from which a new link sweeps the expired ones. */
+  #nextSweepAt = 0;
+
+  constructor({ store, clock, ids, log, operatorToken }: { store: Pick<Store, 'catalog'>; clock: Clock; ids: Ids; log: Log; operatorToken: string }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#ids = ids;
+    this.#log = log;
+    this.#operator = derived(operatorToken, 'sign-ins', 16);
+    this.cookieName = `__Host-parley-${derived(operatorToken, 'cookie', 4)}`;
+  }
+
+  /** Makes a link for a person of this name: its token, and the Unix second at which it ends. */
+  async makeLink(name: string): Promise<{ readonly token: string; readonly expiresAt: number }> {
+    const now = this.#now();
+    await this.#sweepLinks(now);
+    const token = this.#secret();
+    const expiresAt = now + limits.signInLinkSeconds;
+    await this.#store.catalog.create('sign_in_link', { id: linkId(token), workspaceId: installation, operator: this.#operator, name, expiresAt });
+    return { token, expiresAt };
+  }
+
+  /** Removes expired links. A sweep reads every link, so a new link begins one only at intervals. */
+  async #sweepLinks(now: number): Promise<void> {
+    if (now < this.#nextSweepAt) return;
+    this.#nextSweepAt = now + limits.signInLinkSweepSeconds;
+    for await (const link of this.#all('sign_in_link')) if (link.expiresAt <= now) await this.#remove('sign_in_link', link.id);
+  }
+
+  /** Takes a link away and returns it; null if there is none. If several processes do so at once, one gets it. */
+  async takeLink(token: string): Promise<SignInLink | null> {
+    const found = await this.#store.catalog.read('sign_in_link', installation, linkId(token));
+    if (found === null || !(await this.#remove('sign_in_link', found.record.id))) return null;
+    const { operator, expiresAt } = found.record;
+    return operator === this.#operator && this.#now() < expiresAt ? found.record : null;
+  }
+
+  /** Signs a person in: the person of a link, or without a link the operator. */
+  async begin(link: Pick<SignInLink, 'name'> | null, from: Pick<SignIn, 'address' | 'agent'>): Promise<BegunSignIn> {
+    await this.#makeRoom();
+    const now = this.#now();
+    const secret = this.#secret();
+    const id = this.#ids.make('sin');
+    const person = link === null ? operatorPerson : { id: this.#ids.make('prs'), name: link.name };
+    const signIn: SignIn = { id, workspaceId: installation, digest: digestOf(secret), operator: this.#operator, person, ...from, signedInAt: now, lastSeenAt: now };
+    await this.#store.catalog.create('sign_in', signIn);
+    return { signIn, cookie: `${id.slice('sin_'.length)}.${secret}` };
+  }
+
+  /** The sign-in of a cookie, which is used with that; null if it is unknown, ended or past its time. */
+  async use(cookie: string): Promise<ShownSignIn | null> {
+    const [, id, secret] = cookiePattern.exec(cookie) ?? [];
+    if (id === undefined) return null;
+    const stored = await this.#readLive(`sin_${id}`);
+    if (stored === null || !matchesDigest(secret!, stored.digest)) return null;
+    const now = this.#now();
+    this.#see(stored.id, now);
+    return { signIn: { ...stored, lastSeenAt: now }, renew: now - stored.lastSeenAt >= limits.signInSeenSeconds };
+  }
+
+  /** Returns all valid sign-ins, the latest first. */
+  async list(): Promise<SignIn[]> {
+    const found: SignIn[] = [];
+    for await (const stored of this.#all('sign_in')) {
+      const signIn = this.#withUse(stored);
+      if (this.#isAlive(signIn)) found.push(signIn);
+    }
+    return found.reverse();
+  }
+
+  /** Ends a sign-in with all that is open for it; resolves with whether it was one. */
+  async end(id: string): Promise<boolean> {
+    const was = (await this.#readLive(id)) !== null;
+    const removed = await this.#remove('sign_in', id);
+    this.#close(id);
+    return was && removed;
+  }
+
+  /** Ends all sign-ins of a person. */
+  async endAll(personId: string): Promise<void> {
+    for (const { id, person } of await this.list()) if (person.id === personId) await this.end(id);
+  }
+
+  /** Removes the records made under other operator tokens; a process calls it when it starts. */
+  async endThoseBefore(): Promise<void> {
+    for (const kind of ['sign_in', 'sign_in_link'] as const) {
+      for await (const { id, operator } of this.#all(kind)) if (operator !== this.#operator) await this.#remove(kind, id);
+    }
+  }
+
+  /** Calls back once when the sign-in ends, in whichever process, within a second or so; returns a function that stops it. The store is asked only while something waits. */
+  whenOver(id: string, over: () => void): () => void {
+    const waiting = this.#open.get(id) ?? new Set();
+    this.#open.set(id, waiting.add(over));
+    this.#looking ??= this.#clock.after(limits.catalogFreshMs, () => void this.#look());
+    return () => {
+      waiting.delete(over);
+      if (waiting.size === 0 && this.#open.get(id) === waiting) this.#open.delete(id);
+    };
+  }
+
+  /** Stores the times of last use, and stops looking sign-ins up. */
+  async close(): Promise<void> {
+    this.#open.clear();
+    this.#looking?.cancel();
+    this.#seeing?.cancel();
+    await this.#writeSeen();
+    this.#seeing?.cancel();
+  }
+
+  async #look(): Promise<void> {
+    for (const id of [...this.#open.keys()]) {
+      try {
+        if ((await this.#readLive(id)) === null) this.#close(id);
+      } catch (error) {
+        // The store is away: open sockets stay until the store says that their sign-in is over.
+        this.#log.warn({ err: error }, 'sign-ins with open sockets could not be looked up');
+        break;
+      }
+    }
+    this.#looking = this.#open.size === 0 ? null : this.#clock.after(limits.catalogFreshMs, () => void this.#look());
+  }
+
+  #close(id: string): void {
+    const waiting = this.#open.get(id);
+    this.#open.delete(id);
+    for (const over of waiting ?? []) over();
+  }
+
+  async #readLive(id: string): Promise<SignIn | null> {
+    const found = await this.#read(id);
+    const signIn = found && this.#withUse(found.record);
+    return signIn !== null && this.#isAlive(signIn) ? found!.record : null;
+  }
+
+  #isAlive(signIn: SignIn): boolean {
+    return signIn.operator === this.#operator && this.#now() < signInEnd(signIn);
+  }
+
+  #withUse(stored: SignIn): SignIn {
+    return { ...stored, lastSeenAt: Math.max(stored.lastSeenAt, this.#seen.get(stored.id) ?? 0) };
+  }
+
+  /** Notes a use. It reaches the store with the others of the same minute. */
+  #see(id: string, now: number): void {
+    this.#seen.set(id, now);
+    this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());
+  }
+
+  async #writeSeen(): Promise<void> {
+    const seen = [...this.#seen];
+    this.#seeing = null;
+    try {
+      for (const [id, at] of seen) {
+        const found = await this.#read(id);
+        // If another process writes at the same moment, its time is as good.
+        if (found !== null && found.record.lastSeenAt < at) await this.#store.catalog.replace('sign_in', { ...found.record, lastSeenAt: at }, found.version);
+        if (this.#seen.get(id) === at) this.#seen.delete(id);
+      }
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the last use of sign-ins could not be stored');
+    }
+    if (this.#seen.size > 0) this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());
+  }
+
+  /** Removes sign-ins that are over, and the least recently used ones if there are too many. */
+  async #makeRoom(): Promise<void> {
+    const alive: SignIn[] = [];
+    for await (const stored of this.#all('sign_in')) {
+      const signIn = this.#withUse(stored);
+      if (this.#now() >= signInEnd(signIn)) await this.#remove('sign_in', signIn.id);
+      else alive.push(signIn);
+    }
+    alive.sort((one, other) => one.lastSeenAt - other.lastSeenAt);
+    for (const { id } of alive.slice(0, Math.max(0, alive.length + 1 - limits.signInsMax))) await this.end(id);
+  }
+
+  async *#all<K extends 'sign_in' | 'sign_in_link'>(kind: K): AsyncGenerator<CatalogRecords[K]> {
+    for (let after: string | null = null; ; ) {
+      const page: Page<CatalogRecords[K]> = await this.#store.catalog.list(kind, installation, { limit: limits.listMax, after, order: 'asc' });
+      yield* page.items;
+      if (page.next === null) return;
+      after = page.next;
+      // An embedded store answers within the turn of the event loop; other work runs between pages.
+      await new Promise<void>((resolve) => atTurnEnd(resolve));
+    }
+  }
+
+  #read(id: string): Promise<Versioned<SignIn> | null> {
+    return this.#store.catalog.read('sign_in', installation, id);
+  }
+
+  #remove(kind: 'sign_in' | 'sign_in_link', id: string): Promise<boolean> {
+    this.#seen.delete(id);
+    return this.#store.catalog.remove(kind, installation, id);
+  }
+
+  #secret(): string {
+    return Buffer.from(this.#ids.bytes(secretBytes)).toString('base64url');
+  }
+
+  #now(): number {
+    return secondsOf(this.#clock.now());
+  }
+}
+
+const linkId = (token: string): string => Buffer.from(digestOf(token)).toString('base64url');
+
+/** Returns a value derived from the operator token for one purpose; it does not reveal the token. */
+const derived = (operatorToken: string, purpose: string, bytes: number): string => Buffer.from(hkdfSync('sha256', operatorToken, 'parley', purpose, bytes)).toString('hex');

@@ -1,0 +1,85 @@
+/**
+ * A bucket for each network address, with the budgets' arithmetic (contract 5). The buckets are in this process's memory: one
+ * store request for each refusal would be the very load that the throttle must prevent.
+ */
+import ipaddr from 'ipaddr.js';
+import { full, refilled, retryAfterSeconds, take, unitsPerRequest, type Bucket, type Terms } from '../../machines/budget.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { keepNewest } from '../base/newest.ts';
+
+export class AddressThrottle {
+  readonly #clock: Clock;
+  readonly #ceiling: number;
+  readonly #terms: Terms;
+  /** By network, the latest at the end. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** `ceiling`: how many requests a minute pass from one address; `debt`: whether a refusal costs one as well. */
+  constructor(clock: Clock, ceiling: number, { debt = true }: { readonly debt?: boolean } = {}) {
+    this.#clock = clock;
+    this.#ceiling = ceiling;
+    this.#terms = { periodMs: unitsPerRequest, cost: 1, debt };
+  }
+
+  /** Takes one from the address's bucket: returns null if it held one, otherwise the whole seconds until it will. */
+  take(address: string): number | null {
+    const network = networkOf(address);
+    const at = Math.floor(this.#clock.monotonic());
+    const { passed, bucket } = take(this.#buckets.get(network) ?? full(this.#ceiling, at), this.#ceiling, at, this.#terms);
+    this.#keep(network, bucket);
+    return passed ? null : retryAfterSeconds(bucket, this.#ceiling);
+  }
+
+  /** Puts back one that was taken. */
+  giveBack(address: string): void {
+    const network = networkOf(address);
+    const bucket = this.#buckets.get(network);
+    if (bucket === undefined) return;
+    const at = Math.floor(this.#clock.monotonic());
+    this.#keep(network, refilled({ ...bucket, level: bucket.level + unitsPerRequest }, this.#ceiling, at));
+  }
+
+  #keep(network: string, bucket: Bucket): void {
+    this.#buckets.delete(network);
+    this.#buckets.set(network, bucket);
+    keepNewest(this.#buckets, limits.throttledAddressesMax);
+  }
+}
+
+/** Failed sign-ins: a bucket for each address, and one for all (contract 9). An attempt takes one of both, a success puts them back. */
+export class SignInThrottle {
+  readonly #each: AddressThrottle;
+  readonly #all: AddressThrottle;
+
+  constructor(clock: Clock) {
+    // A refusal costs nothing, so that refused requests of one client cannot keep others from signing in.
+    this.#each = new AddressThrottle(clock, limits.failedSignInsPerMinute, { debt: false });
+    this.#all = new AddressThrottle(clock, limits.failedSignInsPerMinuteOfAll, { debt: false });
+  }
+
+  /** Begins an attempt: returns null, or the whole seconds until one from this address would be looked at. */
+  begin(address: string): number | null {
+    const seconds = this.#each.take(address);
+    if (seconds !== null) return seconds;
+    const ofAll = this.#all.take(everybody);
+    if (ofAll !== null) this.#each.giveBack(address);
+    return ofAll;
+  }
+
+  /** Ends an attempt that has not failed. */
+  noteSuccess(address: string): void {
+    this.#each.giveBack(address);
+    this.#all.giveBack(everybody);
+  }
+}
+
+/** In place of an address. */
+const everybody = 'everybody';
+
+/** The network of one client: an IPv4 address, or 56 bits of an IPv6 address (contract 4). */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toByteArray().slice(0, 7).join(':');
+}

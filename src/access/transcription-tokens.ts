@@ -1,0 +1,74 @@
+/**
+ * Transcription tokens: a token contains its own claims, sealed with AES-256-GCM under a key derived from
+ * `PARLEY_SECRET`. Any process opens it, a restart loses none, and nothing is stored for a token that no socket opens.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { Ids } from '../base/ids.ts';
+
+const prefix = 'tok_';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export type HolderKind = 'key' | 'visitor';
+
+/** The claims of a token. */
+export interface TokenClaims {
+  /** Names the token and its socket. */
+  readonly id: string;
+  readonly workspaceId: string;
+  /** The API key that the token was minted with, or the visitor who has it. */
+  readonly holder: { readonly kind: HolderKind; readonly id: string };
+  readonly assistantId: string;
+  /** The session that the socket belongs to; null if it belongs to none. */
+  readonly sessionId: string | null;
+  /** Milliseconds since the epoch from which it opens nothing. */
+  readonly untilMs: number;
+}
+
+export interface TranscriptionTokens {
+  seal(claims: TokenClaims): string;
+  /** The claims of a token of ours, be it past its time; null for any other text. */
+  open(token: string): TokenClaims | null;
+}
+
+export function transcriptionTokens(secret: string, ids: Pick<Ids, 'bytes'>, previous: string | null): TranscriptionTokens {
+  const present = keyOf(secret);
+  const before = previous === null ? null : keyOf(previous);
+  return {
+    seal(claims) {
+      const { id, workspaceId, holder, assistantId, sessionId, untilMs } = claims;
+      const nonce = ids.bytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', present, nonce);
+      const text = JSON.stringify([id, workspaceId, holder.id, assistantId, sessionId, untilMs, holder.kind] satisfies Sealed);
+      return prefix + Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+    },
+    open(token) {
+      if (!token.startsWith(prefix)) return null;
+      const bytes = Buffer.from(token.slice(prefix.length), 'base64url');
+      // Other spellings of the same bytes are not our tokens.
+      if (bytes.length <= nonceBytes + tagBytes || prefix + bytes.toString('base64url') !== token) return null;
+      const text = decipher(present, bytes) ?? (before && decipher(before, bytes));
+      if (text === null) return null;
+      const [id, workspaceId, holderId, assistantId, sessionId, untilMs, kind = kindBefore(holderId)] = JSON.parse(text) as Sealed;
+      return { id, workspaceId, holder: { kind, id: holderId }, assistantId, sessionId, untilMs };
+    },
+  };
+}
+
+/** The claims as they are sealed. The kind of holder comes last: the version before sealed none and reads six. */
+type Sealed = readonly [id: string, workspaceId: string, holderId: string, assistantId: string, sessionId: string | null, untilMs: number, kind?: HolderKind];
+
+/** The kind of holder of a token that the version before sealed, for the minute that it is good. */
+const kindBefore = (holderId: string): HolderKind => (holderId.startsWith('vis_') ? 'visitor' : 'key');
+
+const keyOf = (secret: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', 'parley transcription tokens', 32));
+
+function decipher(key: Buffer, bytes: Buffer): string | null {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
+    decipher.setAuthTag(bytes.subarray(-tagBytes));
+    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8');
+  } catch {
+    return null;
+  }
+}

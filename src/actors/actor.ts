@@ -1,0 +1,194 @@
+/**
+ * One actor's machine: the machine decides, and the host acts on the outcomes. An actor holds only its state and its context; the
+ * machine is run over them for each event. A live XState actor would cost some 5 KB for as long as the conversation lasts, and 15
+ * µs at each activation.
+ */
+import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { plainTransition, type PlainTransition, type MachineStep } from '../../machines/plain.ts';
+import { scopeFor } from '../../machines/scope.ts';
+import { migrated, type MachineKind, type MachineState } from '../../machines/version.ts';
+import type { ErrorName } from '../base/errors.ts';
+import type { Cause, Snapshot } from '../store/store.ts';
+import { nobody } from './cause.ts';
+import { Inspector, type ActorIdentity, type Decision } from './inspector.ts';
+
+export interface Stateful<Event extends { type: string }, Outcome extends { type: string }> {
+  /**
+   * Sends the machine an event that needs no commit, and shows it to the watchers: `seq` is the number of the step before it.
+   * Returns the outcomes that the machine emitted, in order. Throws a fault of the machine, and then the state is unchanged.
+   */
+  send(event: Event, seq?: number, cause?: Cause): Outcome[];
+  /** Sends the machine an event without showing it to anybody: `tell` shows it once it is committed, `restore` undoes it. */
+  decide(event: Event): Decision<Event, Outcome>;
+  /** Shows the watchers a decision that can no longer be undone. */
+  tell(decision: Decision, seq: number, cause: Cause): void;
+  /** The machine's current state. */
+  readonly state: string;
+  readonly context: unknown;
+  /** The snapshot to store. */
+  snapshot(): Snapshot;
+  /** Puts the machine back to a snapshot, as if a decision that was not committed had never been made. Throws `UnreadableSnapshot` and then changes nothing. */
+  restore(snapshot: Snapshot): void;
+  /** A copy to decide on; no watcher sees its events. */
+  draft(): MachineDraft<Event, Outcome>;
+}
+
+/** A copy of a machine. Its events change the copy only; the machine itself changes when the same events are sent to it. */
+export interface MachineDraft<Event extends { type: string }, Outcome extends { type: string }> extends Pick<Stateful<Event, Outcome>, 'send' | 'state' | 'context' | 'snapshot'> {
+  /** The copy's decision on each of its events, in order. */
+  readonly decisions: readonly Decision<Event, Outcome>[];
+}
+
+/**
+ * An actor's stored snapshot cannot be used by this process: a later version of its machine wrote it, or its state is unknown.
+ * Nothing is run or written. Clients get 503 `api_error` for a snapshot of a later version, because during a rolling restart a
+ * process of that version serves it. A state that the snapshot's own version does not have is a fault of ours: 500 `api_error`.
+ */
+export class UnreadableSnapshot extends Error {
+  readonly later: boolean;
+
+  constructor({ name, version }: MachineKind, stored: Snapshot) {
+    const why = stored.version === version ? `in the state ${JSON.stringify(stored.state)}, which its machine does not have` : `by version ${stored.version} of its machine`;
+    super(`The ${name} was stored ${why}; this process runs version ${version}.`);
+    this.later = stored.version > version;
+  }
+}
+
+/** The stored snapshot, migrated to this version of the machine. Throws `UnreadableSnapshot`. */
+export function migratedSnapshot(kind: MachineKind, stored: Snapshot): Snapshot {
+  const found = migrated(kind, stored);
+  if (found === null) throw new UnreadableSnapshot(kind, stored);
+  return found;
+}
+
+/** Opens a machine from a snapshot of this version or an earlier one, or at its beginning with `input`. Throws `UnreadableSnapshot`. */
+export function openActor<Event extends { type: string }, Outcome extends { type: string }>(
+  kind: MachineKind,
+  from: { snapshot: Snapshot } | { input: unknown },
+  identity: ActorIdentity,
+  inspector: Inspector,
+): Stateful<Event, Outcome> {
+  const steps = stepsOf(kind.machine);
+  const start = 'snapshot' in from ? migratedSnapshot(kind, from.snapshot) : steps.begin(from.input);
+  return new Standing<Event, Outcome>(steps, kind, start, identity, inspector);
+}
+
+class Standing<Event extends { type: string }, Outcome extends { type: string }> implements Stateful<Event, Outcome> {
+  state: string;
+  context: unknown;
+  readonly #steps: Steps;
+  readonly #kind: MachineKind;
+  readonly #identity: ActorIdentity;
+  readonly #inspector: Inspector;
+
+  constructor(steps: Steps, kind: MachineKind, { state, context }: MachineState, identity: ActorIdentity, inspector: Inspector) {
+    this.#steps = steps;
+    this.#kind = kind;
+    this.state = state;
+    this.context = context;
+    this.#identity = identity;
+    this.#inspector = inspector;
+  }
+
+  send(event: Event, seq = 0, cause = nobody): Outcome[] {
+    if (this.#inspector.watched) {
+      const decision = this.decide(event);
+      this.tell(decision, seq, cause);
+      return decision.outcomes;
+    }
+    const { state, context, outcomes } = this.#steps.step(this, event);
+    this.state = state;
+    this.context = context;
+    return outcomes as Outcome[];
+  }
+
+  decide(event: Event): Decision<Event, Outcome> {
+    const from = this.state;
+    const { state, context, outcomes } = this.#steps.step(this, event);
+    this.state = state;
+    this.context = context;
+    return { event, from, to: state, context, outcomes: outcomes as Outcome[] };
+  }
+
+  tell(decision: Decision, seq: number, cause: Cause): void {
+    this.#inspector.event(this.#identity, decision, seq, cause);
+  }
+
+  snapshot(): Snapshot {
+    return { version: this.#kind.version, state: this.state, context: { ...(this.context as object) } };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { state, context } = migratedSnapshot(this.#kind, snapshot);
+    this.state = state;
+    this.context = context;
+  }
+
+  draft(): MachineDraft<Event, Outcome> {
+    return new Copy(this.#steps, this.#kind, this, this.#identity, unwatched);
+  }
+}
+
+const unwatched = new Inspector();
+
+class Copy<Event extends { type: string }, Outcome extends { type: string }> extends Standing<Event, Outcome> implements MachineDraft<Event, Outcome> {
+  readonly decisions: Decision<Event, Outcome>[] = [];
+
+  override send(event: Event): Outcome[] {
+    const decision = this.decide(event);
+    this.decisions.push(decision);
+    return decision.outcomes;
+  }
+}
+
+/** A machine with its functions and tables, shared by all actors of that machine. */
+class Steps {
+  readonly #machine: AnyStateMachine;
+  /** Null where only XState can run the machine. */
+  readonly #plain: PlainTransition | null;
+  /** XState's snapshot of each state, with an empty context. */
+  readonly #states = new Map<string, AnyMachineSnapshot>();
+  readonly #scope: AnyActorScope;
+  #outcomes: { type: string }[] = [];
+
+  constructor(machine: AnyStateMachine) {
+    this.#machine = machine;
+    this.#plain = plainTransition(machine);
+    this.#scope = scopeFor((outcome) => void this.#outcomes.push(outcome));
+  }
+
+  begin(input: unknown): MachineState {
+    const snapshot: AnyMachineSnapshot = this.#machine.getInitialSnapshot(this.#scope, input);
+    if (snapshot.status === 'error') throw snapshot.error;
+    this.#outcomes = [];
+    return { state: String(snapshot.value), context: snapshot.context };
+  }
+
+  step(from: MachineState, event: { type: string }): MachineStep {
+    if (this.#plain !== null) return this.#plain(from, event);
+    const { state, context } = from;
+    const outcomes: { type: string }[] = (this.#outcomes = []);
+    const next: AnyMachineSnapshot = this.#machine.transition({ ...this.#in(state), context }, event, this.#scope);
+    return { state: String(next.value), context: next.context, outcomes };
+  }
+
+  #in(state: string): AnyMachineSnapshot {
+    let found = this.#states.get(state);
+    if (found === undefined) this.#states.set(state, (found = this.#machine.resolveState({ value: state, context: {} }) as AnyMachineSnapshot));
+    return found;
+  }
+}
+
+const known = new WeakMap<AnyStateMachine, Steps>();
+
+function stepsOf(machine: AnyStateMachine): Steps {
+  let steps = known.get(machine);
+  if (steps === undefined) known.set(machine, (steps = new Steps(machine)));
+  return steps;
+}
+
+/** The code of the first refusal among the outcomes; null if there is none. */
+export function refusalOf(outcomes: readonly { type: string }[]): ErrorName | null {
+  const refused = outcomes.find((outcome) => outcome.type === 'refused') as { code: ErrorName } | undefined;
+  return refused?.code ?? null;
+}

@@ -1,0 +1,5 @@
+/** The cause of a step that no request caused. */
+import type { Cause } from '../store/store.ts';
+
+/** A deadline, a restart, or a step of the process itself. */
+export const nobody: Cause = { requestId: null, by: null };

@@ -1,0 +1,13 @@
+/** JSON as it is sent to clients and read from their sockets (contract 12). */
+
+/** Ends of a line to some readers, though not to JSON. V8 finds at once that a text of Latin-1 has none. */
+const lineEnds = /[\u2028\u2029]/;
+
+/** A value as JSON text, with U+2028 and U+2029 escaped. */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return lineEnds.test(text) ? text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029') : text;
+}
+
+/** The text without the byte order mark that may stand before JSON. */
+export const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);

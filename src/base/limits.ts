@@ -1,0 +1,292 @@
+/** Every bound of the system, unit last. A rule's source stands beside it (contract: docs/contract.md). */
+export const limits = {
+  // Requests
+  bodyBytesMax: 256 * 1024, // contract 2
+  bodyMsMax: 30_000,
+  bodyPauseMs: 4_000, // of waiting for more of it, less than half of what uWebSockets.js itself allows
+  bodyLingerMs: 2_000,
+  fieldCharactersShown: 128, // of a client's own name for a field, in a message
+  headerBytesMax: 16 * 1024,
+  headersCountMax: 100,
+  connectionIdleMs: 65_000,
+  pipelinedMax: 256, // requests that wait on one connection for the answer to one before them: some kilobytes each
+  parsedBytesPerTurn: 256 * 1024, // of the bodies that are parsed in one turn of the event loop; a larger one is parsed alone
+  requestsAtOnce: 500, // of all connections in one turn of the event loop, that are answered as they are parsed
+  socketSilentMs: 60_000, // contract 8: of a peer that answers no ping
+  idempotencyKeyCharactersMax: 255, // contract 6
+  idempotencyMsMax: 24 * 60 * 60 * 1000, // contract 6
+  listDefault: 20, // contract 1
+  listMax: 100, // contract 1
+
+  // Conversations
+  messageCharactersMax: 8000, // contract 5
+  speechCharactersMax: 1000, // contract 5
+  metadataPairsMax: 16, // contract 6
+  metadataKeyCharactersMax: 64, // contract 6
+  metadataValueCharactersMax: 512, // contract 6
+  visitorFieldsMax: 20,
+  visitorValueCharactersMax: 1000,
+  usageDaysMax: 90, // contract 5
+  usageDaysDefault: 30, // contract 6
+  retentionDaysDefault: 30, // contract 6
+  retentionDaysMax: 3650,
+  maxCallSecondsDefault: 3600,
+  maxCallSecondsMax: 7 * 24 * 3600,
+
+  // Budgets, per key and minute (contract 5)
+  requestsPerMinute: 60,
+  speechPerMinute: 30,
+  transcriptionTokensPerMinute: 10,
+  ceilingMax: 1_000_000,
+  keyOverlapSecondsMax: 30 * 24 * 3600, // contract 9
+  failedAuthenticationsPerMinute: 600, // contract 4, per address
+  throttledAddressesMax: 10_000, // addresses that are remembered
+  failedSignInsPerMinute: 10, // contract 9, per address
+  failedSignInsPerMinuteOfAll: 100, // contract 9
+
+  // Turns
+  turnsInFlightMax: 10, // contract 5, per workspace
+  trialsOpenMax: 4, // contract 9, per workspace
+  turnsInFlightCeiling: 100_000,
+  turnMsMax: 5 * 60 * 1000, // contract 12
+  outputCharactersMax: 200_000,
+  answerBytesMax: 240 * 1024, // of a list's items; an answer that is no stream waits whole for a slow reader
+  flowingCharacters: 16 * 1024, // code points of a long answer that are made at a time, six bytes each at most
+  flowingBuckets: 300, // the same of usage, 220 bytes each at most
+  pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
+  paceMs: 20, // between two beats, and up to a tick of the clock's wheel more
+  crowdedPiecesPerSecond: 20_000, // above it a beat takes longer, and providers are read at it
+  crowdedPaceMs: 40, // between two beats of one group of the turns
+  heartbeatMs: 15_000, // contract 7
+  slowReaderBytesMax: 256 * 1024,
+  deltaCharactersMax: 16 * 1024,
+  historyTokensMax: 8_000, // contract 12, unless an assistant says otherwise
+  historyTokensCeiling: 1_000_000,
+  historyMessagesMax: 100, // with as many tokens as by default, and as many times more with more
+  historiesCharactersMax: 16 * 1024 * 1024, // of all sessions in use, held ready
+  outputTokensDefault: 4_096,
+
+  // Model providers
+  providerConnectMs: 10_000,
+  providerSilenceMs: 60_000, // without a byte, unless a setting says otherwise
+  providerGraceMs: 3_000, // from the finish of an answer to its end: for its usage, and for its connection to be kept
+  providerGetMs: 10_000, // for the head of an answer that is only looked up
+  providerErrorBytesMax: 64 * 1024,
+  providerRefusalCharactersMax: 16 * 1024, // of an error's body, which are looked through for the reason
+  providerAttemptsMax: 12, // requests of one turn
+  providerAttemptsMs: 60_000, // from the first to the beginning of the last
+  modelsLearntMax: 1000,
+  modelLearntMs: 60 * 60 * 1000,
+  providerEventCharactersMax: 4 * 1024 * 1024, // one event, or a whole answer that is not streamed
+  providerSpaceCharactersMax: 65_536, // of white space before an answer, while it may yet begin with reasoning
+  providerAddressMs: 1_000, // before the next of a name's addresses is tried
+  providerInterimMax: 10, // answers 1xx before the answer
+  providerProxyHeadBytesMax: 8 * 1024, // of a proxy's answer to CONNECT
+  providerChunkExtensionBytesMax: 1024, // of one chunk
+  providerReadBytes: 64 * 1024,
+  providerProbeMs: 60_000, // of silence, before TCP asks whether the other side is still there
+  providerKeptMsMax: 30_000, // half of what load balancers usually let a quiet connection live
+  providerKeptMax: 256, // connections without a request, per origin
+  providerKeptTotalMax: 1024,
+  providerRepeatMsMax: 1_000, // from sending on a kept connection to its loss, for the request to be sent once more
+  providerOriginsMax: 1000, // base URLs, and TLS sessions, that are remembered
+
+  // Voice
+  voiceProcessesMax: 64,
+  voiceOrdersMax: 10_000, // that wait for a voice process
+  voiceTriesMax: 3, // of an order whose process has ended each time
+  voiceOrderMs: 20_000, // before a voice process counts as hung
+  voiceLoadMs: 120_000, // the same, for an order that first loads a model: it takes two seconds, and thirty on a machine that is overloaded
+  voiceRestartMs: 250, // before the third voice process in a row is started that ended as it began; doubled each time
+  voiceRestartMsMax: 5_000,
+  voiceShareMs: 1_000, // over which the load is measured
+  voiceFirstBytesMs: 10_000, // contract 8: of a provider's silence
+  voiceSentenceMsMax: 5 * 60_000, // of a provider's audio for one sentence
+  voiceTranscriptMs: 60_000, // from a provider's first byte of a transcript to its last
+  wavRateMin: 8_000, // hertz
+  wavRateMax: 192_000,
+  wavChannelsMax: 32,
+  wavHeaderBytesMax: 1024 * 1024, // before the data
+  speechWholeBytesMax: 64 * 1024 * 1024, // of samples of a text whose audio is sent whole
+  sentenceCharactersMax: 200, // contract 8: a longer piece counts as several
+  speechAheadBytesMax: 512 * 1024, // of a provider's audio that its reader has not taken
+  speechPieceMs: 100, // of audio encoded in one turn of the event loop
+  transcriptionTokenMs: 60_000, // contract 8
+  socketAudioMsMax: 10_000, // contract 8: the burst of the pace, which is one second a second
+  socketBacklogMs: 30_000, // of audio that no detector takes
+  socketFinalsOwedMax: 100,
+  socketQueuedMax: 4_096, // messages that wait for their decoder to be loaded: ten seconds of the shortest packets
+  socketTextCharactersMax: 64 * 1024, // of a client's message
+  socketWaitingBytesMax: 256 * 1024, // contract 8: for a slow reader
+  socketPartialBytesMax: 64 * 1024, // for one that still gets partials
+  socketPollMs: 100, // between looks at the deadline and the session
+  socketUsageMs: 60_000, // contract 8: between two counts of usage
+
+  // The host
+  actorIdleMs: 60_000,
+  actorsLiveMax: 20_000,
+  decisionAttemptsMax: 5,
+  looksAfterMove: 3, // at a session that another process has moved, before a turn begins on it without a look
+  unknownMs: 1_000, // for which a key or a slug that the store does not have is not looked up again
+  unknownMax: 10_000, // such keys, and such slugs
+  slugsKept: 20_000, // of which a process remembers whose they are
+  credentialsKeptMax: 10_000, // that turns have used within `catalogFreshMs`
+  sweepMs: 60_000,
+  sweepAgainMs: 1000,
+  storeRetryMs: 100, // before a turn's step is sent again that the store did not answer; doubled each time
+  storeRetryMsMax: 2_000,
+  appendRetryMsMax: 500, // the same of a turn that is writing, whose lease runs
+  withdrawalsMax: 10_000, // turns that wait for the store to be withdrawn, above which none begins
+  withdrawalMs: 1_000, // how long a chat waits for the turn before it on its session to be withdrawn
+  fateMs: 1_000, // how long a chat that has not begun waits for how another process has ended its turn
+  fateReadersMs: 10_000, // beyond a lease, how long readers of such a turn wait for its end before their streams are cut
+  faultTriesMax: 3, // tries of a turn's step that failed for a fault of our own, which time does not mend
+  orphansMs: 500, // between looks for turns of dead processes
+  unsettledLookMs: 250, // until the first look at a session whose end was not answered, while a turn runs in it; each later one waits twice as long
+  unsettledLookMsMax: 5_000,
+  sweepSessionsMax: 1000,
+
+  // The log
+  logWriteBytesMax: 32_768, // in one write: each wakes a thread, which costs as much as an answer
+  logHeldMs: 30, // that a line waits for others, and a tick of the clock's wheel
+
+  // The public link
+  linkHoldMs: 60_000, // contract 9: how long a visitor's clock runs on after a turn
+  linkSocketMs: 5_000, // between two charges of a visitor's open voice socket
+  linkSocketAheadMs: 15_000, // for which it is charged at once: the excess charge if its process dies
+  visitorTokenMs: 30 * 24 * 60 * 60 * 1000, // contract 9
+
+  // The console
+  nameCharactersMax: 200,
+  descriptionCharactersMax: 2000,
+  greetingCharactersMax: 8000,
+  systemPromptCharactersMax: 100_000,
+  keyAssistantsMax: 1000,
+  linkOriginsMax: 100,
+  originCharactersMax: 300,
+  secretCharactersMax: 4096,
+  secretCharactersMin: 32, // contract 12
+  operatorTokenCharactersMin: 24,
+  inspectBytesMax: 128 * 1024, // that wait for a slow watcher: less than `slowReaderBytesMax`, at which the engine cuts the socket
+  signInIdleSeconds: 12 * 3600, // contract 9
+  signInSecondsMax: 7 * 24 * 3600, // contract 9
+  signInSeenSeconds: 60, // how old the stored time of the last use may be
+  signInsMax: 1000, // of an installation; the next one ends the least recently used one
+  signInLinkSeconds: 600, // contract 9
+  signInLinkSweepSeconds: 60, // between two removals of expired links
+  signInTokenCharactersMax: 4096,
+  agentCharactersMax: 300,
+  inspectRulesMax: 100, // of one watcher, by which it has changed its selection
+  feedAskMs: 2_000, // how often a process with watchers says so to the others
+  feedWantedMs: 5_000, // how long that counts
+  feedPictureMs: 250, // of other processes' time to say which actors are awake
+  pictureMsFree: 50, // of the event loop, for one picture of the live actors; after a longer one
+  pictureRestTimes: 4, // as many times as long passes before the next
+  feedActorsMax: 500, // in one message between processes
+  historyKept: 1000, // steps of an actor that its history shows
+  historyCheckpointSteps: 200, // a fold of the history takes no more steps than these to any step
+  refusalsKept: 64, // of a live actor, equal ones in a row counted as one
+  socketMessageBytesMax: 1024 * 1024, // contract 12
+  socketTextsMax: 100, // contract 12: text messages and pings at once
+  socketTextsPerSecond: 20, // contract 12: of them from then on
+
+  // The command line
+  commandAnswerMs: 30_000, // how long the console's API may take to answer
+  commandKeySeconds: 24 * 3600,
+
+  // The store
+  scanRowsMax: 256, // rows read before other work gets a turn
+  cacheShareKept: 7 / 8, // of a cache that every turn fills, whenever it is full
+  placeNamesKeptMax: 1_000, // names of places whose holders are mirrored in memory
+  recordsKeptMax: 8192, // rows kept as they were written, so that a later step need not unpack them
+  recordKeptBytesMax: 4096, // of such a row; a visitor's fields may be a whole body
+  outputRowCharactersMax: 4096, // output of a turn in flight that is kept in one row
+  journalRowsMax: 8192, // rows that wait in a journal before the database takes them
+  journalBytesMax: 8 * 1024 * 1024,
+  journalChunkRows: 512, // rows that the database takes in one transaction: about a millisecond of the event loop
+  removalRowsMax: 1000, // rows of a removed workspace deleted in one step
+
+  // Export and import
+  movingRowsMax: 256, // rows taken in at one go
+  movingBytesMax: 4 * 1024 * 1024, // of rows read or taken in at one go, about
+  movingPickedMax: 20_000, // rows put in order at a time
+  movingSessionsMax: 16, // sessions asked for at a time, and messages of each
+  movingLineBytesMax: 16 * 1024 * 1024, // of one row in a file
+  movingShownMs: 200, // between looks at the progress in a terminal
+  movingToldMs: 5_000, // between its lines elsewhere
+
+  // Redis
+  redisCallMs: 1_900, // a client gets 503 within two seconds
+  redisAskMs: 900, // for a primary to tell about itself: less than a probe waits
+  redisCallsMax: 10_000, // calls that wait for an answer at a time; several that are sent as one count each
+  redisGatheredMax: 64, // calls of a step that are sent as one: Redis serves nobody else meanwhile
+  redisGatheredCharactersMax: 65_536, // characters and bytes of several calls sent as one; a longer call is sent by itself
+  redisStepKeptMs: 60_000, // for which a step's answer is kept, for retries; its sender retries for seconds
+  redisConnectMs: 1_000,
+  redisPingMs: 1_000,
+  redisSilenceMs: 3_000, // without a byte: the connection is closed
+  redisReconnectMsMax: 500,
+  redisTopologyMs: 200, // a node away for so long: the cluster is asked who has its slots
+  redisReplicaMs: 1_000, // for a replica to confirm
+  redisTimeMs: 4_000, // between looks at the clock of Redis
+  redisDebtMs: 100, // before Redis gets the requests that were refused without it
+  redisDebtLateMs: 1_000, // by then Redis has it, however busy the process is
+  redisDebtsMax: 10_000, // budgets in debt that a process remembers
+  redisRegistryMax: 10_000, // workspaces that a process remembers to have entered for the sweep
+
+  // Many processes on one store
+  leaseMs: 5_000, // of a turn's owner; renewed after a third of it
+  stopMs: 1_000, // for an owner to stop a turn that is aborted or whose session has expired, before another process seals it
+  remoteStopMs: 5_500, // how long a request waits beyond that for another process, if it lives, to stop a turn
+  remotePollMs: 50, // between looks at a turn that another process runs, while it has more each time
+  remoteBegunMs: 2_500, // by when the owner of a turn knows whether its end is stored, or has withdrawn it: longer than a step may take
+  remoteSealMs: 1_500, // beyond its lease, by when a turn that its owner has given up is sealed
+  remoteSilentMs: 500, // the same while it has nothing: a notice comes when it has
+  catalogFreshMs: 800, // the age up to which records that the console changes are used without a read; a second at most, with the read
+
+  // Looks that need no key
+  readyAnswerMs: 1_900, // a probe gets 503 within two seconds
+  readyWorkersMs: 1_950, // the same of several processes: each has its own time
+  readyKeptMs: 250,
+  loadStepSeconds: 5, // contract 9
+  loadSteps: 720, // an hour
+  scrapeKeptMs: 250,
+  scrapesFreshMax: 10, // scrapes in a row that are fresh all the same
+
+  // The doctor
+  doctorRoundTrips: 5,
+  doctorClockMs: 1_000, // how far a clock may be off
+  doctorMemoryShare: 0.8, // of Redis's maxmemory
+  doctorReplicaLagSeconds: 10,
+  doctorRowsMax: 1_000, // workspaces, or credentials of one, that are looked at
+  doctorDiskBytesLow: 1024 * 1024 * 1024,
+  doctorDiskBytesMin: 64 * 1024 * 1024,
+  doctorPortMs: 2_000, // for the process on the port to answer
+  doctorUrlMs: 10_000, // for an answer through the proxy
+
+  // Many processes on one machine
+  processesMax: 64,
+  portAttemptsMax: 3, // ports tried where any free one will do
+  workerRestartMs: 100, // before a worker that died is replaced; doubled each time it dies again
+  workerRestartMsMax: 10_000,
+  workerWellMs: 30_000, // a worker that ran so long did not die of its start
+  workerRetireMs: 2_000, // for clients of a worker that leaves to send the request that closes their connection
+  workerMeasureMs: 1_000, // for a worker to tell its metrics
+  workerEndMs: 60_000, // for a worker to drain and end once it is requested to; then it is killed
+
+  // Ending
+  drainMs: 30_000, // contract 11
+} as const;
+
+/** The limits of an assistant's public link and widget by the names that clients give, with their defaults (contract 9). */
+export const linkLimits = {
+  minutes_per_day: 600,
+  concurrent_visitors: 25,
+  messages_per_visitor_per_day: 100,
+  messages_per_address_per_hour: 120,
+} as const;
+export type LinkLimitName = keyof typeof linkLimits;
+export const linkLimitNames = Object.keys(linkLimits) as readonly LinkLimitName[];
+
+/** Milliseconds before a step is sent again that the store did not answer: twice as long each time. */
+export const retryMs = (tries: number): number => Math.min(limits.storeRetryMs * 2 ** tries, limits.storeRetryMsMax);

@@ -1,0 +1,34 @@
+/** The delay of the event loop: how late it runs due callbacks. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** Milliseconds between two looks at the event loop. The monitor's times contain them: those of an idle process are this long. */
+const resolutionMs = 20;
+
+/** The part of Node's own monitor that is read, in nanoseconds. */
+export interface DelayMonitor {
+  /** NaN before the first look. */
+  readonly mean: number;
+  reset(): void;
+}
+
+/** The mean delay of the event loop in milliseconds. Each reader restarts the measurement and so has its own instance. */
+export class LoopLag {
+  readonly #monitor: DelayMonitor;
+
+  constructor(monitor: DelayMonitor = startMonitor()) {
+    this.#monitor = monitor;
+  }
+
+  /** Since it was last read with `restart`. */
+  meanMs(restart: boolean): number {
+    const { mean } = this.#monitor;
+    if (restart) this.#monitor.reset();
+    return Number.isFinite(mean) ? Math.max(0, mean / 1e6 - resolutionMs) : 0;
+  }
+}
+
+function startMonitor(): DelayMonitor {
+  const monitor = monitorEventLoopDelay({ resolution: resolutionMs });
+  monitor.enable();
+  return monitor;
+}

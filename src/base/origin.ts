@@ -1,0 +1,35 @@
+/** Origins of web sites, as an assistant lists those that may use it (contract 9). */
+import { limits } from './limits.ts';
+
+const host = String.raw`(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+`;
+const port = String.raw`(?::\d{1,5})?`;
+const pattern = new RegExp(String.raw`^(?:\*|http://localhost${port}|https://(?:${host}\.?|\[[0-9A-Fa-f:.]+\])${port}|https://\*\.${host})$`);
+
+/** Whether the list has the origin of a site. `*` is every origin, also an app's or an extension's, but for pages that have none. */
+export const lists = (origins: readonly string[], origin: string): boolean => {
+  if (!URL.canParse(origin) || !/^[a-z][a-z\d+.-]*:\/\/[^/?#@\\]+$/i.test(origin)) return false;
+  const site = new URL(origin);
+  // A host that stands in a policy must not be able to end it.
+  if (!/^[\w.:[\]-]+$/.test(site.host)) return false;
+  return origins.some((listed) => {
+    if (listed === '*') return true;
+    if (!listed.startsWith('https://*.')) return new URL(listed).origin === site.origin;
+    return site.protocol === 'https:' && site.port === '' && isBelow(site.hostname, new URL(listed.replace('//*.', '//')).hostname);
+  });
+};
+
+/** Whether a host has one label or more before those of the other; none of a host's labels is empty. */
+const isBelow = (name: string, parent: string): boolean => name.endsWith(`.${parent}`) && name.split('.').every((label) => label !== '');
+
+/** An origin that a list has, as a policy names it. `URL.origin` is `null` for the schemes of apps and extensions. */
+export function policySource(origin: string): string {
+  const { protocol, host } = new URL(origin);
+  return `${protocol}//${host}`;
+}
+
+/** Whether this is `https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`. */
+export function isOrigin(text: string): boolean {
+  if (text.length > limits.originCharactersMax || !pattern.test(text)) return false;
+  // A host that no browser could open is no origin: a port beyond 65535, an address of five bytes.
+  return text === '*' || URL.canParse(text.replace('//*.', '//'));
+}

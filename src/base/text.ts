@@ -1,0 +1,43 @@
+/** Positions in a text, counted in Unicode code points as the contract counts characters; and numbers in a text. */
+
+const isHigh = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
+const isLow = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
+
+/** V8 keeps a text of Latin-1 with a byte for each character, and finds at once that this cannot match there. */
+const surrogate = /[\ud800-\udfff]/;
+
+/** The code points of a text; a lone surrogate counts as one. */
+export function codePoints(text: string): number {
+  if (!surrogate.test(text)) return text.length;
+  let count = text.length;
+  for (let at = 1; at < text.length; at++) {
+    if (isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1))) count--;
+  }
+  return count;
+}
+
+/** The index in UTF-16 units at which `count` code points have passed. */
+export function indexAfter(text: string, count: number): number {
+  if (count <= 0) return 0;
+  if (!surrogate.test(text)) return Math.min(count, text.length);
+  let at = 0;
+  for (let left = count; left > 0 && at < text.length; left--) {
+    at += isHigh(text.charCodeAt(at)) && isLow(text.charCodeAt(at + 1)) ? 2 : 1;
+  }
+  return at;
+}
+
+/** The text after the first `count` code points; null if it has fewer. */
+export function textBehind(text: string, count: number): string | null {
+  const at = indexAfter(text, count);
+  return at === text.length && codePoints(text) < count ? null : text.slice(at);
+}
+
+/** Whether the text ends with the first half of a surrogate pair. */
+export const endsInHalf = (text: string): boolean => text !== '' && isHigh(text.charCodeAt(text.length - 1));
+
+/** A whole number as English writes it: 8,000. `toLocaleString` loads the tables of all languages, a tenth of a start. */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** The settings of an assistant's public link. */
+export const slugPattern = /^[a-z0-9-]{1,64}$/;

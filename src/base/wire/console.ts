@@ -1,0 +1,228 @@
+/** The console's shapes (contract 9). In a PATCH, null clears a field that may be empty; absent fields stay as they are. */
+import { Type, type Static, type TSchema } from 'typebox';
+import { slugPattern } from '../text.ts';
+import { limits, linkLimits, type LinkLimitName } from '../limits.ts';
+import { isOrigin } from '../origin.ts';
+import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
+import { AssistantView, VisitorField } from './conversation.ts';
+
+const Reasoning = () =>
+  Strings(['hidden', 'shown'], "Whether a model's reasoning is shown, stored and sent back to it, between `<think>` and `</think>` before its answer. Default: `hidden`.");
+const historyTokens = `How much of a conversation the model is sent, in estimated tokens; the system prompt does not count. ${limits.historyTokensMax} unless it is given.`;
+
+const ModelSettings = Type.Object({
+  provider: Text(64),
+  name: Text(limits.nameCharactersMax),
+  credential_id: Type.Optional(Nullable(Type.String())),
+  history_tokens_max: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: limits.historyTokensCeiling, description: historyTokens }))),
+  system_prompt: Type.Optional(Nullable(Text(limits.systemPromptCharactersMax, 0))),
+  temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 2 }))),
+  output_tokens_max: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
+  reasoning: Type.Optional(Reasoning()),
+});
+
+const VoiceSettings = Type.Object({
+  provider: Text(64),
+  name: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "The model that speaks; null for the provider's default."))),
+  transcription_name: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "The model that transcribes; null for the provider's default."))),
+  voice: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "An id of `GET /voices`; null for the provider's default."))),
+  credential_id: Type.Optional(Nullable(Type.String())),
+});
+
+const linkLimit = (name: LinkLimitName) =>
+  Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: limits.ceilingMax }), Type.Null()], { description: `Absent: ${linkLimits[name]}. Null: no limit. 0: nobody.` }),
+  );
+
+const LinkLimits = Type.Object({
+  minutes_per_day: linkLimit('minutes_per_day'),
+  concurrent_visitors: linkLimit('concurrent_visitors'),
+  messages_per_visitor_per_day: linkLimit('messages_per_visitor_per_day'),
+  messages_per_address_per_hour: linkLimit('messages_per_address_per_hour'),
+} satisfies Record<LinkLimitName, TSchema>);
+
+const LinkSettings = Type.Object({
+  slug: Type.Optional(Nullable(Type.String({ pattern: slugPattern.source, description: 'Belongs to one assistant of the installation.' }))),
+  limits: Type.Optional(LinkLimits),
+  // An origin that is none is a fault of the list: the contract names no item of it.
+  origins: Type.Optional(
+    whole(
+      Type.Refine(
+        Type.Array(Type.String({ description: '`https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`.' }), { maxItems: limits.linkOriginsMax }),
+        (origins) => origins.every(isOrigin),
+      ),
+    ),
+  ),
+});
+
+const assistantFields = {
+  name: Text(limits.nameCharactersMax),
+  description: Nullable(Text(limits.descriptionCharactersMax, 0)),
+  greeting: Nullable(Text(limits.greetingCharactersMax, 0)),
+  channels: Type.Object({
+    voice: Type.Optional(Type.Boolean()),
+    link: Type.Optional(Type.Boolean()),
+    widget: Type.Optional(Type.Boolean()),
+  }),
+  visitor_fields: Type.Array(
+    Type.Object({
+      name: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$' }),
+      label: Type.Optional(Text(limits.nameCharactersMax)),
+      type: Type.Optional(Strings(['text', 'email', 'number', 'boolean'])),
+      required: Type.Optional(Type.Boolean()),
+    }),
+    { maxItems: limits.visitorFieldsMax },
+  ),
+  max_call_seconds: Type.Integer({ minimum: 1, maximum: limits.maxCallSecondsMax }),
+  model: ModelSettings,
+  voice: Nullable(VoiceSettings),
+  link: Nullable(LinkSettings),
+};
+
+const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
+const keyFields = {
+  name: Text(limits.nameCharactersMax),
+  assistant_ids: Nullable(Type.Array(Text(limits.nameCharactersMax), { maxItems: limits.keyAssistantsMax })),
+  expires_at: Nullable(Type.Integer({ minimum: 0, maximum: 253_402_300_799 })),
+  limits: Type.Object({ requests: ceiling(), speech: ceiling(), transcription_tokens: ceiling() }),
+};
+
+const workspaceFields = {
+  name: Text(limits.nameCharactersMax),
+  retention_days: Type.Integer({ minimum: 1, maximum: limits.retentionDaysMax }),
+  turns_in_flight_max: Type.Integer({ minimum: 1, maximum: limits.turnsInFlightCeiling }),
+};
+
+const credentialFields = {
+  kind: Strings(['model', 'voice']),
+  provider: Text(64),
+  base_url: Nullable(Text(2000)),
+  // It goes to the provider in a header: a text that no header can carry is refused here, not in a turn.
+  api_key: Type.String({
+    minLength: 1,
+    maxLength: limits.secretCharactersMax,
+    pattern: '^\\s*(?![Bb][Ee][Aa][Rr][Ee][Rr](?:[\\s:]|$))[\\x21-\\x7e\\xa1-\\xff]+(?: +[\\x21-\\x7e\\xa1-\\xff]+)*\\s*$',
+    description: 'White space at its ends is removed; without the `Bearer ` that stands before it in a header.',
+  }),
+};
+
+const PatchWorkspace = Type.Partial(Type.Object(workspaceFields));
+const PatchVoice = Type.Partial(VoiceSettings, { description: 'Absent fields stay; `provider` is required where the assistant has no voice settings yet.' });
+const PatchAssistant = Type.Partial(Type.Object({ ...assistantFields, model: Type.Partial(ModelSettings), voice: Nullable(PatchVoice) }));
+const NewAssistant = Type.Partial(Type.Object(assistantFields));
+const PatchKey = Type.Partial(Type.Object(keyFields));
+
+export const CreateWorkspaceBody = named('CreateWorkspace', Type.Object({ ...PatchWorkspace.properties, name: workspaceFields.name }));
+export const PatchWorkspaceBody = named('PatchWorkspace', PatchWorkspace);
+export const CreateAssistantBody = named('CreateAssistant', Type.Object({ ...NewAssistant.properties, name: assistantFields.name }));
+export const PatchAssistantBody = named('PatchAssistant', PatchAssistant);
+export const CreateKeyBody = named('CreateKey', Type.Object({ ...PatchKey.properties, name: keyFields.name }));
+export const PatchKeyBody = named('PatchKey', PatchKey);
+export const CreateCredentialBody = named(
+  'CreateCredential',
+  Type.Object({ ...credentialFields, base_url: Type.Optional(credentialFields.base_url) }),
+);
+export const PatchCredentialBody = named(
+  'PatchCredential',
+  Type.Partial(Type.Object({ provider: credentialFields.provider, base_url: credentialFields.base_url, api_key: credentialFields.api_key })),
+);
+export type CreateAssistantBody = Static<typeof CreateAssistantBody>;
+export type PatchAssistantBody = Static<typeof PatchAssistantBody>;
+export type KeyBody = Static<typeof PatchKeyBody>;
+
+export const WorkspacesQuery = Type.Object(recordsQuery('wks'));
+export const KeysQuery = Type.Object(recordsQuery('key'));
+export const CredentialsQuery = Type.Object(recordsQuery('crd'));
+
+const stamps = { created_at: UnixSeconds(), updated_at: UnixSeconds() };
+
+export const WorkspaceView = named(
+  'Workspace',
+  Type.Object({
+    id: Id('wks'),
+    object: Type.Literal('workspace'),
+    name: Type.String(),
+    retention_days: Type.Integer(),
+    turns_in_flight_max: Type.Integer(),
+    ...stamps,
+  }),
+);
+export type WorkspaceView = Static<typeof WorkspaceView>;
+export const WorkspaceList = listOf('WorkspaceList', WorkspaceView);
+
+export const ConsoleAssistantView = named(
+  'ConsoleAssistant',
+  Type.Object({
+    ...AssistantView.properties,
+    visitor_fields: Type.Array(VisitorField),
+    model: Type.Object({
+      provider: Type.String(),
+      name: Type.String(),
+      credential_id: Nullable(Type.String()),
+      history_tokens_max: Type.Integer({ description: historyTokens }),
+      system_prompt: Nullable(Type.String()),
+      temperature: Nullable(Type.Number()),
+      output_tokens_max: Nullable(Type.Integer()),
+      reasoning: Reasoning(),
+    }),
+    voice: Nullable(
+      Type.Object({
+        provider: Type.String(),
+        name: Nullable(Type.String()),
+        transcription_name: Nullable(Type.String()),
+        voice: Nullable(Type.String()),
+        credential_id: Nullable(Type.String()),
+      }),
+    ),
+    link: Nullable(
+      Type.Object({
+        slug: Nullable(Type.String()),
+        limits: LinkLimits,
+        origins: Type.Array(Type.String()),
+      }),
+    ),
+  }),
+);
+export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;
+export const ConsoleAssistantList = listOf('ConsoleAssistantList', ConsoleAssistantView);
+
+const budgetView = () =>
+  Type.Object({
+    limit: Type.Integer(),
+    remaining: Type.Integer({ description: 'Whole requests left.' }),
+    reset: Type.Integer({ description: 'The Unix second at which the budget is full again.' }),
+  });
+
+const keyView = {
+  id: Id('key'),
+  object: Type.Literal('key'),
+  name: Type.String(),
+  hint: Type.String({ description: 'The part of the key that may be shown.' }),
+  status: Strings(['active', 'revoked', 'expired']),
+  assistant_ids: Nullable(Type.Array(Type.String())),
+  limits: Type.Object({ requests: Type.Integer(), speech: Type.Integer(), transcription_tokens: Type.Integer() }),
+  created_at: UnixSeconds(),
+  expires_at: Nullable(UnixSeconds()),
+  revoked_at: Nullable(UnixSeconds()),
+  last_used_at: Nullable(Type.Integer({ description: 'The Unix second at which the minute of the last request began.' })),
+  budgets: Type.Object({ requests: budgetView(), speech: budgetView(), transcription_tokens: budgetView() }, { description: 'As they stand: reading them costs nothing.' }),
+};
+export const KeyView = named('Key', Type.Object(keyView));
+export const CreatedKeyView = named('CreatedKey', Type.Object({ ...keyView, key: Type.String({ description: 'The key itself; shown here and never again.' }) }));
+export type KeyView = Static<typeof KeyView>;
+export type CreatedKeyView = Static<typeof CreatedKeyView>;
+export const KeyList = listOf('KeyList', KeyView);
+
+export const CredentialView = named(
+  'Credential',
+  Type.Object({
+    id: Id('crd'),
+    object: Type.Literal('credential'),
+    kind: Strings(['model', 'voice']),
+    provider: Type.String(),
+    base_url: Nullable(Type.String()),
+    ...stamps,
+  }),
+);
+export type CredentialView = Static<typeof CredentialView>;
+export const CredentialList = listOf('CredentialList', CredentialView);

@@ -1,0 +1,285 @@
+/** The API's own shapes (contract 6 and 7). */
+import { Type, type Static } from 'typebox';
+import { limits } from '../limits.ts';
+import { encodings, speechFormats } from '../audio-formats.ts';
+import { Id, indexQuery, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
+
+export const VisitorField = named(
+  'VisitorField',
+  Type.Object({
+    name: Text(64),
+    label: Text(limits.nameCharactersMax),
+    type: Strings(['text', 'email', 'number', 'boolean']),
+    required: Type.Boolean(),
+  }),
+);
+
+export const AssistantView = named(
+  'Assistant',
+  Type.Object({
+    id: Id('asst'),
+    object: Type.Literal('assistant'),
+    name: Type.String(),
+    description: Nullable(Type.String()),
+    status: Strings(['draft', 'published', 'disabled']),
+    greeting: Nullable(Type.String()),
+    channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
+    visitor_fields: Type.Array(VisitorField),
+    max_call_seconds: Type.Integer(),
+    created_at: UnixSeconds(),
+    updated_at: UnixSeconds(),
+  }),
+);
+export const AssistantList = listOf('AssistantList', AssistantView);
+
+export const channels = ['api', 'link', 'widget', 'console'] as const;
+
+export const SessionView = named(
+  'Session',
+  Type.Object({
+    id: Id('ses'),
+    object: Type.Literal('session'),
+    assistant_id: Id('asst'),
+    status: Strings(['open', 'ended', 'expired']),
+    active_turn_id: Nullable(Id('turn')),
+    channel: Strings(channels),
+    visitor: mapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+    metadata: mapOf(Type.String()),
+    max_call_seconds: Type.Integer(),
+    created_at: UnixSeconds(),
+    expires_at: UnixSeconds(),
+    ended_at: Nullable(UnixSeconds()),
+  }),
+);
+export const SessionList = listOf('SessionList', SessionView);
+
+const stopReasons = ['end', 'aborted', 'error', 'expired'] as const;
+
+export const TurnView = named(
+  'Turn',
+  Type.Object({
+    id: Id('turn'),
+    object: Type.Literal('turn'),
+    session_id: Id('ses'),
+    message_id: Id('msg'),
+    status: Strings(['streaming', 'completed', 'aborted', 'failed']),
+    stop_reason: Nullable(Strings(stopReasons)),
+    error_code: Nullable(Type.String()),
+    created_at: UnixSeconds(),
+    ended_at: Nullable(UnixSeconds()),
+  }),
+);
+
+export const MessageView = named(
+  'Message',
+  Type.Object({
+    id: Id('msg'),
+    object: Type.Literal('message'),
+    turn_id: Nullable(Id('turn')),
+    role: Strings(['user', 'assistant']),
+    content: Type.String(),
+    status: Strings(['completed', 'partial', 'streaming']),
+    stop_reason: Nullable(Strings(stopReasons)),
+    error_code: Nullable(Type.String()),
+    created_at: UnixSeconds(),
+  }),
+);
+export const MessageList = listOf('MessageList', MessageView);
+
+const estimate = 'where the provider counts none, one for every four code points of Latin, every two below U+2E80 and each from there on, rounded up,';
+const tokenCounts = {
+  input_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the conversation's messages, the system prompt left out.` }),
+  output_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the reply. For a reply that was cut, the larger of both.` }),
+};
+
+const usageCounts = {
+  sessions: Type.Integer(),
+  turns: Type.Integer(),
+  failed_turns: Type.Integer(),
+  ...tokenCounts,
+  speech_characters: Type.Integer(),
+  transcription_seconds: Type.Integer(),
+};
+
+export const UsageView = named(
+  'Usage',
+  Type.Object({
+    object: Type.Literal('usage'),
+    start: UnixSeconds(),
+    end: UnixSeconds(),
+    bucket: Strings(['day', 'hour']),
+    data: Type.Array(Type.Object({ start: UnixSeconds(), ...usageCounts })),
+    totals: Type.Object(usageCounts),
+  }),
+);
+
+export const ErrorView = named(
+  'Error',
+  Type.Object({
+    error: Type.Object({ type: Type.String(), code: Type.String(), message: Type.String() }),
+    request_id: Id('req'),
+  }),
+);
+
+export const CreateSessionBody = named(
+  'CreateSession',
+  Type.Object({
+    assistant_id: Text(limits.bodyBytesMax),
+    visitor: Type.Optional(
+      mapOf(Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), { maxProperties: limits.visitorFieldsMax }),
+    ),
+    metadata: Type.Optional(
+      mapOf(Text(limits.metadataValueCharactersMax, 0), {
+        maxProperties: limits.metadataPairsMax,
+        propertyNames: { type: 'string', maxLength: limits.metadataKeyCharactersMax },
+      }),
+    ),
+  }),
+);
+export type CreateSessionBody = Static<typeof CreateSessionBody>;
+
+export const ChatBody = named('Chat', Type.Object({ message: Text(limits.messageCharactersMax) }));
+
+export const SpeechBody = named(
+  'Speech',
+  Type.Object({
+    assistant_id: Text(limits.bodyBytesMax),
+    text: Text(limits.speechCharactersMax),
+    format: Type.Optional(Strings(speechFormats, '`wav` if absent; `opus` is in Ogg.')),
+    voice: Type.Optional(Text(limits.bodyBytesMax, 1, "An id of `GET /voices`; the assistant's own if absent.")),
+    speed: Type.Optional(Type.Number({ minimum: 0.5, maximum: 2, default: 1 })),
+    stream: Type.Optional(Type.Boolean({ default: true, description: 'Whether the audio is sent as it is made; otherwise whole, with its length.' })),
+  }),
+);
+export type SpeechBody = Static<typeof SpeechBody>;
+
+/** The answer to it. */
+export const Audio = named('Audio', Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary', description: 'Bytes of audio, mono.' }));
+
+export const CreateTranscriptionTokenBody = named(
+  'CreateTranscriptionToken',
+  Type.Object({ assistant_id: Text(limits.bodyBytesMax), session_id: Type.Optional(Text(limits.bodyBytesMax, 1, 'The session that the socket belongs to.')) }),
+);
+export type CreateTranscriptionTokenBody = Static<typeof CreateTranscriptionTokenBody>;
+
+export const TranscriptionTokenView = named(
+  'TranscriptionToken',
+  Type.Object({ object: Type.Literal('transcription_token'), token: Type.String({ pattern: '^tok_[\\w-]+$' }), url: Type.String({ description: 'Where it opens a socket.' }), expires_at: UnixSeconds() }),
+);
+
+export const VoicesQuery = Type.Object({ assistant_id: Text(limits.bodyBytesMax, 1, "The assistant whose provider's voices are listed."), ...indexQuery() });
+
+export const VoiceView = named(
+  'Voice',
+  Type.Object({ id: Type.String(), object: Type.Literal('voice'), name: Type.String(), language: Type.String({ description: 'A BCP 47 tag.' }), sample_rate: Type.Integer({ description: 'Hertz.' }) }),
+);
+export const VoiceList = listOf('VoiceList', VoiceView);
+
+/** The settings of a socket's audio, in the query of the upgrade and in its `start`. */
+const audioSettings = {
+  encoding: Type.Optional(Strings(encodings, '`pcm_s16le` if absent; `opus` is one raw packet in each message.')),
+  sample_rate: Type.Optional(Type.Integer({ default: 16_000, description: 'Hertz, 8000 to 48000; ignored with `opus`.' })),
+  language: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "A BCP 47 tag that the assistant's provider takes." })),
+  silence_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 2000, default: 300, description: 'Silence that ends an utterance.' })),
+  partials: Type.Optional(Type.Boolean({ default: true, description: 'Whether the text is sent while it is spoken.' })),
+};
+
+export const TranscriptionQuery = Type.Object({ token: Type.Optional(Type.String({ description: 'The token; the subprotocol `token.TOKEN` will do too.' })), ...audioSettings });
+export type TranscriptionQuery = Static<typeof TranscriptionQuery>;
+
+/** The messages that a client sends on a transcription socket, beside audio. */
+export const StartMessage = named('TranscriptionStart', Type.Object({ type: Type.Literal('start'), ...audioSettings }));
+export type StartMessage = Static<typeof StartMessage>;
+export const FlushMessage = named('TranscriptionFlush', Type.Object({ type: Type.Literal('flush') }));
+export const FinishMessage = named('TranscriptionFinish', Type.Object({ type: Type.Literal('finish') }));
+
+const utterance = () => Type.Integer({ description: 'Counts from 1.' });
+const milliseconds = () => Type.Integer({ description: 'Milliseconds of audio from its beginning.' });
+
+/** The messages that the server sends on a transcription socket. */
+export const TranscriptionEvents = {
+  ready: named(
+    'TranscriptionReady',
+    Type.Object({
+      type: Type.Literal('ready'),
+      sample_rate: Type.Integer(),
+      encoding: Strings(encodings),
+      silence_ms: Type.Integer(),
+      expires_at: Nullable(Type.Integer({ description: "Unix seconds: the session's, or null." })),
+    }),
+  ),
+  started: named('SpeechStarted', Type.Object({ type: Type.Literal('speech.started'), utterance: utterance(), at_ms: milliseconds() })),
+  stopped: named('SpeechStopped', Type.Object({ type: Type.Literal('speech.stopped'), utterance: utterance(), at_ms: milliseconds() })),
+  partial: named(
+    'TranscriptPartial',
+    Type.Object({
+      type: Type.Literal('transcript.partial'),
+      utterance: utterance(),
+      text: Type.String(),
+      stable: Type.Integer({ description: 'Code points at the beginning of `text` that will not change.' }),
+      start_ms: milliseconds(),
+    }),
+  ),
+  final: named(
+    'TranscriptFinal',
+    Type.Object({
+      type: Type.Literal('transcript.final'),
+      utterance: utterance(),
+      text: Type.String(),
+      start_ms: milliseconds(),
+      end_ms: milliseconds(),
+      reason: Strings(['silence', 'flush', 'finish', 'length']),
+    }),
+  ),
+  received: named('AudioReceived', Type.Object({ type: Type.Literal('audio.received'), audio_ms: milliseconds() })),
+  done: named('TranscriptionDone', Type.Object({ type: Type.Literal('done'), audio_ms: milliseconds() })),
+  error: named('TranscriptionError', Type.Object({ type: Type.Literal('error'), code: Type.String({ description: 'A code of the table of errors.' }), message: Type.String() })),
+};
+
+const ofAssistant = (description: string) => Type.String({ description });
+
+export const AssistantsQuery = Type.Object(recordsQuery('asst'));
+export const SessionsQuery = Type.Object({
+  ...recordsQuery('ses'),
+  assistant_id: Type.Optional(ofAssistant('Only sessions of this assistant.')),
+  status: Type.Optional(Strings(['open', 'ended', 'expired'], 'Only sessions with this status, at the moment of the request.')),
+});
+export const TranscriptQuery = Type.Object(messagesQuery());
+export const EventsQuery = Type.Object({
+  after: Type.Optional(Type.Integer({ minimum: 0, description: 'The `id` of the last event seen; wins over `Last-Event-ID`.' })),
+});
+export const UsageQuery = Type.Object({
+  start: Type.Optional(Type.Integer({ minimum: 0, description: 'Inclusive, Unix seconds; 30 days before `end` by default.' })),
+  end: Type.Optional(Type.Integer({ minimum: 0, description: 'Exclusive, Unix seconds; now by default.' })),
+  bucket: Type.Optional(Strings(['day', 'hour'], 'The length of a bucket; a day by default.')),
+  assistant_id: Type.Optional(ofAssistant('Only usage of this assistant.')),
+});
+
+/** The data of each kind of event (contract 7). */
+export const events = {
+  'turn.started': named('TurnStarted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg') })),
+  'message.delta': named('MessageDelta', Type.Object({ text: Type.String() })),
+  'turn.completed': named(
+    'TurnCompleted',
+    Type.Object({
+      turn_id: Id('turn'),
+      message_id: Id('msg'),
+      stop_reason: Type.Literal('end'),
+      usage: Type.Object(tokenCounts),
+    }),
+  ),
+  'turn.aborted': named('TurnAborted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Type.Literal('aborted') })),
+  error: named('ErrorEvent', Type.Object({ code: Type.String(), message: Type.String() })),
+};
+
+const event = (name: keyof typeof events) =>
+  Type.Object({ event: Type.Literal(name), id: Type.String({ description: 'The code points of output up to and including this event.' }), data: events[name] });
+
+/** A turn's stream: its events in order, each with its data as one line of JSON. */
+export const TurnEvents = named('TurnEvents', Type.Array(Type.Union((Object.keys(events) as (keyof typeof events)[]).map(event))));
+
+/** The same on the wire: text, whose events the schema describes. */
+export const TurnStream = named(
+  'TurnStream',
+  Type.Unsafe<string>({ type: 'string', contentMediaType: 'text/event-stream', contentSchema: TurnEvents, description: 'A stream of events; parsed, it has the shape of `TurnEvents`.' }),
+);

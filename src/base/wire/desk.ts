@@ -1,0 +1,114 @@
+/** The shapes of the console's API beyond its records (contract 9, "Details of history, feed and desk"). */
+import { Type, type Static } from 'typebox';
+import { limits } from '../limits.ts';
+import { indexQuery, listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
+import { channels, SessionsQuery, SessionView, SpeechBody, TranscriptQuery, UsageQuery } from './conversation.ts';
+
+/** The cursors are indexes, as those of a transcript. */
+export const MachinesQuery = Type.Object(messagesQuery());
+
+export const MachineView = named(
+  'Machine',
+  Type.Object({
+    object: Type.Literal('machine'),
+    kind: Strings(['session', 'turn', 'key', 'workspace', 'assistant', 'socket', 'visitor']),
+    version: Type.Integer({ description: "The version of the machine, which an actor's stored state bears." }),
+  }),
+);
+export type MachineView = Static<typeof MachineView>;
+export const MachineList = listOf('MachineList', MachineView);
+
+const nodes = (description: string) => Object.assign(mapOf(Type.Unknown()), { description });
+
+export const MachineConfiguration = named(
+  'MachineConfiguration',
+  Type.Object({
+    id: Type.String(),
+    initial: Type.String({ description: 'The state that an actor begins in.' }),
+    states: nodes('By name: the transitions of each state by event, with guards and actions by their names.'),
+    on: nodes('The transitions of every state, by event.'),
+  }),
+);
+
+export const TrialSpeechBody = named('TrialSpeech', Type.Object({ text: SpeechBody.properties.text, voice: SpeechBody.properties.voice }));
+export type TrialSpeechBody = Static<typeof TrialSpeechBody>;
+
+export const TrialVoicesQuery = Type.Object(indexQuery());
+
+export const ConsoleSessionsQuery = Type.Object({
+  ...SessionsQuery.properties,
+  channel: Type.Optional(Strings(channels, 'Only sessions of this channel; `console` are trials.')),
+  key_id: Type.Optional(Type.String({ description: 'Only sessions that this key made.' })),
+  from: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created at this Unix second or later.' })),
+  to: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created before this Unix second.' })),
+  q: Type.Optional(Text(limits.nameCharactersMax, 0, "The beginning of a session's id, or in any case that of one of its visitor's values.")),
+});
+export type ConsoleSessionsQuery = Static<typeof ConsoleSessionsQuery>;
+
+export const ConsoleSessionView = named(
+  'ConsoleSession',
+  Type.Object({
+    ...SessionView.properties,
+    history_left_out: Type.Optional(Type.Integer({ description: 'How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where it was sent all of them: the session is then as its key sees it.' })),
+  }),
+);
+
+const format = <const T extends string>(values: readonly T[], description: string) => ({ format: Type.Optional(Strings(values, description)) });
+
+export const ConsoleTranscriptQuery = Type.Object({
+  ...TranscriptQuery.properties,
+  ...format(['json', 'markdown'], '`json` by default; `markdown` is the whole transcript, oldest first, whatever page is requested.'),
+});
+export const ConsoleUsageQuery = Type.Object({
+  ...UsageQuery.properties,
+  key_id: Type.Optional(Type.String({ description: 'Only usage of this key, and of sessions that it made.' })),
+  ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.'),
+});
+
+const measured = (description: string, type: typeof Type.Integer | typeof Type.Number = Type.Integer) => Nullable(type({ description }));
+
+export const LoadView = named(
+  'Load',
+  Type.Object({
+    object: Type.Literal('load'),
+    step_seconds: Type.Integer(),
+    data: Type.Array(
+      Type.Object(
+        {
+          start: UnixSeconds(),
+          requests: measured('Requests answered.'),
+          refused: measured('Requests that were answered with 429.'),
+          turns_in_flight: measured('At the end of the step.'),
+          events: measured('Events sent on streams.'),
+          first_output_p50_ms: measured('From a message to the first output, within 5 %.', Type.Number),
+          first_output_p99_ms: measured('The same for all but one in a hundred.', Type.Number),
+          loop_lag_ms: measured('Mean delay of the event loop of the slowest process.', Type.Number),
+          memory_bytes: measured('At the end of the step.'),
+          store_ms: measured('Mean time of a step of the store.', Type.Number),
+        },
+        { description: 'Null where nothing was measured.' },
+      ),
+      { description: 'The last hour, oldest first; the last step is under way.' },
+    ),
+  }),
+);
+
+export const RotateKeyBody = named(
+  'RotateKey',
+  Type.Object({
+    overlap_seconds: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: limits.keyOverlapSecondsMax, default: 0, description: 'How long the old key works on, unless its own date comes first.' }),
+    ),
+  }),
+);
+export type RotateKeyBody = Static<typeof RotateKeyBody>;
+
+export const CredentialTestView = named(
+  'CredentialTest',
+  Type.Object({
+    object: Type.Literal('credential_test'),
+    result: Strings(['works', 'refused', 'unknown']),
+    message: Type.String({ description: 'A fixed sentence that says why.' }),
+  }),
+);
+export type CredentialTestView = Static<typeof CredentialTestView>;

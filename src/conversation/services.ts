@@ -1,0 +1,70 @@
+/** The services that handlers use; `main.ts` constructs them. */
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../base/config.ts';
+import { Failure, type ErrorName } from '../base/errors.ts';
+import type { Host } from '../host/host.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { LoadMeter } from '../base/metrics/load.ts';
+import type { Models } from '../providers/model.ts';
+import type { Readiness } from '../store/readiness.ts';
+import type { SignIns } from '../access/sign-ins.ts';
+import type { StaticFile } from '../base/static-files.ts';
+import type { Store } from '../store/store.ts';
+import type { AddressThrottle, SignInThrottle } from '../access/throttle.ts';
+import type { TranscriptionTokens } from '../access/transcription-tokens.ts';
+import type { VisitorTokens } from '../access/visitor-tokens.ts';
+import type { Vault } from '../access/vault.ts';
+import type { VoiceDesk } from '../providers/voice/desk.ts';
+
+export interface Services {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The last hour of all processes. */
+  readonly load: Pick<LoadMeter, 'steps'>;
+  readonly readiness: Pick<Readiness, 'look'>;
+  readonly store: Store;
+  readonly host: Host;
+  readonly models: Models;
+  readonly voice: VoiceDesk;
+  readonly vault: Vault;
+  readonly transcriptionTokens: TranscriptionTokens;
+  readonly visitorTokens: VisitorTokens;
+  readonly operatorToken: string;
+  readonly signIns: SignIns;
+  readonly failedAuthentications: AddressThrottle;
+  readonly failedSignIns: SignInThrottle;
+  /** The row of the error table that says why a provider's base URL must not be called; null if it may. */
+  baseUrlProblem(url: string): ErrorName | null;
+  /** The OpenAPI document. */
+  openapi(): StaticFile;
+  /** The AsyncAPI document of the transcription socket. */
+  asyncapi(): StaticFile;
+  /** True once the process must end: new work is refused, a repeat under an `Idempotency-Key` is answered. */
+  draining: boolean;
+}
+
+/** The services that the service paths need: a process's own, or a supervisor's view of all its workers. */
+export interface ServiceView {
+  readonly draining: boolean;
+  readonly readiness: Services['readiness'];
+  readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
+}
+
+/** The services that record each answer. */
+export interface Recording extends Pick<Services, 'clock' | 'ids' | 'log'> {
+  readonly config: Pick<Config, 'trustedProxies'>;
+  readonly metrics: Pick<Metrics, 'requests' | 'limited'>;
+  /** Absent on a port without authentication. */
+  readonly failedAuthentications?: Services['failedAuthentications'];
+}
+
+/** The services that the service paths need on a port of their own. */
+export type ServiceDesk = ServiceView & Recording;
+
+/** The refusal of new work while the process drains (contract 11). */
+export const refusedByDrain = (): Failure => new Failure('service_unavailable', { seconds: 5 });

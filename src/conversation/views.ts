@@ -1,0 +1,157 @@
+/** Records in the form in which the API returns them (contract 6 and 9). */
+import { assistantKind } from '../../machines/assistant.ts';
+import { sessionKind, type SessionContext } from '../../machines/session.ts';
+import { migratedSnapshot } from '../actors/actor.ts';
+import { keyStatus } from '../host/keys.ts';
+import { secondsOf } from '../base/clock.ts';
+import { hintOf } from '../access/keys.ts';
+import { limits, linkLimitNames } from '../base/limits.ts';
+import type { Voice } from '../providers/voice.ts';
+import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, Session, StandingBudget, Turn, UsageCounts, Workspace } from '../store/store.ts';
+
+export const assistantView = (assistant: Assistant) => ({
+  id: assistant.id,
+  object: 'assistant',
+  name: assistant.name,
+  description: assistant.description,
+  status: migratedSnapshot(assistantKind, assistant.machine).state,
+  greeting: assistant.greeting,
+  channels: assistant.channels,
+  visitor_fields: assistant.visitorFields,
+  max_call_seconds: assistant.maxCallSeconds,
+  created_at: assistant.createdAt,
+  updated_at: assistant.updatedAt,
+});
+
+/** The console sees the settings as well, but no secrets. */
+export const consoleAssistantView = (assistant: Assistant) => ({
+  ...assistantView(assistant),
+  model: {
+    provider: assistant.model.provider,
+    name: assistant.model.name,
+    credential_id: assistant.model.credentialId,
+    history_tokens_max: assistant.model.historyTokensMax ?? limits.historyTokensMax,
+    system_prompt: assistant.model.systemPrompt,
+    temperature: assistant.model.temperature,
+    output_tokens_max: assistant.model.outputTokensMax,
+    reasoning: assistant.model.reasoning ?? ('hidden' as const),
+  },
+  voice: assistant.voice && {
+    provider: assistant.voice.provider,
+    name: assistant.voice.name,
+    transcription_name: assistant.voice.transcriptionName ?? null,
+    voice: assistant.voice.voice,
+    credential_id: assistant.voice.credentialId,
+  },
+  link: assistant.link && { slug: assistant.link.slug, limits: linkLimitsView(assistant.link.limits), origins: assistant.link.origins },
+});
+
+export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({ id, object: 'voice', name, language, sample_rate: sampleRate });
+
+/** The limits that were given. An earlier version accepted any name. */
+const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =>
+  Object.fromEntries(linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+
+/** The status follows the clock: a session expires to the second, whether or not a process has noticed (contract 6). */
+/** The console's view also has how many messages the model of the last turn was not sent, if any. */
+export const consoleSessionView = (session: Session, nowMs: number) => ({ ...sessionView(session, nowMs), ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}) });
+
+export function sessionView(session: Session, nowMs: number) {
+  const { state, context } = migratedSnapshot(sessionKind, session.machine);
+  const { endedAt, activeTurnId } = context as SessionContext;
+  const over = state === 'ended' || state === 'expired';
+  const expired = !over && secondsOf(nowMs) >= session.expiresAt;
+  return {
+    id: session.id,
+    object: 'session',
+    assistant_id: session.assistantId,
+    status: expired ? 'expired' : over ? state : 'open',
+    active_turn_id: activeTurnId,
+    channel: session.channel,
+    visitor: session.visitor,
+    metadata: session.metadata,
+    max_call_seconds: session.maxCallSeconds,
+    created_at: session.createdAt,
+    expires_at: session.expiresAt,
+    ended_at: expired ? session.expiresAt : endedAt,
+  };
+}
+
+export const turnView = (turn: Turn) => ({
+  id: turn.id,
+  object: 'turn',
+  session_id: turn.sessionId,
+  message_id: turn.messageId,
+  status: turn.status,
+  stop_reason: turn.stopReason,
+  error_code: turn.errorCode,
+  created_at: turn.createdAt,
+  ended_at: turn.endedAt,
+});
+
+export const messageView = (message: Message) => ({
+  id: message.id,
+  object: 'message',
+  turn_id: message.turnId,
+  role: message.role,
+  content: message.content,
+  status: message.status,
+  stop_reason: message.stopReason,
+  error_code: message.errorCode,
+  created_at: message.createdAt,
+});
+
+export const usageCountsView = (counts: UsageCounts) => ({
+  sessions: counts.sessions,
+  turns: counts.turns,
+  failed_turns: counts.failedTurns,
+  input_tokens: counts.inputTokens,
+  output_tokens: counts.outputTokens,
+  speech_characters: counts.speechCharacters,
+  transcription_seconds: counts.transcriptionSeconds,
+});
+
+export const workspaceView = (workspace: Workspace) => ({
+  id: workspace.id,
+  object: 'workspace',
+  name: workspace.name,
+  retention_days: workspace.retentionDays,
+  turns_in_flight_max: workspace.turnsInFlightMax,
+  created_at: workspace.createdAt,
+  updated_at: workspace.updatedAt,
+});
+
+export const keyView = (key: Key, { usedAt, budgets }: KeyStanding, nowMs: number) => ({
+  id: key.id,
+  object: 'key',
+  name: key.name,
+  hint: hintOf(key.publicId),
+  status: keyStatus(key, nowMs),
+  assistant_ids: key.assistantIds,
+  limits: {
+    requests: key.limits.requests,
+    speech: key.limits.speech,
+    transcription_tokens: key.limits.transcriptionTokens,
+  },
+  created_at: key.createdAt,
+  expires_at: key.expiresAt,
+  revoked_at: key.revokedAt,
+  last_used_at: usedAt,
+  budgets: {
+    requests: budgetView(key.limits.requests, budgets.requests),
+    speech: budgetView(key.limits.speech, budgets.speech),
+    transcription_tokens: budgetView(key.limits.transcriptionTokens, budgets.transcriptionTokens),
+  },
+});
+
+const budgetView = (limit: number, { remaining, resetAt }: StandingBudget) => ({ limit, remaining, reset: resetAt });
+
+export const credentialView = (credential: Credential) => ({
+  id: credential.id,
+  object: 'credential',
+  kind: credential.kind,
+  provider: credential.provider,
+  base_url: credential.baseUrl,
+  created_at: credential.createdAt,
+  updated_at: credential.updatedAt,
+});

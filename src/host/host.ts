@@ -1,0 +1,230 @@
+/**
+ * The host: actors are activated on demand, take one event at a time and are passivated when idle. For each event it
+ * decides, commits, acts and only then answers (idea 2 of the architecture).
+ */
+import type { ActorKind } from '../../machines/all.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { UnreadableSnapshot } from '../actors/actor.ts';
+import { Assistants } from './assistants.ts';
+import { Credentials } from './credentials.ts';
+import { Feed, type Awake } from './feed.ts';
+import { RemoteTurns } from '../turn/remote-turns.ts';
+import { Inspector, type ActorIdentity } from '../actors/inspector.ts';
+import { Keys } from './keys.ts';
+import { Outage } from './outage.ts';
+import type { Population, Resident } from '../actors/population.ts';
+import { Takeovers } from '../turn/takeovers.ts';
+import { Sessions } from './sessions.ts';
+import { Turns } from './turns.ts';
+import { Withdrawals } from '../turn/withdrawals.ts';
+import { Sockets } from './sockets.ts';
+import { Visitors } from './visitors.ts';
+import { Workspaces } from './workspaces.ts';
+import type { Ids } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Notice, Store } from '../store/store.ts';
+
+/** Characters of the process's random name in the marks of sessions: 60 bits. */
+const markCharacters = 12;
+
+/** A live actor of any kind. */
+interface LiveActor {
+  readonly identity: ActorIdentity;
+  readonly machine: { readonly state: string; readonly context: unknown };
+  /** The number of its newest step. */
+  readonly version: number;
+}
+
+/** The live actors of one kind. */
+interface LiveActors extends Pick<Population<Resident>, 'size' | 'discard' | 'clear'> {
+  residents(): Iterable<LiveActor>;
+  find(id: string): LiveActor | undefined;
+}
+
+export class Host {
+  readonly inspector: Inspector;
+  readonly feed: Feed;
+  readonly workspaces: Workspaces;
+  readonly assistants: Assistants;
+  readonly keys: Keys;
+  readonly sessions: Sessions;
+  readonly turns: Turns;
+  readonly remote: RemoteTurns;
+  readonly credentials: Credentials;
+  readonly sockets: Sockets;
+  readonly visitors: Visitors;
+  /** The actors, by kind. */
+  readonly #actors: Readonly<Record<ActorKind, { readonly population: LiveActors }>>;
+  readonly #store: Store;
+  readonly #withdrawals: Withdrawals;
+  readonly #clock: Clock;
+  readonly outage: Outage;
+  /** Called when another process has changed or removed credentials: one, all of a workspace, or (without arguments) perhaps any. */
+  onCredentials: (workspaceId?: string, id?: string) => void = () => {};
+  #sweep: Timer | null = null;
+  #orphanage: Timer | null = null;
+  #listening: Timer | null = null;
+  #unwatch: (() => Promise<void>) | null = null;
+  #closed = false;
+  readonly #log: Log;
+  /** Messages already logged about snapshots that this version cannot read: one for each version. */
+  readonly #unreadable = new Set<string>();
+
+  constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number) {
+    const inspector = (this.inspector = new Inspector(() => clock.now()));
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.outage = new Outage(clock, log);
+    this.workspaces = new Workspaces(store, clock, inspector);
+    this.assistants = new Assistants(store, clock, inspector);
+    this.keys = new Keys(store, clock, inspector);
+    this.credentials = new Credentials(store.catalog, clock);
+    this.sockets = new Sockets(store, clock, inspector);
+    this.visitors = new Visitors(store, clock, inspector);
+    this.remote = new RemoteTurns(store, clock);
+    const owner = ids.secret();
+    let moves = 0;
+    const mark = (): string => `${owner.slice(0, markCharacters)}${(moves++).toString(36)}`;
+    this.#withdrawals = new Withdrawals({ store, clock, inspector, owner, mark });
+    const withdrawals = this.#withdrawals;
+    this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, visitors: this.visitors, takeovers: new Takeovers(), turnMsMax, owner, mark });
+    this.turns = new Turns(this.sessions, this.workspaces);
+    const { pubSub } = store;
+    this.feed = new Feed({ inspector, clock, pubSub, self: owner, awake: () => this.awake(), isAwake: ({ kind, id }) => this.#isAwake(kind, id) });
+    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, turn: this.turns, socket: this.sockets, visitor: this.visitors };
+  }
+
+  /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
+  async start(): Promise<void> {
+    if (this.#store.leaseMs !== null) this.#listen();
+    this.feed.start();
+    this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
+    await this.#sweepAll();
+  }
+
+  /** Notices only save time: without them an owner gets a stop request with its next renewal, and cached records are read again when they are too old. */
+  #listen(): void {
+    const watching = this.#store.watch((notice) => this.#hear(notice));
+    watching.then(
+      (unwatch) => (this.#closed ? void unwatch().catch(() => {}) : (this.#unwatch = unwatch)),
+      () => (this.#listening = this.#clock.after(limits.sweepAgainMs, () => this.#listen())),
+    );
+  }
+
+  #hear(notice: Notice): void {
+    if (notice.type === 'turn.stop') {
+      const runner = this.sessions.population.peek(notice.sessionId)?.runner;
+      if (runner?.turnId === notice.turnId) void runner.stop(notice.reason);
+      return;
+    }
+    if (notice.type === 'turn.moved') return this.remote.wake(notice.turnId);
+    if (notice.type === 'missed') {
+      this.remote.wakeAll();
+      this.forgetCredentials();
+    } else if (notice.kind === 'credential') this.forgetCredentials(notice.workspaceId, notice.id);
+    else if (notice.kind === 'workspace') this.forgetCredentials(notice.id);
+    for (const actors of [this.workspaces, this.assistants, this.keys]) {
+      if (notice.type === 'missed') actors.doubtAll();
+      else if (notice.kind === actors.kind) actors.doubt(notice.id);
+    }
+  }
+
+  /** Drops the copies that this process and `onCredentials` keep of one credential, of all of a workspace, or of all. */
+  forgetCredentials(workspaceId?: string, id?: string): void {
+    this.credentials.forget(workspaceId, id);
+    this.onCredentials(workspaceId, id);
+  }
+
+  /** Seals turns of dead processes, and turns that the store did not accept when they were sealed first, without waiting for the next full sweep. */
+  async #sealAgain(): Promise<void> {
+    try {
+      // Finding orphans may need no request to the store, so only a ping says whether the store is back.
+      if (this.outage.lasts) await this.#store.ping();
+      this.outage.noteAnswer();
+      await this.#sealOrphans();
+    } catch (error) {
+      this.outage.noteFailure(error);
+    }
+    if (!this.#closed) this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
+  }
+
+  async #sweepAll(): Promise<void> {
+    let swept = 0;
+    try {
+      await this.#sealOrphans();
+      swept = await this.#store.sweep(this.#clock.now(), limits.sweepSessionsMax);
+      this.outage.noteAnswer();
+    } catch (error) {
+      this.outage.noteFailure(error);
+    }
+    // A sweep that stopped at its bound has more sessions to delete.
+    const waitMs = swept < limits.sweepSessionsMax ? limits.sweepMs : limits.sweepAgainMs;
+    if (!this.#closed) this.#sweep = this.#clock.after(waitMs, () => void this.#sweepAll());
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const timer of [this.#sweep, this.#orphanage, this.#listening]) timer?.cancel();
+    this.#unwatch?.().catch(() => {});
+    this.feed.close();
+    this.#withdrawals.close();
+    for (const { population } of Object.values(this.#actors)) population.clear();
+  }
+
+  /** Removes a workspace with its contents: its turns are stopped, and its keys and sessions are unknown afterwards. */
+  async removeWorkspace(id: string): Promise<boolean> {
+    const running = [...this.sessions.population.residents()].filter((actor) => actor.record.workspaceId === id);
+    await Promise.all(running.map((actor) => actor.runner?.stop('aborted')));
+    // Before the removal, so that their audio is counted with the rest; a socket that opens meanwhile finds the removal by itself.
+    this.sockets.endAll(id);
+    const removed = await this.workspaces.remove(id, id);
+    this.sockets.endAll(id);
+    this.forgetCredentials(id);
+    for (const { population } of Object.values(this.#actors)) {
+      for (const { identity } of [...population.residents()]) {
+        if (identity.workspaceId === id) population.discard(identity.id);
+      }
+    }
+    return removed;
+  }
+
+  /** A process of a later version may tell of actors of a kind that this one does not know. */
+  #isAwake(kind: string, id: string): boolean {
+    const actors: Partial<Record<string, { readonly population: LiveActors }>> = this.#actors;
+    return actors[kind]?.population.find(id) !== undefined;
+  }
+
+  /** The number of live actors of each kind. */
+  census(): Record<ActorKind, number> {
+    return Object.fromEntries(Object.entries(this.#actors).map(([kind, { population }]) => [kind, population.size])) as Record<ActorKind, number>;
+  }
+
+  /** Every live actor of this process, as the charts show it. */
+  awake(): Awake[] {
+    for (const actors of [this.workspaces, this.keys, this.visitors]) actors.levelAll();
+    return Object.values(this.#actors).flatMap(({ population }) =>
+      [...population.residents()].map(({ identity, machine, version }) => ({ actor: identity, state: machine.state, context: machine.context, seq: version })),
+    );
+  }
+
+  /**
+   * A turn whose session was stored by a later version is sealed by a process of that version. It does not keep the others from
+   * being sealed, and is logged once.
+   */
+  #leaveToLater(error: unknown): void {
+    if (!(error instanceof UnreadableSnapshot)) throw error;
+    if (this.#unreadable.has(error.message)) return;
+    this.#unreadable.add(error.message);
+    this.#log.warn({ err: error }, 'turns are left to a process of another version');
+  }
+
+  async #sealOrphans(): Promise<void> {
+    const orphans = await this.#store.turns.orphans(this.#clock.now(), limits.sweepSessionsMax);
+    for (const { workspaceId, sessionId } of orphans) {
+      // Activating the session seals its turn.
+      await Promise.resolve(this.sessions.of(workspaceId, sessionId)).catch((error) => this.#leaveToLater(error));
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Gives watchers pictures of the live actors, one after another: at most one in a turn of the event loop, and after one that took long
+ * none before several times as long has passed. So the loop is free most of the time, however many pictures are asked for.
+ */
+import { atTurnEnd, type Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+
+export interface PictureReceiver<Picture> {
+  /** Called when the question of its picture goes out: the picture has everything that happened before. */
+  asked(): void;
+  give(picture: Picture): void;
+}
+
+export class Pictures<Picture> {
+  readonly #clock: Clock;
+  readonly #ask: () => Promise<() => Picture>;
+  /** In order; each is given one picture, however often it has asked. */
+  readonly #due = new Set<PictureReceiver<Picture>>();
+  #running = false;
+
+  /** `ask` resolves once the answers of other processes are here, with a function that makes the picture of that moment. */
+  constructor(clock: Clock, ask: () => Promise<() => Picture>) {
+    this.#clock = clock;
+    this.#ask = ask;
+  }
+
+  request(receiver: PictureReceiver<Picture>): void {
+    this.#due.add(receiver);
+    if (this.#running) return;
+    this.#running = true;
+    atTurnEnd(() => void this.#next());
+  }
+
+  withdraw(receiver: PictureReceiver<Picture>): void {
+    this.#due.delete(receiver);
+  }
+
+  async #next(): Promise<void> {
+    const [receiver] = this.#due;
+    if (receiver === undefined) return void (this.#running = false);
+    let tookMs = 0;
+    try {
+      receiver.asked();
+      const picture = await this.#ask();
+      // A receiver that has left meanwhile costs no picture.
+      if (!this.#due.delete(receiver)) return;
+      const begunAt = this.#clock.monotonic();
+      receiver.give(picture());
+      tookMs = this.#clock.monotonic() - begunAt;
+    } catch (error) {
+      this.#due.delete(receiver);
+      throw error;
+    } finally {
+      if (tookMs > limits.pictureMsFree) this.#clock.after(limits.pictureRestTimes * tookMs, () => void this.#next());
+      else atTurnEnd(() => void this.#next());
+    }
+  }
+}

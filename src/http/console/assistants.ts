@@ -1,0 +1,175 @@
+/** `/console/api/workspaces/{w}/assistants`. */
+import { choiceOf } from '../../conversation/voice-call.ts';
+import { Failure } from '../../base/errors.ts';
+import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
+import { createdMove } from '../../actors/history.ts';
+import { limits } from '../../base/limits.ts';
+import type { Reply } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import type { Assistant, Credential, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../../store/store.ts';
+import { SlugTaken } from '../../store/store.ts';
+import { consoleAssistantView } from '../../conversation/views.ts';
+import type { CreateAssistantBody, PatchAssistantBody } from '../../base/wire.ts';
+import type { PageFields } from '../handlers/lists.ts';
+import { causeByOperator, listRecords, noContent, nowSeconds, present, reachPathAssistant, reachWorkspace, type ConsoleRequest } from './common.ts';
+
+const unknown = () => new Failure('assistant_not_found');
+
+/** The defaults of an assistant: it answers from the embedded model. */
+export const freshAssistant = {
+  description: null,
+  greeting: null,
+  channels: { voice: false, link: false, widget: false },
+  visitorFields: [],
+  maxCallSeconds: limits.maxCallSecondsDefault,
+  model: { provider: 'scripted', name: 'scripted', credentialId: null, historyTokensMax: null, systemPrompt: null, temperature: null, outputTokensMax: null, reasoning: 'hidden' },
+  voice: null,
+  link: null,
+} satisfies Partial<Assistant>;
+
+export const listAssistants = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
+  listRecords(request, 'assistant', consoleAssistantView);
+
+export async function createAssistant(request: ConsoleRequest<unknown, CreateAssistantBody>): Promise<Reply> {
+  const { body, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const at = nowSeconds(request);
+  const blank = { id: services.ids.make('asst'), workspaceId, name: body.name, createdAt: at, updatedAt: at };
+  const configured = merged({ ...freshAssistant, ...blank, machine: draftSnapshot(false) }, body, at);
+  await checkModel(configured, request);
+  const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
+  await withSlug(services.store.catalog.create('assistant', assistant, createdMove(assistant.machine, services.clock.now(), causeByOperator(request))));
+  // Other processes are notified; this one may remember the slug as unknown.
+  services.host.assistants.doubt(assistant.id);
+  return {
+    status: 201,
+    headers: { location: `/console/api/workspaces/${workspaceId}/assistants/${assistant.id}` },
+    json: consoleAssistantView(assistant),
+  };
+}
+
+export async function getAssistant(request: ConsoleRequest): Promise<Reply> {
+  return { status: 200, json: consoleAssistantView((await reachPathAssistant(request)).record) };
+}
+
+export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssistantBody>): Promise<Reply> {
+  const { body, services } = request;
+  const { record: before } = await reachPathAssistant(request);
+  await checkModel(merged(before, body, 0), request);
+  const at = nowSeconds(request);
+  const actor = await withSlug(services.host.assistants.configure(before.workspaceId, before.id, (record) => merged(record, body, at), causeByOperator(request)));
+  return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+}
+
+export async function deleteAssistant(request: ConsoleRequest): Promise<Reply> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  if (!(await request.services.host.assistants.remove(workspaceId, request.params.id!))) throw unknown();
+  return noContent;
+}
+
+/** `…/publish`, `/unpublish`, `/disable` and `/enable`. */
+export const moveAssistant =
+  (verb: AssistantVerb) =>
+  async (request: ConsoleRequest): Promise<Reply> => {
+    const { id: workspaceId } = await reachWorkspace(request);
+    const actor = await withSlug(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request), causeByOperator(request)));
+    return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+  };
+
+/** Waits for an assistant to be stored; rejects a slug that belongs to another one. */
+async function withSlug<T>(stored: Promise<T>): Promise<T> {
+  try {
+    return await stored;
+  } catch (error) {
+    throw error instanceof SlugTaken ? new Failure('invalid_field', { field: 'link.slug' }) : error;
+  }
+}
+
+/** Returns the record with the fields of the body; the others stay. */
+function merged(record: Assistant, body: PatchAssistantBody, at: number): Assistant {
+  const { channels, visitor_fields: fields } = body;
+  return {
+    ...record,
+    name: body.name ?? record.name,
+    description: body.description === undefined ? record.description : body.description,
+    greeting: body.greeting === undefined ? record.greeting : body.greeting || null,
+    channels: { ...record.channels, ...channels },
+    visitorFields: fields === undefined ? record.visitorFields : fields.map(visitorField),
+    maxCallSeconds: body.max_call_seconds ?? record.maxCallSeconds,
+    model: body.model === undefined ? record.model : mergedModel(record.model, body.model),
+    voice: body.voice === undefined ? record.voice : body.voice && mergedVoice(record.voice, body.voice),
+    link: body.link === undefined ? record.link : body.link && mergedLink(record.link, body.link),
+    updatedAt: at,
+  };
+}
+
+const visitorField = (field: (PatchAssistantBody['visitor_fields'] & {})[number]): VisitorField => ({
+  name: field.name,
+  label: field.label ?? field.name,
+  type: (field.type ?? 'text') as VisitorField['type'],
+  required: field.required ?? false,
+});
+
+const kept = <T>(given: T | undefined, before: T): T => (given === undefined ? before : given);
+
+const mergedModel = (before: ModelSettings, body: PatchAssistantBody['model'] & {}): ModelSettings => ({
+  provider: body.provider ?? before.provider,
+  name: body.name ?? before.name,
+  credentialId: kept(body.credential_id, before.credentialId),
+  historyTokensMax: kept(body.history_tokens_max, before.historyTokensMax ?? null),
+  systemPrompt: kept(body.system_prompt, before.systemPrompt),
+  temperature: kept(body.temperature, before.temperature),
+  outputTokensMax: kept(body.output_tokens_max, before.outputTokensMax),
+  reasoning: body.reasoning ?? before.reasoning ?? 'hidden',
+});
+
+/** Only where there was a voice before may the provider be left out. */
+function mergedVoice(before: VoiceSettings | null, body: PatchAssistantBody['voice'] & {}): VoiceSettings {
+  const provider = body.provider ?? before?.provider;
+  if (provider === undefined) throw new Failure('missing_field', { field: 'voice.provider' });
+  return {
+    provider,
+    name: kept(body.name, before?.name ?? null),
+    transcriptionName: kept(body.transcription_name, before?.transcriptionName ?? null),
+    voice: kept(body.voice, before?.voice ?? null),
+    credentialId: kept(body.credential_id, before?.credentialId ?? null),
+  };
+}
+
+const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'] & {}): LinkSettings => ({
+  slug: kept(body.slug, before?.slug ?? null),
+  limits: { ...before?.limits, ...body.limits },
+  origins: body.origins ?? before?.origins ?? [],
+});
+
+/** A provider that is not offered, a name it cannot read, a credential that the workspace does not have: refused here, not in a turn. */
+async function checkModel({ workspaceId, model, voice, visitorFields }: Assistant, { services, body }: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
+  if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length) throw new Failure('invalid_field', { field: 'visitor_fields' });
+  if (body.model !== undefined) {
+    const provider = services.models.get(model.provider);
+    if (provider === undefined) throw new Failure('invalid_field', { field: 'model.provider' });
+    if (provider.accepts !== undefined && !provider.accepts(model.name)) throw new Failure('invalid_field', { field: 'model.name' });
+    await checkCredential(workspaceId, 'model', model, services);
+  }
+  if (body.voice && voice !== null) await checkVoice(workspaceId, voice, services);
+}
+
+async function checkVoice(workspaceId: string, voice: VoiceSettings, services: Services): Promise<void> {
+  const provider = services.voice.providers.get(voice.provider);
+  if (provider === undefined) throw new Failure('invalid_field', { field: 'voice.provider' });
+  const refused = provider.refusedField?.(choiceOf(voice)) ?? null;
+  if (refused !== null) throw new Failure('invalid_field', { field: `voice.${refused}` });
+  await checkCredential(workspaceId, 'voice', voice, services);
+}
+
+/** The credential, if one is named, must be the workspace's, of this kind and for this provider. */
+async function checkCredential(
+  workspaceId: string,
+  kind: Credential['kind'],
+  { provider, credentialId }: ModelSettings | VoiceSettings,
+  services: Services,
+): Promise<void> {
+  if (credentialId === null) return;
+  const found = await services.store.catalog.read('credential', workspaceId, credentialId);
+  if (found?.record.kind !== kind || found.record.provider !== provider) throw new Failure('invalid_field', { field: `${kind}.credential_id` });
+}

@@ -1,0 +1,87 @@
+/** `/console/api/workspaces/{w}/credentials`: a secret can be written and is never returned. */
+import { Failure } from '../../base/errors.ts';
+import type { PageFields } from '../handlers/lists.ts';
+import { limits } from '../../base/limits.ts';
+import type { Reply } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import { StoreUnavailable, type Credential } from '../../store/store.ts';
+import { credentialView } from '../../conversation/views.ts';
+import { listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
+
+interface CredentialBody {
+  readonly kind: string;
+  readonly provider: string;
+  readonly base_url?: string | null;
+  readonly api_key: string;
+}
+
+export const listCredentials = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
+  listRecords(request, 'credential', credentialView);
+
+export async function createCredential(request: ConsoleRequest<unknown, CredentialBody>): Promise<Reply> {
+  const { body, services } = request;
+  check(body, request);
+  const { id: workspaceId } = await reachWorkspace(request);
+  const at = nowSeconds(request);
+  const id = services.ids.make('crd');
+  const holder = { id, workspaceId, provider: body.provider, baseUrl: body.base_url ?? null };
+  const credential: Credential = {
+    ...holder,
+    kind: body.kind as Credential['kind'],
+    sealed: services.vault.seal(holder, body.api_key.trim()),
+    createdAt: at,
+    updatedAt: at,
+  };
+  await services.store.catalog.create('credential', credential);
+  return { status: 201, json: credentialView(credential) };
+}
+
+export async function patchCredential(request: ConsoleRequest<unknown, Partial<CredentialBody>>): Promise<Reply> {
+  const { body, params, services } = request;
+  check(body, request);
+  const { id: workspaceId } = await reachWorkspace(request);
+  // The mailbox runs changes of this process one at a time; the version comparison covers other processes.
+  return services.host.credentials.changes.post(async () => {
+    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+      const found = await services.store.catalog.read('credential', workspaceId, params.id!);
+      if (found === null) throw nowhere();
+      const credential = { ...changed(found.record, body, services), updatedAt: nowSeconds(request) };
+      if ((await services.store.catalog.replace('credential', credential, found.version)) !== null) {
+        services.host.forgetCredentials(workspaceId, credential.id);
+        return { status: 200, json: credentialView(credential) };
+      }
+    }
+    throw new StoreUnavailable(`a credential changed concurrently ${limits.decisionAttemptsMax} times`);
+  });
+}
+
+/**
+ * A caller who may change a secret's destination could otherwise have it sent to themselves: a change of base URL or provider
+ * requires the secret again (contract 12).
+ */
+function changed(before: Credential, { provider = before.provider, base_url: baseUrl = before.baseUrl, api_key: secret }: Partial<CredentialBody>, { vault }: Services): Credential {
+  const holder = { ...before, provider, baseUrl };
+  if (secret !== undefined) return { ...holder, sealed: vault.seal(holder, secret.trim()) };
+  if (provider !== before.provider || baseUrl !== before.baseUrl) throw new Failure('missing_field', { field: 'api_key' });
+  return before;
+}
+
+export async function deleteCredential(request: ConsoleRequest): Promise<Reply> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  const { store, host } = request.services;
+  if (!(await store.catalog.remove('credential', workspaceId, request.params.id!))) throw nowhere();
+  host.forgetCredentials(workspaceId, request.params.id!);
+  return noContent;
+}
+
+/** A provider that is not offered, an address that may not be called or that would be wrong: refused here, not in a turn. */
+function check({ provider, base_url: baseUrl }: Partial<CredentialBody>, { services }: ConsoleRequest): void {
+  const { models, voice, baseUrlProblem } = services;
+  if (provider !== undefined && !models.has(provider) && !voice.providers.has(provider)) throw new Failure('invalid_field', { field: 'provider' });
+  if (baseUrl === null || baseUrl === undefined) return;
+  const problem = baseUrlProblem(baseUrl) ?? (operation.test(new URL(baseUrl).pathname) ? 'invalid_field' : null);
+  if (problem !== null) throw new Failure(problem, { field: 'base_url' });
+}
+
+/** The ends of addresses in a provider's examples, which are added to a base URL for each request. No `/models`: some endpoints are below one. */
+const operation = /\/(?:completions|messages|responses|embeddings|audio\/+(?:speech|transcriptions|translations))\/*$/i;

@@ -1,0 +1,119 @@
+/**
+ * `…/sessions/{id}/history`, `…/keys/{id}/history` and `…/assistants/{id}/history`: the committed steps of an actor, from the store,
+ * and among them what it has refused or has done without a commit since it woke, if it is awake in this process. A sleeping actor is not woken for it.
+ */
+import { kinds } from '../../../machines/all.ts';
+import { retainedSince } from '../../conversation/reach.ts';
+import { Failure } from '../../base/errors.ts';
+import { secondsOf } from '../../base/clock.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
+import { folded } from '../../actors/history.ts';
+import { isRefused } from '../../actors/inspector.ts';
+import type { RepeatedRefusal, Refusals } from '../../host/refusals.ts';
+import { limits } from '../../base/limits.ts';
+import type { Reply } from '../request.ts';
+import type { HistoryKind, Move, Page, PageRequest, Snapshot } from '../../store/store.ts';
+import type { HistoryItem } from '../../base/wire.ts';
+import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
+
+type HistoryRequest = ConsoleRequest<PageFields & { readonly refused?: boolean }>;
+
+export async function sessionHistory(request: HistoryRequest): Promise<Reply> {
+  const { params, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const found = await services.store.sessions.read(workspaceId, params.id!);
+  if (found === null || found.record.lastActivityAt < (await retainedSince(workspaceId, services))) throw new Failure('session_not_found');
+  return historyReply(request, 'session', workspaceId, services.host.sessions.population.find(params.id!));
+}
+
+export async function keyHistory(request: HistoryRequest): Promise<Reply> {
+  const { params, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  present(await services.store.catalog.read('key', workspaceId, params.id!));
+  return historyReply(request, 'key', workspaceId, services.host.keys.population.find(params.id!));
+}
+
+export async function assistantHistory(request: HistoryRequest): Promise<Reply> {
+  const { params, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  present(await services.store.catalog.read('assistant', workspaceId, params.id!), new Failure('assistant_not_found'));
+  return historyReply(request, 'assistant', workspaceId, services.host.assistants.population.find(params.id!));
+}
+
+/** `live`: the actor, if it is awake. */
+async function historyReply(request: HistoryRequest, kind: HistoryKind, workspaceId: string, live: { readonly refusals: Refusals | null } | undefined): Promise<Reply> {
+  const { query, params, services } = request;
+  const history = new History(kind, await services.store.history.read(kind, workspaceId, params.id!), live?.refusals?.rows ?? []);
+  return list(pageRequest(query, 'desc'), (page) => history.page(page, query.refused ?? null), (item) => item);
+}
+
+/** A step, or equal refusals in a row or another move that committed nothing: then `order` is above 0. */
+interface Row {
+  readonly seq: number;
+  readonly order: number;
+  readonly refused: boolean;
+  view(): HistoryItem;
+}
+
+const before = (a: Pick<Row, 'seq' | 'order'>, b: Pick<Row, 'seq' | 'order'>): number => a.seq - b.seq || a.order - b.order;
+
+class History {
+  readonly #kind: HistoryKind;
+  readonly #moves: readonly Move[];
+  /** Oldest first. */
+  readonly #rows: readonly Row[];
+  readonly #snapshots = new Map<number, Snapshot | null>();
+
+  constructor(kind: HistoryKind, moves: readonly Move[], refusals: readonly RepeatedRefusal[]) {
+    this.#kind = kind;
+    this.#moves = moves;
+    // Earlier moves serve the folds alone.
+    const shown = moves.filter(({ seq }) => seq > moves.at(-1)!.seq - limits.historyKept);
+    this.#rows = [...shown.map((move) => this.#step(move)), ...refusals.map((refusal) => this.#refusal(refusal))].sort(before);
+  }
+
+  page({ after, limit, order }: PageRequest, refused: boolean | null): Page<HistoryItem> {
+    const rows = this.#rows.filter((row) => refused === null || row.refused === refused);
+    if (order === 'desc') rows.reverse();
+    const cursor = after === null ? null : cursorOf(after);
+    const left = cursor === null ? rows : rows.filter((row) => (order === 'asc' ? before(row, cursor) > 0 : before(row, cursor) < 0));
+    const page = left.slice(0, limit);
+    const { seq, order: place } = page.at(-1) ?? { seq: 0, order: 0 };
+    return { items: page.map((row) => row.view()), next: left.length > limit ? `${seq}${place === 0 ? '' : `.${place}`}` : null };
+  }
+
+  #step({ seq, atMs, event, from, to, outcomes, cause, version }: Move): Row {
+    const refused = isRefused(outcomes);
+    const view = (): HistoryItem => ({
+      seq, at: secondsOf(atMs), event: event.type, from, to, outcomes: [...outcomes], refused, request_id: cause.requestId, by: cause.by, count: 1, data: event, context: this.#context(seq), version,
+    });
+    return { seq, order: 0, refused, view };
+  }
+
+  #refusal({ seq, order, atMs, event, data, from, to, outcomes, cause, count }: RepeatedRefusal): Row {
+    const refused = isRefused(outcomes);
+    const view = (): HistoryItem => ({
+      seq, at: secondsOf(atMs), event, from, to, outcomes: [...outcomes], refused, request_id: cause.requestId, by: cause.by, count, data, context: this.#context(seq), version: kinds[this.#kind].version,
+    });
+    return { seq, order, refused, view };
+  }
+
+  /** The context that is stored after a step. The steps from one checkpoint to the next are folded together, when one of them is requested. */
+  #context(seq: number): Record<string, unknown> | null {
+    if (!this.#snapshots.has(seq)) this.#fold(seq);
+    return (this.#snapshots.get(seq)?.context ?? null) as Record<string, unknown> | null;
+  }
+
+  #fold(seq: number): void {
+    const begin = Math.max(0, this.#moves.findLastIndex((move) => move.seq <= seq && move.snapshot !== null));
+    const next = this.#moves.findIndex(({ snapshot }, index) => index > begin && snapshot !== null);
+    const moves = this.#moves.slice(begin, next < 0 ? this.#moves.length : next);
+    let index = 0;
+    for (const snapshot of folded(kinds[this.#kind], moves)) this.#snapshots.set(moves[index++]!.seq, snapshot);
+  }
+}
+
+function cursorOf(after: string): Pick<Row, 'seq' | 'order'> {
+  const [seq, order = 0] = after.split('.').map(Number) as [number, number?];
+  return { seq, order };
+}

@@ -1,0 +1,119 @@
+/**
+ * `/console/api/inspect`: live actors on a WebSocket (contract 9). First `{type:"actors", actors:[…]}` with everyone who is
+ * awake, then `activated`, `event` and `passivated` as they happen; an event is shown once it can no longer be undone. `?workspace=`,
+ * `?kind=` and `?id=` narrow it down, `watch` and `unwatch` change that, and `sync` gives `actors` again, once for all that come before
+ * it. `?format=stately` says the same in the messages of Stately's inspection protocol.
+ */
+import type { Socket, Upgrade } from '../../base/edge.ts';
+import { watchFeed, type Awake, type Watching } from '../../host/feed.ts';
+import type { ActorIdentity, Inspected } from '../../actors/inspector.ts';
+import { jsonText } from '../../base/json.ts';
+import { limits } from '../../base/limits.ts';
+import type { OperatorCaller, Request } from '../request.ts';
+import type { FeedFormat } from './feed-format.ts';
+import { whileSignedIn } from './sign-in.ts';
+import { StatelyFormat } from './stately.ts';
+import { Watched, watchMessage, type WatchQuery } from './watching.ts';
+
+/** The close code of a server that drains (contract 8). */
+const restarting = 1012;
+
+const tooFast = { type: 'error', code: 'invalid_request', message: 'The messages come too fast.' };
+
+export function watchActors({ caller, query, requestId, services }: Request<OperatorCaller, WatchQuery & { readonly format?: string }>, upgrade: Upgrade): void {
+  const { host, clock } = services;
+  const { format: name, ...narrowed } = query;
+  const watched = new Watched(narrowed);
+  const format = name === 'stately' ? new StatelyFormat() : plainFormat;
+  let watching: Watching | null = null;
+  let teller: Teller | null = null;
+  const picture = (actors: readonly Awake[]): void => teller?.tell(format.actors(actors.filter(({ actor }) => watched.shows(actor)), clock.now()));
+  upgrade.accept(
+    whileSignedIn(caller, services, {
+      opened(socket) {
+        // A watcher is not waited for: it opens another socket elsewhere (contract 8).
+        const draining = (): void => socket.close(restarting);
+        // The process may have begun to end since the upgrade was checked.
+        if (services.draining) return draining();
+        const telling = (teller = new Teller(socket, format));
+        const inspected = (each: Inspected): void => {
+          if (watched.shows(each.actor)) telling.tell(format.inspected(each));
+        };
+        watching = watchFeed(host.feed, { actors: picture, inspected, draining });
+      },
+      message(data) {
+        const message = watchMessage(data);
+        if (message === null) return;
+        if (message.type === 'sync') return watching?.again();
+        const { type, ...wanted } = message;
+        watched.change(type === 'watch', wanted);
+      },
+      tooFast() {
+        teller?.end(tooFast);
+        return false;
+      },
+      drained: () => teller?.drained(),
+      closed: () => watching?.stop(),
+    }),
+    { 'x-request-id': requestId },
+  );
+}
+
+/**
+ * Sends what the watcher can take. Once a message has no room, it and those after it are not buffered but counted, until the socket has
+ * sent all that waits; then the count is sent, though nothing else may happen.
+ */
+class Teller {
+  readonly #socket: Socket;
+  readonly #format: FeedFormat;
+  #held = false;
+  #dropped = 0;
+
+  constructor(socket: Socket, format: FeedFormat) {
+    this.#socket = socket;
+    this.#format = format;
+  }
+
+  tell(messages: readonly object[]): void {
+    for (const message of messages) {
+      const text = jsonText(message);
+      if (this.#dropped === 0 && this.#fits(text)) this.#send(text);
+      else this.#dropped++;
+    }
+  }
+
+  /** Tells why the socket closes, whatever waits. */
+  end(error: object): void {
+    this.#send(jsonText(error));
+  }
+
+  /** The socket has sent everything. */
+  drained(): void {
+    this.#held = false;
+    if (this.#dropped === 0) return;
+    for (const message of this.#format.dropped(this.#dropped)) this.#send(jsonText(message));
+    this.#dropped = 0;
+  }
+
+  /** Only a socket that holds back tells when it has drained, so a message for any other one has room, whatever its size. */
+  #fits(text: string): boolean {
+    return !this.#held || this.#socket.bufferedBytes + Buffer.byteLength(text) <= limits.inspectBytesMax;
+  }
+
+  #send(text: string): void {
+    this.#held = !this.#socket.send(text);
+  }
+}
+
+const identityView = ({ kind, id, workspaceId }: ActorIdentity) => ({ kind, id, workspace_id: workspaceId });
+
+const plainFormat: FeedFormat = {
+  actors: (actors, at) => [{ type: 'actors', at, actors: actors.map(({ actor, state, context }) => ({ ...identityView(actor), state, context })) }],
+  inspected(inspected) {
+    const { type, actor, at } = inspected;
+    if (type !== 'event') return [{ type, at, actor: identityView(actor), state: inspected.state }];
+    const { seq, event, from, to, context, outcomes, refused, requestId, by } = inspected;
+    return [{ type, seq, at, actor: identityView(actor), event: event.type, from, to, context, outcomes, refused, request_id: requestId, by, data: event }];
+  },
+  dropped: (count) => [{ type: 'dropped', count }],
+};

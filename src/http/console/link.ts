@@ -1,0 +1,32 @@
+/** `…/assistants/{id}/link`: where an assistant's public link is, and what it has used of its limits today (contract 9). */
+import { mayShareAddress, reachedBase } from '../../access/client-address.ts';
+import { secondsOf } from '../../base/clock.ts';
+import { nextDay, shownUse } from '../../turn/link-use.ts';
+import { linkLimitNames } from '../../base/limits.ts';
+import { consoleOrigin } from '../../access/own-origins.ts';
+import type { Reply } from '../request.ts';
+import { reachPathAssistant, type ConsoleRequest } from './common.ts';
+
+const decimals = (minutes: number): number => Math.round(minutes * 10) / 10;
+
+export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
+  const { head, services } = request;
+  const { store, clock, config } = services;
+  const { record } = await reachPathAssistant(request);
+  const nowMs = clock.now();
+  const [usedMs, visitors, ...refused] = (await store.limits.used(record.workspaceId, shownUse(record.id), nowMs)) as [number, number, ...number[]];
+  const slug = record.link?.slug ?? null;
+  // A proxy may hide the name that browsers use; what the operator says of it counts.
+  const origin = consoleOrigin(head, config, reachedBase(head, config));
+  const json = {
+    object: 'link_status',
+    url: slug && `${origin}/p/${slug}`,
+    snippet: slug && `<script src="${origin}/widget.js" data-slug="${slug}" async></script>`,
+    day: new Date(nowMs).toISOString().slice(0, 10),
+    minutes_used: decimals(usedMs / 60_000),
+    visitors_present: visitors,
+    refused: Object.fromEntries(linkLimitNames.map((name, index) => [name, refused[index]!])),
+    resets_at: secondsOf(nextDay(nowMs)),
+  };
+  return { status: 200, headers: { 'x-visitor-addresses': mayShareAddress(head, config) ? 'shared' : 'own' }, json };
+}

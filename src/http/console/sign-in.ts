@@ -1,0 +1,110 @@
+/** Signing in and out, and where people are signed in (contract 9). */
+import { clientAddress } from '../../access/client-address.ts';
+import { secondsOf } from '../../base/clock.ts';
+import { cookieOf, cookieText } from '../../access/cookies.ts';
+import type { RequestHead, SocketListener } from '../../base/edge.ts';
+import { Failure } from '../../base/errors.ts';
+import { listOfAll, type PageFields } from '../handlers/lists.ts';
+import { sameSecret } from '../../access/keys.ts';
+import { limits } from '../../base/limits.ts';
+import { consoleOrigin, isFromElsewhere, maySignIn, mayUseCookie } from '../../access/own-origins.ts';
+import type { NobodyCaller, OperatorCaller, Reply, Request } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import { signInEnd } from '../../access/sign-ins.ts';
+import type { SignInLink } from '../../store/store.ts';
+import type { CreateSignInLinkBody, SignInBody, SignOutBody } from '../../base/wire.ts';
+import { noContent, nowhere, type ConsoleRequest } from './common.ts';
+
+/** A token's own page, in whose fragment no server, proxy or `Referer` sees it. */
+export const signInUrl = (origin: string, token: string): string => `${origin}/console#sign-in=${token}`;
+
+export async function signIn({ head, body, services }: Request<NobodyCaller, unknown, SignInBody>): Promise<Reply> {
+  const { config, signIns, failedSignIns, clock } = services;
+  if (!maySignIn(head, config)) throw new Failure('insecure_sign_in');
+  const address = clientAddress(head, config.trustedProxies);
+  const seconds = failedSignIns.begin(address);
+  if (seconds !== null) throw new Failure('rate_limited', { seconds, limiter: 'authentication' });
+  // Another site's page would sign its own person in here, unnoticed by the user. A failure of the store costs nothing.
+  const link = isFromElsewhere(head, config) ? undefined : await findSignInLink(body.token, services).catch((error: unknown) => {
+    failedSignIns.noteSuccess(address);
+    throw error;
+  });
+  if (link === undefined) throw new Failure('invalid_token');
+  failedSignIns.noteSuccess(address);
+  await endReplaced(head, services);
+  const begun = await signIns.begin(link, { address, agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null });
+  const cookie = cookieText(signIns.cookieName, begun.cookie, signInEnd(begun.signIn) - secondsOf(clock.now()));
+  return { ...noContent, headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } };
+}
+
+/** A browser forgets the sign-in that it had before, so nobody could end it any more but in the list. */
+async function endReplaced(head: RequestHead, { config, signIns }: Services): Promise<void> {
+  const cookie = cookieOf(head, signIns.cookieName);
+  const shown = cookie !== null && mayUseCookie(head, 'changes', config) ? await signIns.use(cookie) : null;
+  if (shown !== null) await signIns.end(shown.signIn.id);
+}
+
+/** Null for the operator token, the link for a link's, undefined for any other. */
+async function findSignInLink(token: string, { operatorToken, signIns }: Services): Promise<SignInLink | null | undefined> {
+  if (sameSecret(token, operatorToken)) return null;
+  return (await signIns.takeLink(token)) ?? undefined;
+}
+
+export async function signOut({ caller, body, services }: ConsoleRequest<unknown, SignOutBody>): Promise<Reply> {
+  const { signIns } = services;
+  if (body.everywhere === true) await signIns.endAll(caller.by.id);
+  if (caller.signIn === null) return noContent;
+  await signIns.end(caller.signIn.id);
+  // With the very attributes that it was set with: a browser would keep one that was set with others.
+  return { ...noContent, headers: { 'set-cookie': cookieText(signIns.cookieName, '', 0) } };
+}
+
+export function getMe({ caller: { by, signIn } }: ConsoleRequest): Reply {
+  return { status: 200, json: { object: 'person', id: by.id, name: by.name, signed_in_at: signIn && signIn.signedInAt, expires_at: signIn && signInEnd(signIn) } };
+}
+
+export async function listSignIns({ caller, query, services }: ConsoleRequest<PageFields>): Promise<Reply> {
+  return listOfAll(await services.signIns.list(), query, 'desc', (one) => ({
+    object: 'sign_in',
+    id: one.id,
+    name: one.person.name,
+    signed_in_at: one.signedInAt,
+    last_seen_at: one.lastSeenAt,
+    expires_at: signInEnd(one),
+    address: one.address,
+    agent: one.agent,
+    current: one.id === caller.signIn?.id,
+  }));
+}
+
+export async function deleteSignIn({ params, services }: ConsoleRequest): Promise<Reply> {
+  if (!(await services.signIns.end(params.id!))) throw nowhere();
+  return noContent;
+}
+
+export async function createSignInLink({ head, body, services }: ConsoleRequest<unknown, CreateSignInLinkBody>): Promise<Reply> {
+  const { config, signIns } = services;
+  const { token, expiresAt } = await signIns.makeLink(body.name);
+  const origin = consoleOrigin(head, config, `http://${config.host}:${config.port}`);
+  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'sign_in_link', url: signInUrl(origin, token), name: body.name, expires_at: expiresAt } };
+}
+
+/** A socket that ends with the sign-in that opened it; one of the operator token has no end of its own. */
+export function whileSignedIn({ signIn }: OperatorCaller, { signIns }: Services, listener: SocketListener): SocketListener {
+  if (signIn === null) return listener;
+  let stop = (): void => {};
+  return {
+    opened(socket) {
+      listener.opened(socket);
+      stop = signIns.whenOver(signIn.id, () => socket.close(1008));
+    },
+    message: (data) => listener.message(data),
+    tooLarge: () => listener.tooLarge?.() ?? false,
+    tooFast: () => listener.tooFast?.() ?? false,
+    drained: () => listener.drained?.(),
+    closed(code) {
+      stop();
+      listener.closed(code);
+    },
+  };
+}

@@ -1,0 +1,20 @@
+/** The assistant's voice in the console: which ones there are, and how one sounds, of a draft too (contract 9: trials). */
+import { Failure } from '../../base/errors.ts';
+import { checkText, chosenVoice, replyWithSpeech, voicesOf } from '../handlers/speech.ts';
+import type { PageFields } from '../handlers/lists.ts';
+import type { Reply } from '../request.ts';
+import type { TrialSpeechBody } from '../../base/wire.ts';
+import { causeByOperator, reachPathAssistant, type ConsoleRequest } from './common.ts';
+
+export const listAssistantVoices = async (request: ConsoleRequest<PageFields>): Promise<Reply> => voicesOf(await reachPathAssistant(request), request.query, request.services);
+
+/** Like a trial it counts in no usage and takes no budget. */
+export async function speakInTrial(request: ConsoleRequest<unknown, TrialSpeechBody>): Promise<Reply> {
+  const { body, services } = request;
+  checkText(body.text);
+  const assistant = await reachPathAssistant(request);
+  const chosen = chosenVoice(assistant, body, services);
+  const refusal = services.host.assistants.trialRefusal(assistant, causeByOperator(request)) ?? (assistant.record.channels.voice ? null : 'voice_disabled');
+  if (refusal !== null) throw new Failure(refusal);
+  return replyWithSpeech(assistant, chosen, { keyId: null, counted: false, text: body.text, format: 'wav', voice: body.voice ?? null, speed: 1, stream: false }, request);
+}

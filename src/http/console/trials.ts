@@ -1,0 +1,39 @@
+/**
+ * Conversations in the console: trials, which it opens and talks in, and whatever session of the workspace it reads along, aborts
+ * and ends. The handlers are the API's own, with the person as their party.
+ */
+import { openTrial } from '../../conversation/sessions.ts';
+import { readSession } from '../../conversation/reach.ts';
+import { Failure } from '../../base/errors.ts';
+import { chat } from '../handlers/chat.ts';
+import { endSession } from '../handlers/sessions.ts';
+import { abortTurn, turnEvents } from '../handlers/turns.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
+import { sessionView } from '../../conversation/views.ts';
+import { reachWorkspace, type ConsoleRequest } from './common.ts';
+
+/** The request as one of a party's, which may use every assistant of the workspace and whose own sessions are trials. */
+async function ofParty<Query, Body>(request: ConsoleRequest<Query, Body>): Promise<Request<PartyCaller, Query, Body>> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  return { ...request, caller: { party: { workspaceId, ...request.caller.by, channel: 'console', assistantIds: null } } };
+}
+
+export async function createTrial(request: ConsoleRequest): Promise<Reply> {
+  const { caller, params, requestId, services } = await ofParty(request);
+  const { party } = caller;
+  const session = await openTrial(party, params.id!, requestId, services);
+  const location = `/console/api/workspaces/${party.workspaceId}/sessions/${session.id}`;
+  return { status: 201, headers: { location }, json: sessionView(session, services.clock.now()) };
+}
+
+/** A conversation of somebody else's is not spoken into: only a trial is. */
+export async function chatInTrial(request: ConsoleRequest<unknown, { message: string }>): Promise<Reply> {
+  const own = await ofParty(request);
+  const { channel } = await readSession(own.caller.party.workspaceId, own.params.id!, own.services);
+  if (channel !== 'console') throw new Failure('session_not_found');
+  return chat(own);
+}
+
+export const endWorkspaceSession = async (request: ConsoleRequest): Promise<Reply> => endSession(await ofParty(request));
+export const abortWorkspaceTurn = async (request: ConsoleRequest): Promise<Reply> => abortTurn(await ofParty(request));
+export const workspaceTurnEvents = async (request: ConsoleRequest<{ after?: number }>): Promise<Reply> => turnEvents(await ofParty(request));

@@ -1,0 +1,102 @@
+/** `/console/api/workspaces`, and the sessions and the usage of a workspace. */
+import { Failure } from '../../base/errors.ts';
+import { readSession } from '../../conversation/reach.ts';
+import type { PageFields } from '../handlers/lists.ts';
+import { replyWithSessions, type SessionsQuery } from '../handlers/sessions.ts';
+import { transcriptPage } from '../handlers/transcript.ts';
+import { usageReply, usageWindow, type UsageFields } from '../handlers/usage.ts';
+import { limits } from '../../base/limits.ts';
+import type { Reply } from '../request.ts';
+import type { Session, Workspace } from '../../store/store.ts';
+import { consoleSessionView, workspaceView } from '../../conversation/views.ts';
+import type { ConsoleSessionsQuery } from '../../base/wire.ts';
+import { causeByOperator, listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { transcriptMarkdown, usageCsv } from './exports.ts';
+
+interface WorkspaceBody {
+  readonly name?: string;
+  readonly retention_days?: number;
+  readonly turns_in_flight_max?: number;
+}
+
+/** Without a format it is the page or the window in JSON, as on the API. */
+interface Exported {
+  readonly format?: string;
+}
+
+export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'workspace', workspaceView);
+
+export async function createWorkspace(request: ConsoleRequest<unknown, WorkspaceBody & { name: string }>): Promise<Reply> {
+  const { body, services } = request;
+  const at = nowSeconds(request);
+  const workspace: Workspace = {
+    id: services.ids.make('wks'),
+    name: body.name,
+    retentionDays: body.retention_days ?? limits.retentionDaysDefault,
+    turnsInFlightMax: body.turns_in_flight_max ?? limits.turnsInFlightMax,
+    createdAt: at,
+    updatedAt: at,
+  };
+  await services.store.catalog.create('workspace', workspace);
+  return { status: 201, headers: { location: `/console/api/workspaces/${workspace.id}` }, json: workspaceView(workspace) };
+}
+
+export async function getWorkspace(request: ConsoleRequest): Promise<Reply> {
+  return { status: 200, json: workspaceView(await reachWorkspace(request)) };
+}
+
+export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceBody>): Promise<Reply> {
+  const { body, params, services } = request;
+  const actor = await services.host.workspaces.configure(params.w!, (record) => ({
+    ...record,
+    name: body.name ?? record.name,
+    retentionDays: body.retention_days ?? record.retentionDays,
+    turnsInFlightMax: body.turns_in_flight_max ?? record.turnsInFlightMax,
+    updatedAt: nowSeconds(request),
+  }), causeByOperator(request));
+  return { status: 200, json: workspaceView(present(actor).record) };
+}
+
+export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
+  const { id } = await reachWorkspace(request);
+  if (!(await request.services.host.removeWorkspace(id))) throw nowhere();
+  return noContent;
+}
+
+export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuery & ConsoleSessionsQuery>): Promise<Reply> {
+  const { id } = await reachWorkspace(request);
+  const { channel, key_id: keyId = null, from: createdFrom = null, to: createdBefore = null, q: beginning = null } = request.query;
+  const channels = channel === undefined ? null : [channel];
+  const wanted = { assistantIds: await checkListed(request), channels, keyId, createdFrom, createdBefore, beginning };
+  return replyWithSessions(id, wanted, request.query, request.services);
+}
+
+async function reachSession(request: ConsoleRequest): Promise<Session> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  return readSession(workspaceId, request.params.id!, request.services);
+}
+
+export async function getWorkspaceSession(request: ConsoleRequest): Promise<Reply> {
+  return { status: 200, json: consoleSessionView(await reachSession(request), request.services.clock.now()) };
+}
+
+export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields & Exported>): Promise<Reply> {
+  const session = await reachSession(request);
+  if (request.query.format === 'markdown') return transcriptMarkdown(session, request.services);
+  return transcriptPage(session.workspaceId, session.id, request.query, request.services);
+}
+
+export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported & { key_id?: string }>): Promise<Reply> {
+  const window = usageWindow(request.query, request.services);
+  const { id } = await reachWorkspace(request);
+  const reply = request.query.format === 'csv' ? usageCsv : usageReply;
+  return reply(id, { assistantIds: await checkListed(request), keyId: request.query.key_id ?? null }, window, request.services);
+}
+
+/** The assistants that a listing shows: the requested one, or null for all. */
+async function checkListed({ params, query, services }: ConsoleRequest<{ assistant_id?: string }>): Promise<string[] | null> {
+  const { assistant_id: asked } = query;
+  if (asked === undefined) return null;
+  present(await services.host.assistants.of(params.w!, asked), new Failure('assistant_not_found'));
+  return [asked];
+}

@@ -1,0 +1,25 @@
+import { closeSync, openSync, readFileSync } from 'node:fs';
+
+/**
+ * How many connections there may be before it is worth a look whether a descriptor is free: half of what the process may open. Node
+ * raises its own limit when it starts, so the value is read here. 0 where the system does not tell.
+ */
+export function descriptorsHalf(): number {
+  try {
+    const limit = /^Max open files +(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return limit === 'unlimited' ? Infinity : Number(limit ?? 0) / 2;
+  } catch {
+    return 0;
+  }
+}
+
+/** Whether the process can open one more descriptor. */
+export function descriptorFree(): boolean {
+  try {
+    closeSync(openSync('/dev/null', 'r'));
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== 'EMFILE' && code !== 'ENFILE';
+  }
+}

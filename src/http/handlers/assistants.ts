@@ -1,0 +1,39 @@
+/** `GET /assistants` and `GET /assistants/{id}`. */
+import { etagOf, isCurrent } from '../../base/conditional.ts';
+import { reachAssistant } from '../../conversation/reach.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import type { Assistant, Page, PageRequest } from '../../store/store.ts';
+import { assistantView } from '../../conversation/views.ts';
+import { list, pageRequest, type PageFields } from './lists.ts';
+
+export async function listAssistants({ caller, query, services }: Request<PartyCaller, PageFields>): Promise<Reply> {
+  const { workspaceId, assistantIds } = caller.party;
+  const read = (page: PageRequest) =>
+    assistantIds === null ? services.store.catalog.list('assistant', workspaceId, page) : reachable(workspaceId, assistantIds, page, services);
+  return list(pageRequest(query, 'desc'), read, assistantView);
+}
+
+/** A page of the assistants that a restricted key names; those that no longer exist are left out. */
+async function reachable(workspaceId: string, ids: readonly string[], page: PageRequest, services: Services): Promise<Page<Assistant>> {
+  const down = page.order === 'desc';
+  const sorted = [...new Set(ids)].sort();
+  if (down) sorted.reverse();
+  const items: Assistant[] = [];
+  for (const id of sorted) {
+    if (page.after !== null && (down ? id >= page.after : id <= page.after)) continue;
+    const actor = await services.host.assistants.of(workspaceId, id);
+    if (actor === null) continue;
+    if (items.length === page.limit) return { items, next: items.at(-1)!.id };
+    items.push(actor.record);
+  }
+  return { items, next: null };
+}
+
+export async function getAssistant({ caller, params, head, services }: Request<PartyCaller>): Promise<Reply> {
+  const view = assistantView((await reachAssistant(caller.party, params.id!, services)).record);
+  const etag = etagOf(JSON.stringify(view));
+  const headers = { etag, 'cache-control': 'private, max-age=60' };
+  if (isCurrent(head, etag)) return { status: 304, headers, empty: true };
+  return { status: 200, headers, json: view };
+}

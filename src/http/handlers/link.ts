@@ -1,0 +1,86 @@
+/** Handlers for visitors of an assistant's public link, beyond those that the API has as well (contract 9). */
+import { assistantKind } from '../../../machines/assistant.ts';
+import { secondsOf } from '../../base/clock.ts';
+import { idempotencyOf } from '../../conversation/idempotency.ts';
+import { takeMessage } from '../../conversation/link.ts';
+import { openSession } from '../../conversation/sessions.ts';
+import { Failure } from '../../base/errors.ts';
+import { migratedSnapshot } from '../../actors/actor.ts';
+import { limits } from '../../base/limits.ts';
+import { lists } from '../../base/origin.ts';
+import type { GuestCaller, NewcomerCaller, Reply, Request, VisitorCaller } from '../request.ts';
+import { codePoints } from '../../base/text.ts';
+import type { CreateLinkSessionBody, CreateLinkTranscriptionTokenBody, CreateVisitorBody, LinkSpeechBody } from '../../base/wire.ts';
+import { sessionCreated } from './sessions.ts';
+import { speak } from './speech.ts';
+import { mintToken } from './transcription.ts';
+
+/** A shape of its own, never a record with fields left out: the assistant's configuration is not public. */
+export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Reply {
+  const { name, description, greeting, channels, visitorFields, link, machine } = assistant.record;
+  const json = {
+    object: 'link',
+    slug: link!.slug,
+    name,
+    description,
+    greeting,
+    visitor_fields: visitorFields,
+    channels: { link: channels.link, widget: channels.widget },
+    status: migratedSnapshot(assistantKind, machine).state === 'published' ? 'open' : 'closed',
+    message_characters_max: limits.messageCharactersMax,
+  };
+  return { status: 200, json };
+}
+
+/** Names a visitor. Nothing is stored: the token contains the visitor's permissions. */
+export function createVisitor({ caller, body, services }: Request<NewcomerCaller, unknown, CreateVisitorBody>): Reply {
+  const { assistant, renews } = caller;
+  const { id: assistantId, channels, link } = assistant.record;
+  const channel = body.channel as 'link' | 'widget';
+  const host = channel === 'widget' ? hostOf(body) : null;
+  if (!channels[channel]) throw new Failure('assistant_not_found');
+  if (host !== null && !lists(link?.origins ?? [], host)) throw new Failure('site_not_permitted');
+  const id = renews?.id ?? services.ids.make('vis');
+  // A token differs from the one that it renews by its end alone, so it ends a second later if both are given in one second.
+  const expiresAt = Math.max(secondsOf(services.clock.now() + limits.visitorTokenMs), (renews?.expiresAt ?? 0) + 1);
+  const token = services.visitorTokens.seal({ id, assistantId, channel, expiresAt });
+  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'visitor', id, token, expires_at: expiresAt } };
+}
+
+/** The origin of the page that the widget is on. */
+function hostOf({ host }: CreateVisitorBody): string {
+  if (host === undefined) throw new Failure('missing_field', { field: 'host' });
+  if (typeof host !== 'string' || host === '' || codePoints(host) > limits.originCharactersMax) throw new Failure('invalid_field', { field: 'host' });
+  return host;
+}
+
+export async function createLinkSession(request: Request<VisitorCaller, unknown, CreateLinkSessionBody>): Promise<Reply> {
+  const { caller, body, params, requestId, services } = request;
+  const { party, assistant } = caller;
+  const { session, replayed } = await openSession(party, { ...body, assistant_id: assistant.record.id }, idempotencyOf(request, party, '/sessions'), requestId, services);
+  return sessionCreated(session, `/p/${encodeURIComponent(params['slug']!)}`, services.clock.now(), replayed);
+}
+
+export function linkSpeech(request: Request<VisitorCaller, unknown, LinkSpeechBody>): Promise<Reply> {
+  const { caller, body, requestId, services } = request;
+  const { session_id: sessionId, ...wish } = body;
+  const { id: assistantId } = caller.assistant.record;
+  return speak({ ...request, body: { ...wish, assistant_id: assistantId } }, sessionId, (session) => takeMessage(caller.party, session!, requestId, services));
+}
+
+export function createLinkTranscriptionToken(request: Request<VisitorCaller, unknown, CreateLinkTranscriptionTokenBody>): Promise<Reply> {
+  const { caller, body, requestId, services } = request;
+  const { id: assistantId } = caller.assistant.record;
+  return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) => takeMessage(caller.party, session!, requestId, services));
+}
+
+/** `OPTIONS`: the requests that a script of a listed site may send (contract 9). Every answer names the headers that the script may read. */
+export const preflight = (): Reply => ({
+  status: 204,
+  headers: {
+    'access-control-allow-methods': 'GET, POST',
+    'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id',
+    'access-control-max-age': '7200',
+  },
+  empty: true,
+});

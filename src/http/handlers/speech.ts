@@ -1,0 +1,98 @@
+/** `POST /speech` and `GET /voices` (contract 8). */
+import { beginSpeech, type BegunSpeech, type SpeechWish } from '../../conversation/speech.ts';
+import { causeByParty } from '../../conversation/party.ts';
+import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../../conversation/reach.ts';
+import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
+import { Failure } from '../../base/errors.ts';
+import type { AssistantActor } from '../../host/assistants.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import type { Session } from '../../store/store.ts';
+import { voiceView } from '../../conversation/views.ts';
+import type { SpeechFormat } from '../../base/audio-formats.ts';
+import type { SpeechBody } from '../../base/wire.ts';
+import { pour } from './flowing.ts';
+import { listOfAll, type PageFields } from './lists.ts';
+
+const audible = /[\p{L}\p{N}]/u;
+
+export const speech = (request: Request<PartyCaller, unknown, SpeechBody>): Promise<Reply> => speak(request, null, async () => {});
+
+/** Speaks within a session, or without one; `admit` charges the caller's limits, after every other check but the provider's. */
+export async function speak(
+  { caller, body, services, requestId, head }: Request<PartyCaller, unknown, SpeechBody>,
+  sessionId: string | null,
+  admit: (session: Session | null) => Promise<void>,
+): Promise<Reply> {
+  checkText(body.text);
+  const assistant = await reachAssistant(caller.party, body.assistant_id, services);
+  const session = sessionId === null ? null : await reachSession(caller.party, sessionId, services);
+  const chosen = chosenVoice(assistant, body, services);
+  if (session !== null) checkOpen(session, services);
+  checkSpeaks(assistant, causeByParty(caller.party, requestId), services);
+  await admit(session);
+  const wish = { keyId: keyOf(caller.party), counted: true, text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
+  return replyWithSpeech(assistant, chosen, wish, { head, requestId, services });
+}
+
+/** Throws 422 for a text in which there is nothing to say. */
+export function checkText(text: string): void {
+  if (!audible.test(text)) throw new Failure('invalid_field', { field: 'text' });
+}
+
+/** The assistant's voice; throws 422 for another one that its provider does not have, and for a text of which it can say nothing. */
+export function chosenVoice(assistant: AssistantActor, { voice: wished, text }: Pick<SpeechBody, 'voice' | 'text'>, services: Services): AssistantVoice {
+  const chosen = voiceOf(assistant, services);
+  if (wished !== undefined && !(chosen.provider?.takesVoice(wished) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
+  if (chosen.provider?.sayable?.(text) === '') throw new Failure('invalid_field', { field: 'text' });
+  return chosen;
+}
+
+/** The answer that speaks, after every check but the provider's. */
+export async function replyWithSpeech(assistant: AssistantActor, chosen: AssistantVoice, wish: SpeechWish, { head, requestId, services }: Pick<Request<never>, 'head' | 'requestId' | 'services'>): Promise<Reply> {
+  const ready = await readyVoice(assistant, chosen, services);
+  const askedAt = services.clock.monotonic();
+  let gone = false;
+  head.onGone(() => (gone = true));
+  const failed = (error: unknown): never => {
+    if (!gone) services.log.warn({ request_id: requestId, assistant_id: assistant.record.id, reason: (error as { reason?: string }).reason, err: error }, 'voice provider failed');
+    throw failureOfVoice(error);
+  };
+  const begun = await beginSpeech(assistant, ready, wish, (callback) => head.onGone(callback), services).catch(failed);
+  services.metrics.voice.firstAudio.observe((services.clock.monotonic() - askedAt) / 1000);
+  const { encoder } = begun;
+  const headers = { 'content-type': encoder.contentType, 'x-audio-sample-rate': String(encoder.sampleRate) };
+  if (begun.whole) return { status: 200, headers, bytes: await readWhole(begun).catch(failed) };
+  return {
+    status: 200,
+    headers,
+    stream: (outlet, onGone) =>
+      pour(begun.bytes, outlet, onGone).catch((error) => {
+        if (!gone) services.log.warn({ request_id: requestId, err: error }, 'voice provider failed');
+        outlet.cut();
+      }),
+  };
+}
+
+async function readWhole({ bytes }: BegunSpeech): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+interface VoicesFields extends PageFields {
+  readonly assistant_id: string;
+}
+
+export async function listVoices({ caller, query, services }: Request<PartyCaller, VoicesFields>): Promise<Reply> {
+  const assistant = await services.host.assistants.of(caller.party.workspaceId, query.assistant_id);
+  // An assistant that the key may not use does not exist in a list (contract 8).
+  if (assistant === null || !mayUse(caller.party, query.assistant_id)) throw new Failure('assistant_not_found');
+  return voicesOf(assistant, query, services);
+}
+
+/** The newest is first by default, as in every list: the provider's own is the newest. */
+export function voicesOf(assistant: AssistantActor, query: PageFields, services: Services): Promise<Reply> {
+  const { provider, settings } = voiceOf(assistant, services);
+  return listOfAll(provider?.voices(choiceOf(settings)) ?? [], query, 'desc', voiceView);
+}

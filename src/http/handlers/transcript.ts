@@ -1,0 +1,47 @@
+/** `GET /sessions/{id}/transcript`: oldest first unless asked otherwise. */
+import { reachSession } from '../../conversation/reach.ts';
+import { jsonText } from '../../base/json.ts';
+import { limits } from '../../base/limits.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import { StoreUnavailable, type Message, type Store, type TurnPlace } from '../../store/store.ts';
+import { codePoints, textBehind } from '../../base/text.ts';
+import { messageView } from '../../conversation/views.ts';
+import { replyFlowing } from './flowing.ts';
+import { frameOf, listReply, pageRequest, writePage, type PageFields } from './lists.ts';
+
+export async function transcript({ caller: { party }, params, query, services }: Request<PartyCaller, PageFields>): Promise<Reply> {
+  const { id } = await reachSession(party, params.id!, services);
+  return transcriptPage(party.workspaceId, id, query, services);
+}
+
+export async function transcriptPage(workspaceId: string, sessionId: string, query: PageFields, { store }: Services): Promise<Reply> {
+  const page = await writePage(pageRequest(query, 'asc'), (wanted) => store.sessions.messages(workspaceId, sessionId, wanted), messageView);
+  const [message] = page.items;
+  const isLong = page.texts.length === 1 && Buffer.byteLength(page.texts[0]!) > limits.answerBytesMax;
+  if (!isLong || message?.turnId == null) return listReply(page);
+  const { turnId, content } = message;
+  return replyFlowing(longMessage(store, { workspaceId, sessionId, turnId }, { ...message, content: '' }, codePoints(content), page.next));
+}
+
+/** A page of one message whose text has `length` code points. The text is read from the store again, as the client takes it. */
+async function* longMessage(store: Store, place: TurnPlace, emptied: Message, length: number, next: string | null): AsyncGenerator<string, void> {
+  const [before, behind] = frameOf(next);
+  // No other field of the message can contain these characters.
+  const [head, tail] = jsonText(messageView(emptied)).split('"content":""') as [string, string];
+  yield `${before}${head}"content":"`;
+  for (let position = 0; position < length; position += limits.flowingCharacters) {
+    yield await slice(store, place, position, Math.min(limits.flowingCharacters, length - position));
+  }
+  yield `"${tail}${behind}`;
+}
+
+/** `count` code points of a turn's text from a position, escaped as in a JSON string. */
+async function slice(store: Store, place: TurnPlace, position: number, count: number): Promise<string> {
+  const found = await store.turns.outputAfter(place, position);
+  const text = found?.text ?? '';
+  const behind = textBehind(text, count);
+  // The message was deleted meanwhile, or a failover lost it.
+  if (behind === null) throw new StoreUnavailable('a message was deleted while it was read');
+  return jsonText(text.slice(0, text.length - behind.length)).slice(1, -1);
+}

@@ -1,0 +1,95 @@
+/** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
+import { reachedBase } from '../../access/client-address.ts';
+import type { TokenClaims } from '../../access/transcription-tokens.ts';
+import { secondsOf } from '../../base/clock.ts';
+import { causeByParty, type Party } from '../../conversation/party.ts';
+import { checkOpen, checkPermission, checkVisible, keyOf, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
+import { takesRate, TranscriptionSocket, type AudioSettings } from '../../conversation/transcription-socket.ts';
+import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
+import type { Upgrade } from '../../base/edge.ts';
+import { Failure } from '../../base/errors.ts';
+import type { AssistantActor } from '../../host/assistants.ts';
+import { limits } from '../../base/limits.ts';
+import type { PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import type { Session } from '../../store/store.ts';
+import type { Encoding } from '../../base/audio-formats.ts';
+import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../../base/wire.ts';
+
+export const createTranscriptionToken = (request: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> => mintToken(request, async () => {});
+
+/** `admit` charges the caller's limits, after every other check but the provider's. */
+export async function mintToken(
+  { caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>,
+  admit: (session: Session | null) => Promise<void>,
+): Promise<Reply> {
+  const { party } = caller;
+  const { assistant_id: assistantId, session_id: sessionId = null } = body;
+  const assistant = await findAssistant(party, assistantId, services);
+  await admit(await checkUse(party, assistant, sessionId, requestId, services));
+  const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
+  // The models for listening are loaded by the time that the socket opens.
+  services.voice.warm(provider);
+  const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
+  const claims: TokenClaims = { id: services.ids.make('tok'), workspaceId: party.workspaceId, holder: { kind: party.kind === 'visitor' ? 'visitor' : 'key', id: party.id }, assistantId, sessionId, untilMs: expiresAt * 1000 };
+  const token = services.transcriptionTokens.seal(claims);
+  const url = `${socketOrigin(head, services)}/transcription?token=${token}`;
+  return { status: 201, json: { object: 'transcription_token', token, url, expires_at: expiresAt } };
+}
+
+/** The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12) and open, then the assistant's state. Returns the session. */
+async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, requestId: string, services: Services): Promise<Session | null> {
+  const { id } = assistant.record;
+  const session = sessionId === null ? null : await readSession(party.workspaceId, sessionId, services);
+  if (session !== null) checkVisible(session, party);
+  for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
+  if (session !== null) checkSession(session, id, services);
+  checkSpeaks(assistant, causeByParty(party, requestId), services);
+  return session;
+}
+
+function checkSession(session: Session, assistantId: string, services: Services): void {
+  if (session.assistantId !== assistantId) throw new Failure('invalid_field', { field: 'session_id' });
+  checkOpen(session, services);
+}
+
+/** The same address as a socket. */
+const socketOrigin = (head: Request['head'], { config }: Services): string => reachedBase(head, config).replace(/^http/, 'ws');
+
+/** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
+export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade): Promise<void> {
+  const { claims, party, protocol } = caller;
+  const settings = settingsOf(query);
+  if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
+  const assistant = await reachAssistant(party, claims.assistantId, services);
+  const chosen = voiceOf(assistant, services);
+  checkLanguage(query.language, chosen);
+  const session = await checkUse(party, assistant, claims.sessionId, requestId, services);
+  if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  const ready = await readyVoice(assistant, chosen, services);
+
+  const { host } = services;
+  const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session?.expiresAt ?? null, cause: causeByParty(party, requestId) };
+  if (upgrade.gone) return;
+  if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
+  const actor = await host.sockets.open(facts);
+  actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
+  const socket = new TranscriptionSocket({ actor, assistant, session, keyId: keyOf(party), ready, settings, requestId, services });
+  upgrade.onGone(() => socket.closed());
+  upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
+}
+
+/** How long a client waits that came while the server was full. */
+const retrySeconds = 5;
+
+function checkLanguage(language: string | undefined, { provider }: AssistantVoice): void {
+  if (language !== undefined && provider !== null && !provider.takesLanguage(language)) throw new Failure('invalid_field', { field: 'language' });
+}
+
+const settingsOf = (query: TranscriptionQuery): AudioSettings => ({
+  encoding: (query.encoding ?? 'pcm_s16le') as Encoding,
+  sampleRate: query.sample_rate ?? 16_000,
+  language: query.language ?? null,
+  silenceMs: query.silence_ms ?? 300,
+  partials: query.partials ?? true,
+});

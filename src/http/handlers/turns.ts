@@ -1,0 +1,28 @@
+/** `POST /sessions/{id}/turns/{turn_id}/abort` and `GET /sessions/{id}/turns/{turn_id}/events`. */
+import * as conversation from '../../conversation/turns.ts';
+import { Failure } from '../../base/errors.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
+import { turnView } from '../../conversation/views.ts';
+import { streamReply } from './stream.ts';
+
+export async function abortTurn({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+  return { status: 200, json: turnView(await conversation.abortTurn(caller.party, params.id!, params.turn_id!, requestId, services)) };
+}
+
+export async function turnEvents(request: Request<PartyCaller, { after?: number }>): Promise<Reply> {
+  const { caller, params, services } = request;
+  const cursor = cursorOf(request);
+  const turn = await conversation.reachTurn(caller.party, params.id!, params.turn_id!, services);
+  if (cursor.position !== null && cursor.position > turn.log.stored) throw new Failure('invalid_field', { field: cursor.field });
+  return streamReply(turn, cursor.position, services);
+}
+
+/** Where to resume: `?after=` wins over `Last-Event-ID`; without either, from the beginning (contract 12). */
+function cursorOf({ query, head }: Pick<Request<PartyCaller, { after?: number }>, 'query' | 'head'>): { position: number | null; field: string } {
+  if (query.after !== undefined) return { position: query.after, field: 'after' };
+  const field = 'Last-Event-ID';
+  const values = head.headers('last-event-id');
+  if (values.length === 0) return { position: null, field };
+  if (values.length > 1 || !/^\d+$/.test(values[0]!)) throw new Failure('unreadable_header', { field });
+  return { position: Number(values[0]), field };
+}

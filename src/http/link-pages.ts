@@ -1,0 +1,64 @@
+/**
+ * The pages of the public link (contract 9). Each language has one page, the same for every slug: the page's script requests the assistant's
+ * name and texts. It names its script and its style, which are files of one build.
+ */
+import { directionOf, type Language, type Words } from '../pages/words.ts';
+import { words as ar } from '../pages/words/ar.ts';
+import { words as de } from '../pages/words/de.ts';
+import { words as en } from '../pages/words/en.ts';
+import { words as es } from '../pages/words/es.ts';
+import { words as fr } from '../pages/words/fr.ts';
+import { words as ja } from '../pages/words/ja.ts';
+import { words as pt } from '../pages/words/pt.ts';
+
+const wordsOf: Readonly<Record<Language, Words>> = { en, de, fr, es, pt, ja, ar };
+
+/** The content of `built.json`, which the build writes: names of files below `/link/`. */
+export interface Built {
+  readonly script: string;
+  readonly style: string;
+  /** The modules that the script imports first. */
+  readonly first: readonly string[];
+  /** The modules of the languages. */
+  readonly words: Readonly<Record<Language, string>>;
+  /** The microphone's worklet. */
+  readonly worklet: string;
+}
+
+const icon = encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="5" fill="#5b6ae0"/></svg>');
+
+const head = (language: Language, title: string, { style }: Built, attributes = ''): string => `<!doctype html>
+<html lang="${language}" dir="${directionOf(language)}"${attributes}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover, interactive-widget=resizes-content">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="icon" href="data:image/svg+xml,${icon}">
+<link rel="stylesheet" href="/link/${style}">
+`;
+
+/** The page of a conversation; `voice` where the assistant's is on. */
+export function conversationPage(language: Language, voice: boolean, built: Built): string {
+  const { conversation, needsScript } = wordsOf[language];
+  const modules = [...built.first, built.words[language]].map((name) => `<link rel="modulepreload" href="/link/${name}">\n`).join('');
+  return `${head(language, conversation, built, voice ? ` data-voice="/link/${built.worklet}"` : '')}${modules}<script type="module" src="/link/${built.script}"></script>
+</head>
+<body><noscript><main class="alone"><p>${needsScript}</p></main></noscript></body>
+</html>
+`;
+}
+
+/** The page of an address where there is nothing. */
+export function unknownPage(language: Language, built: Built): string {
+  const { unknownTitle, unknownText } = wordsOf[language];
+  return `${head(language, unknownTitle, built)}</head>
+<body><main class="alone"><h1>${unknownTitle}</h1><p>${unknownText}</p></main></body>
+</html>
+`;
+}
+
+/** Returns a page's content security policy: nothing inline, nothing from elsewhere, no text that becomes script. The page may be framed by one origin, or `'none'`. */
+export const policyOf = (frameAncestors: string): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors ${frameAncestors}`;

@@ -1,0 +1,51 @@
+/** Reads a request's body: bounded in size and time, UTF-8, JSON (contract 2 and 12). */
+import { MIMEType } from 'node:util';
+import { Failure } from '../../base/errors.ts';
+import type { Body, Exchange } from '../../base/edge.ts';
+import { limits } from '../../base/limits.ts';
+import { isConsole, type Route } from '../request.ts';
+import type { Admission } from './admission.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The parsed body; without one undefined if the route takes none, or an empty object if it may be left out. */
+export const readBody = (exchange: Exchange, route: Route, admission: Admission): Promise<unknown> | undefined =>
+  route.method === 'GET' ? undefined : readInTurn(exchange, admission).then((body) => parseBody(body, exchange, route));
+
+/** The body once it may be parsed. While it waits it is the exchange's alone, which drops it if its client goes. */
+const readInTurn = (exchange: Exchange, admission: Admission): Promise<Body> =>
+  exchange.body().then((body) => {
+    const wait = body.kind === 'bytes' && body.bytes.length > 0 ? admission.body(body.bytes.length) : undefined;
+    return wait === undefined ? body : wait.then(() => exchange.body());
+  });
+
+function parseBody(body: Body, exchange: Exchange, route: Route): unknown {
+  if (body.kind === 'too_large') throw new Failure('body_too_large', { limit: limits.bodyBytesMax });
+  if (body.kind !== 'bytes') throw new Failure('body_timeout');
+  if (body.bytes.length === 0 && (route.body === null || route.bodyOptional)) return route.body === null ? undefined : {};
+  if (isConsole(route) && !mayBeJson(exchange.headers('content-type'))) throw new Failure('content_type');
+  try {
+    return JSON.parse(utf8.decode(body.bytes));
+  } catch {
+    throw new Failure('malformed_json');
+  }
+}
+
+/**
+ * Whether the body may be JSON: there is no `content-type`, or it is `application/json` or a type that ends in `+json` (contract
+ * 12). A page of another site can send none of these types without a CORS preflight.
+ */
+function mayBeJson([type, ...more]: readonly string[]): boolean {
+  if (type === undefined) return true;
+  try {
+    const { essence } = new MIMEType(type);
+    return more.length === 0 && (essence === 'application/json' || essence.endsWith('+json'));
+  } catch {
+    return false;
+  }
+}
+
+/** For a route without a body: a body that was sent all the same must be an object, of any content (contract 12). */
+export function checkUnwanted(json: unknown): void {
+  if (json !== undefined && (typeof json !== 'object' || json === null || Array.isArray(json))) throw new Failure('not_an_object');
+}

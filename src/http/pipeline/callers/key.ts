@@ -1,0 +1,51 @@
+/** An API key: recognised by its digest, charged against its budgets (contract 4 and 5). */
+import { Failure, refused, type Refusal } from '../../../base/errors.ts';
+import type { RequestHead } from '../../../base/edge.ts';
+import type { KeyActor } from '../../../host/keys.ts';
+import { promptly } from '../../../base/promptly.ts';
+import type { KeyCaller } from '../../request.ts';
+import type { Taken } from '../../../store/store.ts';
+import type { CallerKind } from './kind.ts';
+import { bearer } from './bearer.ts';
+
+export const byKey: CallerKind<KeyCaller> = {
+  recognise: (head, _params, { host }, { requestId }) => promptly(host.keys.authenticate(presentedKey(head), requestId), callerOf),
+
+  /** The rate headers describe the last budget charged: the one that refused, or else the endpoint's own. */
+  charge({ actor }, route, course, { host }): Refusal | null | Promise<Refusal | null> {
+    const charged = (budgets: readonly Taken[]): Refusal | null => {
+      const taken = budgets.at(-1)!;
+      course.rate = { ceiling: actor.record.limits[taken.budget], taken };
+      return taken.passed ? null : refused('rate_limited', { seconds: Math.max(taken.retryAfterSeconds, taken.restSeconds) });
+    };
+    // The key is authenticated, so the failure has rate headers as well (contract 5).
+    const failed = (reason: unknown): never => {
+      const budget = route.budgets.at(-1)!;
+      const taken = { budget, passed: true, retryAfterSeconds: 0, restSeconds: 0, ...host.keys.standing(actor, budget) };
+      course.rate = { ceiling: actor.record.limits[budget], taken };
+      throw reason;
+    };
+    try {
+      return promptly(host.keys.take(actor, route.budgets, course.requestId), charged, failed);
+    } catch (reason) {
+      return failed(reason);
+    }
+  },
+};
+
+function callerOf(actor: KeyActor): KeyCaller {
+  const { id, name, workspaceId, assistantIds } = actor.record;
+  return { kind: 'key', actor, party: { workspaceId, id, kind: 'key', name, channel: 'api', assistantIds } };
+}
+
+/** The key in the headers; if both headers have one, they must be equal. */
+function presentedKey(head: RequestHead): string {
+  const fromBearer = bearer(head);
+  const plain = head.headers('x-api-key');
+  if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header', { field: 'X-Api-Key' });
+  const fromHeader = plain[0] ?? null;
+  if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader) throw new Failure('different_keys');
+  const key = fromBearer ?? fromHeader;
+  if (key === null) throw new Failure('missing_api_key');
+  return key;
+}

@@ -1,0 +1,127 @@
+/** The reference's texts on an assistant's public link. */
+import { limits, linkLimits } from '../../base/limits.ts';
+import { listOf, type Area, type OperationEntry } from './entry.ts';
+import * as example from './examples.ts';
+
+const { linkSession: sessionId, linkTurn: turnId, visitor: visitorId } = example.ids;
+const startedAt = example.session.created_at;
+const session = { ...example.session, id: sessionId, channel: 'link' };
+const stream = (text: string): string => text.replaceAll(example.ids.turn, turnId);
+
+const unknown = 'A slug that no assistant has and a channel that is off are 404 `assistant_not_found`, the same answer for both. A request with an `Origin` that is neither ours nor listed is 403 `assistant_not_permitted`.';
+const token = `${unknown} Without a token, or with a token that is not valid for this slug, the answer is 401 \`invalid_token\`.`;
+const others = `${token} A session of another visitor is 404 \`session_not_found\`.`;
+
+const limited = `A message counts against the limits of the assistant's link, all of them or, where one refuses, none: ${linkLimits.minutes_per_day} minutes of conversation a day, ${linkLimits.concurrent_visitors} visitors at a time, \
+${linkLimits.messages_per_visitor_per_day} messages of a visitor a day and ${linkLimits.messages_per_address_per_hour} of an address an hour, unless it is given others. Days are UTC. \
+A visitor has one turn at a time, over all sessions.`;
+const refused = '429 `rate_limited` has a `Retry-After` and no rate headers; it costs nothing.';
+
+export const linkArea: Area = {
+  name: 'Public link',
+  group: 'API',
+  description: `Conversations of visitors without an API key, where the assistant's \`channels.link\` or \`channels.widget\` is on and its link has a slug. \
+The pages of the link and the widget use these paths; a page of another site may, if the link lists its origin. No path takes anything of a key's budgets.`,
+  entries: {
+    'GET /p/{slug}/about': {
+      does: 'Returns the content of a page before a conversation begins. `status` is `open` while the assistant is published, and `closed` otherwise.',
+      surprises: unknown,
+      answer: {
+        object: 'link',
+        slug: example.slug,
+        name: example.assistant.name,
+        description: example.assistant.description,
+        greeting: example.assistant.greeting,
+        visitor_fields: example.assistant.visitor_fields,
+        channels: { link: true, widget: false },
+        status: 'open',
+        message_characters_max: limits.messageCharactersMax,
+      },
+    },
+    'POST /p/{slug}/visitors': {
+      does: `Names a visitor and returns a token for \`Authorization: Bearer\`, good for ${limits.visitorTokenMs / 86_400_000} days. Nothing is stored. \
+With \`channel: "widget"\` the \`host\` is the origin of the page that the widget is on, and must be listed.`,
+      repeat: 'A repeat names another visitor; with the token of one in `Authorization` it renews that token, and the older one stays good.',
+      surprises: `${unknown} A token that is sent and not good is 401 \`invalid_token\`.`,
+      body: { channel: 'link' },
+      answer: { object: 'visitor', id: visitorId, token: `${visitorId}.link.tm1xyz.0hV3kq0b7Yy1nW5mXo9TzC2uJsR`, expires_at: startedAt + 30 * 86_400 },
+    },
+    'POST /p/{slug}/sessions': {
+      does: 'Opens a session of the visitor with the assistant, as `POST /sessions` does. Its `channel` is that of the token.',
+      cost: `One of the address's messages in an hour (${linkLimits.messages_per_address_per_hour} by default).`,
+      repeat: 'As with `POST /sessions`; an `Idempotency-Key` belongs to the visitor.',
+      surprises: `${token} ${refused}`,
+      headers: { 'Idempotency-Key': example.idempotencyKey },
+      body: { visitor: example.visitor, metadata: example.metadata },
+      answer: session,
+    },
+    'GET /p/{slug}/sessions/{id}': { does: 'Returns one session of the visitor.', surprises: others, answer: session },
+    'GET /p/{slug}/sessions/{id}/transcript': {
+      does: "Returns the messages of a session, as the API's transcript does.",
+      surprises: others,
+      query: { limit: 50, order: 'asc' },
+      answer: listOf(...example.messages.map((message) => ({ ...message, turn_id: message.turn_id && turnId }))),
+    },
+    'POST /p/{slug}/sessions/{id}/end': {
+      does: 'Ends a session. A turn in flight is aborted, and minutes that lie ahead of its clock are given back. Takes no body.',
+      repeat: 'Ending a session that is over changes nothing and returns it as it is.',
+      surprises: others,
+      answer: { ...session, status: 'ended', ended_at: startedAt + 95 },
+    },
+    'POST /p/{slug}/sessions/{id}/chat': {
+      does: "Sends a message and streams the reply, with the events of the API's chat.",
+      cost: `${limited} The clock of a session runs from an accepted message to ${limits.linkHoldMs / 1000} seconds after its turn is sealed, or to the session's end.`,
+      repeat: "As with the API's chat; an `Idempotency-Key` belongs to the visitor.",
+      surprises: `${others} ${refused} A turn that is answered 503 gives back its charges.`,
+      headers: { 'Idempotency-Key': example.idempotencyKey },
+      body: { message: example.question },
+      answer: stream(example.wholeStream),
+    },
+    'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort': {
+      does: 'Aborts a turn in flight. Takes no body.',
+      repeat: 'Aborting a turn that is over changes nothing and returns it as it ended.',
+      surprises: `${others} An unknown turn is 404 \`turn_not_found\`.`,
+      answer: { ...example.turn, id: turnId, session_id: sessionId },
+    },
+    'GET /p/{slug}/sessions/{id}/turns/{turn_id}/events': {
+      does: "Streams a turn again, from its beginning or from behind a cursor, as the API's events do.",
+      surprises: `${others} An unknown turn is 404 \`turn_not_found\`.`,
+      query: { after: 31 },
+      answer: stream(example.restOfStream),
+    },
+    'POST /p/{slug}/transcription-tokens': {
+      does: "Returns a token that opens one transcription socket of the session, where the assistant's voice is on.",
+      cost: 'It counts as a message. While its socket is open the minutes run and the visitor has a place.',
+      repeat: 'A repeat makes a second token; the first stays good.',
+      surprises: `${others} ${refused}`,
+      body: { session_id: sessionId },
+      answer: example.transcriptionToken,
+    },
+    'POST /p/{slug}/speech': {
+      does: "Speaks a text, as `POST /speech` does, where the assistant's voice is on.",
+      cost: 'It counts as a message.',
+      repeat: 'A repeat speaks the text again, and is charged again.',
+      surprises: `${others} ${refused}`,
+      body: { session_id: sessionId, text: 'We are open from nine to six.', format: 'wav' },
+    },
+  },
+};
+
+export const linkStatus: Record<string, OperationEntry> = {
+  'GET /console/api/workspaces/{w}/assistants/{id}/link': {
+    does: `Returns the address of the public link and the HTML of the widget, both null without a slug, and the link's use of its limits on this day in UTC. \
+\`refused\` counts requests by the limit that refused them; a request that several limits refuse counts for each. \
+\`X-Visitor-Addresses\` is \`shared\` where a request came with \`X-Forwarded-For\` from an address that \`PARLEY_TRUSTED_PROXIES\` does not name. If that is a proxy, all visitors share the limit of one address; a visitor can also have made the header up.`,
+    surprises: 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
+    answer: {
+      object: 'link_status',
+      url: `https://parley.example.com/p/${example.slug}`,
+      snippet: `<script src="https://parley.example.com/widget.js" data-slug="${example.slug}" async></script>`,
+      day: '2026-09-21',
+      minutes_used: 41.5,
+      visitors_present: 3,
+      refused: { minutes_per_day: 0, concurrent_visitors: 2, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 1 },
+      resets_at: 1_790_035_200,
+    },
+  },
+};

@@ -1,0 +1,138 @@
+/** A handler's request, and the reply that it returns. */
+import type { ErrorName } from '../base/errors.ts';
+import type { Answerable, Outlet, RequestHead, ResponseHeaders, Upgrade } from '../base/edge.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import type { KeyActor } from '../host/keys.ts';
+import type { Party } from '../conversation/party.ts';
+import type { Services } from '../conversation/services.ts';
+import type { BudgetName, By, SignIn } from '../store/store.ts';
+import type { TokenClaims } from '../access/transcription-tokens.ts';
+import type { VisitorClaims } from '../access/visitor-tokens.ts';
+import type { Shape } from '../base/wire.ts';
+import type { TSchema } from 'typebox';
+
+/** The content type of every answer in JSON. */
+export const jsonType = 'application/json; charset=utf-8';
+
+/** A caller who may hold conversations. */
+export interface PartyCaller {
+  readonly party: Party;
+}
+
+/** An API key that passed authentication. */
+export interface KeyCaller extends PartyCaller {
+  readonly kind: 'key';
+  readonly actor: KeyActor;
+}
+
+/** The user of the console: the bearer of the operator token, or a person who is signed in. */
+export interface OperatorCaller {
+  readonly kind: 'operator';
+  readonly by: By;
+  /** Null for the bearer of the operator token. */
+  readonly signIn: SignIn | null;
+  /** The header that gives a browser its cookie again; null where it need not be. */
+  readonly setCookie: string | null;
+}
+export interface NobodyCaller {
+  readonly kind: 'anyone';
+}
+/** The bearer of a transcription token, which opens one socket. */
+export interface TokenCaller extends PartyCaller {
+  readonly kind: 'token';
+  readonly claims: TokenClaims;
+  /** The subprotocol that the token came in, to be answered; null if it came in the query. */
+  readonly protocol: string | null;
+}
+/** A caller that knows the slug of an assistant's link. */
+export interface GuestCaller {
+  readonly kind: 'guest';
+  readonly assistant: AssistantActor;
+}
+/** A guest that requests a visitor's token; `renews`: the claims of the token to renew, or null. */
+export interface NewcomerCaller {
+  readonly kind: 'newcomer';
+  readonly assistant: AssistantActor;
+  readonly renews: Pick<VisitorClaims, 'id' | 'expiresAt'> | null;
+}
+/** The bearer of a visitor's token. */
+export interface VisitorCaller extends PartyCaller {
+  readonly kind: 'visitor';
+  readonly assistant: AssistantActor;
+}
+export type Caller = KeyCaller | OperatorCaller | NobodyCaller | TokenCaller | GuestCaller | NewcomerCaller | VisitorCaller;
+
+/** The head of a request, and word of its client's leaving. */
+export type ClientHead = RequestHead & Pick<Answerable, 'onGone'>;
+
+export interface Request<C = Caller, Query = unknown, Body = unknown> {
+  readonly requestId: string;
+  readonly head: ClientHead;
+  readonly caller: C;
+  /** The path's parameters, percent-decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  /** The parsed body before its fields were checked. */
+  readonly json: unknown;
+  /** `Idempotency-Key`, on the routes that take one. */
+  readonly idempotencyKey: string | null;
+  readonly services: Services;
+}
+
+export type Reply =
+  | { status: number; headers?: ResponseHeaders; json: unknown }
+  | { status: number; headers?: ResponseHeaders; text: string }
+  | { status: number; headers?: ResponseHeaders; bytes: Uint8Array }
+  | { status: number; headers?: ResponseHeaders; empty: true }
+  /** Runs on after the handler has returned; `onGone` calls back when the client leaves before the end. If it rejects, the answer is cut. */
+  | { status: number; headers?: ResponseHeaders; stream: (outlet: Outlet, onGone: (callback: () => void) => void) => void | Promise<void> };
+
+/** A success, as the OpenAPI document describes it. */
+export interface Success {
+  readonly status: number;
+  readonly description: string;
+  readonly content: { readonly type: string; readonly schema: TSchema } | null;
+  /** Other types of text in which the answer may be requested. */
+  readonly exports?: readonly string[];
+  /** Headers that it may have beside those of every response. */
+  readonly headers?: readonly string[];
+}
+
+/** Whether the path is one of the console's, which browsers call with a person's cookie too. */
+export const isConsole = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('/console/');
+
+/** Whether the path is one of an assistant's public link. */
+export const isLink = (path: string): boolean => path.startsWith('/p/');
+
+/** Whether the path is of a file that a visitor's browser requests: a file of the link's pages or of the widget, or the icon. */
+export const isLinkFile = (path: string): boolean => path.startsWith('/link/') || path === '/widget.js' || path === '/favicon.ico';
+
+/** A row of the table of routes (contract 6 and 9). */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
+  /** With parameters in braces, as in `/sessions/{id}`; `{path*}` at the end is the rest of the path, slashes and all. */
+  readonly path: string;
+  /** Its name in the OpenAPI document. */
+  readonly operation: string;
+  readonly summary: string;
+  /** The kind of caller that may use the route. */
+  readonly caller: Caller['kind'];
+  /** The budgets that a call is charged to, in order. */
+  readonly budgets: readonly BudgetName[];
+  /** New work is refused while the process drains. */
+  readonly newWork: boolean;
+  /** May be sent under an `Idempotency-Key`. */
+  readonly repeatable: boolean;
+  readonly query: Shape<TSchema>;
+  readonly body: Shape<TSchema> | null;
+  /** Whether no body at all means an empty object. */
+  readonly bodyOptional: boolean;
+  readonly success: Success;
+  /** The handler's possible failures, beside those of the pipeline. */
+  readonly errors: readonly ErrorName[];
+  /** Gets only requests that this row's own validators and caller check have accepted. */
+  handler(request: Request): Reply | Promise<Reply>;
+  /** On a path that becomes a WebSocket: accepts the upgrade, or throws the `Failure` that answers it. */
+  open?(request: Request, upgrade: Upgrade): void | Promise<void>;
+}

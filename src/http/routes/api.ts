@@ -1,0 +1,154 @@
+/** The API's own paths, and those that need no key (contract 6). */
+import { Type } from 'typebox';
+import { getAssistant, listAssistants } from '../handlers/assistants.ts';
+import { chat } from '../handlers/chat.ts';
+import { docs } from '../handlers/docs.ts';
+import * as service from '../handlers/service.ts';
+import { createSession, endSession, getSession, listSessions } from '../handlers/sessions.ts';
+import { transcript } from '../handlers/transcript.ts';
+import { abortTurn, turnEvents } from '../handlers/turns.ts';
+import { usage } from '../handlers/usage.ts';
+import { listVoices, speech } from '../handlers/speech.ts';
+import { createTranscriptionToken } from '../handlers/transcription.ts';
+import { limits } from '../../base/limits.ts';
+import type { Route, Success } from '../request.ts';
+import * as wire from '../../base/wire.ts';
+import { api, json, open, text } from './row.ts';
+
+/** A turn as a stream. */
+export const turnStream: Success = {
+  status: 200,
+  description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
+  content: { type: 'text/event-stream', schema: wire.TurnStream },
+  headers: ['Cache-Control', 'X-Turn-Id'],
+};
+
+const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
+const onTurn = [...onSession, 'turn_not_found'] as const;
+const onVoice = ['assistant_not_found', 'assistant_not_permitted', 'assistant_not_published', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'] as const;
+
+export const apiRoutes: readonly Route[] = [
+  api('GET', '/assistants', listAssistants, {
+    summary: 'Lists the assistants that the key reaches.',
+    query: wire.AssistantsQuery,
+    success: json(wire.AssistantList, 'A page of assistants.'),
+  }),
+  api('GET', '/assistants/{id}', getAssistant, {
+    summary: 'Fetches an assistant; answers 304 to a matching If-None-Match.',
+    success: json(wire.AssistantView, 'The assistant.', 200, ['ETag', 'Cache-Control']),
+    errors: ['assistant_not_found', 'assistant_not_permitted'],
+  }),
+  api('POST', '/sessions', createSession, {
+    summary: 'Opens a session. Without an Idempotency-Key a retry opens a second one.',
+    body: wire.CreateSessionBody,
+    success: json(wire.SessionView, 'The session.', 201, ['Location']),
+    errors: ['assistant_not_found', 'assistant_not_permitted', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled', 'idempotency_mismatch'],
+    newWork: true,
+    repeatable: true,
+  }),
+  api('GET', '/sessions', listSessions, {
+    summary: 'Lists sessions, newest first.',
+    query: wire.SessionsQuery,
+    success: json(wire.SessionList, 'A page of sessions.'),
+    errors: ['assistant_not_found'],
+  }),
+  api('GET', '/sessions/{id}', getSession, {
+    summary: 'Fetches a session.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: onSession,
+  }),
+  api('POST', '/sessions/{id}/end', endSession, {
+    summary: 'Ends a session and aborts its turn in flight.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: onSession,
+  }),
+  api('POST', '/sessions/{id}/chat', chat, {
+    summary: 'Sends a message; the reply streams back.',
+    body: wire.ChatBody,
+    tooLong: { message: { name: 'message_too_long', limit: limits.messageCharactersMax } },
+    success: turnStream,
+    errors: [
+      ...onSession,
+      'message_too_long',
+      'idempotency_mismatch',
+      'assistant_not_found',
+      'session_ended',
+      'session_expired',
+      'assistant_not_published',
+      'assistant_disabled',
+      'turn_in_progress',
+      'rate_limited',
+      'assistant_unavailable',
+    ],
+    newWork: true,
+    repeatable: true,
+  }),
+  api('POST', '/sessions/{id}/turns/{turn_id}/abort', abortTurn, {
+    summary: 'Aborts a turn in flight; changes nothing on a finished one.',
+    success: json(wire.TurnView, 'The turn.'),
+    errors: onTurn,
+  }),
+  api('GET', '/sessions/{id}/turns/{turn_id}/events', turnEvents, {
+    summary: "A turn's stream again, from the beginning or from behind a cursor.",
+    query: wire.EventsQuery,
+    success: turnStream,
+    errors: [...onTurn, 'unreadable_header'],
+  }),
+  api('GET', '/sessions/{id}/transcript', transcript, {
+    summary: "Lists a session's messages, oldest first; a page of long ones has fewer than requested.",
+    query: wire.TranscriptQuery,
+    success: json(wire.MessageList, 'A page of messages.'),
+    errors: onSession,
+  }),
+  api('GET', '/usage', usage, {
+    summary: 'Usage over a window of at most 90 days.',
+    query: wire.UsageQuery,
+    success: json(wire.UsageView, 'Usage by bucket and in all.'),
+    errors: ['assistant_not_found', 'invalid_range'],
+  }),
+  api('GET', '/voices', listVoices, {
+    summary: "Lists the voices of an assistant's provider.",
+    query: wire.VoicesQuery,
+    success: json(wire.VoiceList, 'A page of voices.'),
+    errors: ['assistant_not_found'],
+  }),
+  api('POST', '/speech', speech, {
+    summary: 'Speaks a text, sentence by sentence.',
+    body: wire.SpeechBody,
+    tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
+    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Audio-Sample-Rate'] },
+    errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
+    newWork: true,
+    budget: 'speech',
+  }),
+  api('POST', '/transcription-tokens', createTranscriptionToken, {
+    summary: 'Mints a token for one transcription socket.',
+    body: wire.CreateTranscriptionTokenBody,
+    success: json(wire.TranscriptionTokenView, 'The token.', 201),
+    errors: [...onVoice, 'session_not_found', 'session_ended', 'session_expired'],
+    newWork: true,
+    budget: 'transcriptionTokens',
+  }),
+];
+
+const document = Type.Object({ openapi: Type.String(), info: Type.Object({ title: Type.String(), version: Type.String() }) });
+export const documentRoute: Route = open('GET', '/openapi.json', service.openapi, { summary: 'This document.', success: json(document, 'The OpenAPI document.', 200, ['ETag', 'Cache-Control']) });
+
+const asyncapiDocument = Type.Object({ asyncapi: Type.String(), info: Type.Object({ title: Type.String(), version: Type.String() }) });
+export const asyncapiRoute: Route = open('GET', '/asyncapi.json', service.asyncapi, {
+  summary: 'The transcription socket as an AsyncAPI document.',
+  success: json(asyncapiDocument, 'The AsyncAPI document.', 200, ['ETag', 'Cache-Control']),
+});
+
+export const docsRoute: Route = open('GET', '/docs', docs, { summary: 'This document as a page.', success: text('text/html', 'The page.', ['ETag', 'Cache-Control']) });
+
+/** The paths for operators of a server. */
+export const serviceRoutes: readonly Route[] = [
+  open('GET', '/healthz', service.healthz, { summary: 'Whether the process lives.', success: json(Type.Object({ status: Type.Literal('ok') }), 'It does.') }),
+  open('GET', '/readyz', service.readyz, {
+    summary: 'Whether the process takes work.',
+    success: json(Type.Object({ status: Type.Literal('ready') }), 'It does.'),
+    errors: ['service_unavailable'],
+  }),
+  open('GET', '/metrics', service.metrics, { summary: "Metrics in Prometheus' format.", success: text('text/plain', 'The metrics.') }),
+];

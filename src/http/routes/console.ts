@@ -1,0 +1,235 @@
+/** The console's API (contract 9). */
+import * as assistants from '../console/assistants.ts';
+import { testCredential } from '../console/credential-test.ts';
+import * as credentials from '../console/credentials.ts';
+import { csvType, markdownType } from '../console/exports.ts';
+import { linkStatus } from '../console/link.ts';
+import * as keys from '../console/keys.ts';
+import * as machines from '../console/machines.ts';
+import { rotateKey } from '../console/rotation.ts';
+import * as workspaces from '../console/workspaces.ts';
+import type { Route } from '../request.ts';
+import * as wire from '../../base/wire.ts';
+import { deskRoutes } from './desk.ts';
+import { json, nothingLeft, open, operator } from './row.ts';
+import { assistantHistory, keyHistory, sessionHistory } from '../console/history.ts';
+import * as signing from '../console/sign-in.ts';
+
+const path = '/console/api';
+
+const signInRoutes: readonly Route[] = [
+  open('POST', `${path}/sign-in`, signing.signIn, {
+    summary: 'Signs a person in.',
+    body: wire.SignInBody,
+    success: { status: 204, description: 'The person is signed in, by the cookie of this answer.', content: null, headers: ['Set-Cookie', 'Cache-Control'] },
+    errors: ['invalid_field', 'insecure_sign_in', 'invalid_token', 'rate_limited', 'service_unavailable'],
+  }),
+  operator('POST', `${path}/sign-out`, signing.signOut, {
+    summary: 'Signs the person out.',
+    body: wire.SignOutBody,
+    bodyOptional: true,
+    success: { status: 204, description: 'The sign-in has ended.', content: null },
+  }),
+  operator('GET', `${path}/me`, signing.getMe, {
+    summary: 'Says who is signed in.',
+    success: json(wire.PersonView, 'The person.'),
+  }),
+  operator('GET', `${path}/sign-ins`, signing.listSignIns, {
+    summary: 'Lists where people are signed in.',
+    query: wire.SignInsQuery,
+    success: json(wire.SignInList, 'A page of sign-ins.'),
+  }),
+  operator('DELETE', `${path}/sign-ins/{id}`, signing.deleteSignIn, {
+    summary: 'Ends a sign-in.',
+    success: nothingLeft,
+    errors: ['route_not_found'],
+  }),
+  operator('POST', `${path}/sign-in-links`, signing.createSignInLink, {
+    summary: 'Makes a link that signs a person in once.',
+    body: wire.CreateSignInLinkBody,
+    success: json(wire.SignInLinkView, 'The link.', 201, ['Cache-Control']),
+  }),
+];
+
+const inWorkspace = '/console/api/workspaces/{w}';
+const historyAnswer = { query: wire.HistoryQuery, success: json(wire.HistoryList, 'A page of the history.') };
+
+const historyRoutes: readonly Route[] = [
+  operator('GET', `${inWorkspace}/sessions/{id}/history`, sessionHistory, { summary: 'Lists the history of a session.', ...historyAnswer, errors: ['route_not_found', 'session_not_found'] }),
+  operator('GET', `${inWorkspace}/keys/{id}/history`, keyHistory, { summary: 'Lists the history of an API key.', ...historyAnswer, errors: ['route_not_found'] }),
+  operator('GET', `${inWorkspace}/assistants/{id}/history`, assistantHistory, { summary: 'Lists the history of an assistant.', ...historyAnswer, errors: ['route_not_found', 'assistant_not_found'] }),
+];
+
+const consoleErrors = ['route_not_found'] as const;
+const credentialErrors = ['route_not_found', 'unencrypted_url'] as const;
+const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
+
+const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disables', enable: 'Enables' } as const;
+
+export const consoleRoutes: readonly Route[] = [
+  ...signInRoutes,
+  operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
+    summary: 'Lists workspaces.',
+    query: wire.WorkspacesQuery,
+    success: json(wire.WorkspaceList, 'A page of workspaces.'),
+  }),
+  operator('POST', '/console/api/workspaces', workspaces.createWorkspace, {
+    summary: 'Creates a workspace.',
+    body: wire.CreateWorkspaceBody,
+    success: json(wire.WorkspaceView, 'The workspace.', 201, ['Location']),
+  }),
+  operator('GET', inWorkspace, workspaces.getWorkspace, {
+    summary: 'Fetches a workspace.',
+    success: json(wire.WorkspaceView, 'The workspace.'),
+    errors: consoleErrors,
+  }),
+  operator('PATCH', inWorkspace, workspaces.patchWorkspace, {
+    summary: 'Changes a workspace.',
+    body: wire.PatchWorkspaceBody,
+    success: json(wire.WorkspaceView, 'The workspace.'),
+    errors: consoleErrors,
+  }),
+  operator('DELETE', inWorkspace, workspaces.deleteWorkspace, {
+    summary: 'Deletes a workspace with all that it holds.',
+    success: nothingLeft,
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/assistants`, assistants.listAssistants, {
+    summary: 'Lists assistants.',
+    query: wire.AssistantsQuery,
+    success: json(wire.ConsoleAssistantList, 'A page of assistants.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/assistants`, assistants.createAssistant, {
+    summary: 'Creates an assistant as a draft.',
+    body: wire.CreateAssistantBody,
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 201, ['Location']),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/assistants/{id}`, assistants.getAssistant, {
+    summary: 'Fetches an assistant.',
+    success: json(wire.ConsoleAssistantView, 'The assistant.'),
+    errors: assistantErrors,
+  }),
+  operator('PATCH', `${inWorkspace}/assistants/{id}`, assistants.patchAssistant, {
+    summary: 'Changes an assistant.',
+    body: wire.PatchAssistantBody,
+    success: json(wire.ConsoleAssistantView, 'The assistant.'),
+    errors: assistantErrors,
+  }),
+  operator('DELETE', `${inWorkspace}/assistants/{id}`, assistants.deleteAssistant, {
+    summary: 'Deletes an assistant.',
+    success: nothingLeft,
+    errors: assistantErrors,
+  }),
+  operator('GET', `${inWorkspace}/assistants/{id}/link`, linkStatus, {
+    summary: "The address of an assistant's public link, and today's usage.",
+    success: json(wire.LinkStatusView, "The link's status.", 200, ['X-Visitor-Addresses']),
+    errors: assistantErrors,
+  }),
+  ...(Object.keys(moves) as (keyof typeof moves)[]).map((verb) =>
+    operator('POST', `${inWorkspace}/assistants/{id}/${verb}`, assistants.moveAssistant(verb), {
+      summary: `${moves[verb]} an assistant.`,
+      success: json(wire.ConsoleAssistantView, 'The assistant.'),
+      errors: assistantErrors,
+    }),
+  ),
+  operator('GET', `${inWorkspace}/keys`, keys.listKeys, {
+    summary: 'Lists API keys.',
+    query: wire.KeysQuery,
+    success: json(wire.KeyList, 'A page of keys.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/keys`, keys.createKey, {
+    summary: 'Creates an API key; this answer alone holds it.',
+    body: wire.CreateKeyBody,
+    success: json(wire.CreatedKeyView, 'The key.', 201, ['Location', 'Cache-Control']),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/keys/{id}`, keys.getKey, {
+    summary: 'Fetches an API key without its secret.',
+    success: json(wire.KeyView, 'The key.'),
+    errors: consoleErrors,
+  }),
+  operator('PATCH', `${inWorkspace}/keys/{id}`, keys.patchKey, {
+    summary: 'Changes an API key.',
+    body: wire.PatchKeyBody,
+    success: json(wire.KeyView, 'The key.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/keys/{id}/revoke`, keys.revokeKey, {
+    summary: 'Revokes an API key.',
+    success: json(wire.KeyView, 'The key.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/keys/{id}/rotate`, rotateKey, {
+    summary: 'Replaces an API key by a new one; this answer alone holds it.',
+    body: wire.RotateKeyBody,
+    bodyOptional: true,
+    success: json(wire.CreatedKeyView, 'The new key.', 201, ['Location', 'Cache-Control']),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/credentials`, credentials.listCredentials, {
+    summary: "Lists providers' credentials without their secrets.",
+    query: wire.CredentialsQuery,
+    success: json(wire.CredentialList, 'A page of credentials.'),
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/credentials`, credentials.createCredential, {
+    summary: 'Stores a credential, encrypted.',
+    body: wire.CreateCredentialBody,
+    success: json(wire.CredentialView, 'The credential.', 201),
+    errors: credentialErrors,
+  }),
+  operator('PATCH', `${inWorkspace}/credentials/{id}`, credentials.patchCredential, {
+    summary: 'Changes a credential.',
+    body: wire.PatchCredentialBody,
+    success: json(wire.CredentialView, 'The credential.'),
+    errors: credentialErrors,
+  }),
+  operator('DELETE', `${inWorkspace}/credentials/{id}`, credentials.deleteCredential, {
+    summary: 'Deletes a credential.',
+    success: nothingLeft,
+    errors: consoleErrors,
+  }),
+  operator('POST', `${inWorkspace}/credentials/{id}/test`, testCredential, {
+    summary: 'Asks the provider whether it accepts a credential.',
+    success: json(wire.CredentialTestView, "The provider's verdict."),
+    errors: consoleErrors,
+  }),
+  operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
+    summary: "Lists a workspace's sessions.",
+    query: wire.ConsoleSessionsQuery,
+    success: json(wire.SessionList, 'A page of sessions.'),
+    errors: assistantErrors,
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}`, workspaces.getWorkspaceSession, {
+    summary: 'Fetches a session.',
+    success: json(wire.ConsoleSessionView, 'The session.'),
+    errors: ['route_not_found', 'session_not_found'],
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}/transcript`, workspaces.getWorkspaceTranscript, {
+    summary: "Lists a session's messages; a page of long ones has fewer than requested.",
+    query: wire.ConsoleTranscriptQuery,
+    success: { ...json(wire.MessageList, 'A page of messages, or the whole transcript in Markdown.'), exports: [markdownType] },
+    errors: ['route_not_found', 'session_not_found'],
+  }),
+  operator('GET', `${inWorkspace}/usage`, workspaces.getWorkspaceUsage, {
+    summary: "A workspace's usage.",
+    query: wire.ConsoleUsageQuery,
+    success: { ...json(wire.UsageView, 'Usage by bucket and in all, or by bucket as CSV.'), exports: [csvType] },
+    errors: ['route_not_found', 'assistant_not_found', 'invalid_range'],
+  }),
+  operator('GET', '/console/api/machines', machines.listMachines, {
+    summary: 'Lists the state machines.',
+    query: wire.MachinesQuery,
+    success: json(wire.MachineList, 'A page of machines.'),
+  }),
+  operator('GET', '/console/api/machines/{kind}', machines.getMachine, {
+    summary: 'Fetches the configuration of a state machine.',
+    success: json(wire.MachineConfiguration, 'The configuration.'),
+    errors: consoleErrors,
+  }),
+  ...deskRoutes,
+  ...historyRoutes,
+];

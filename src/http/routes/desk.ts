@@ -1,0 +1,60 @@
+/** Routes of the console's API beyond its records: trials, and the conversations of a workspace (contract 9). */
+import { getLoad } from '../console/load.ts';
+import * as trials from '../console/trials.ts';
+import { limits } from '../../base/limits.ts';
+import type { Route } from '../request.ts';
+import * as wire from '../../base/wire.ts';
+import { turnStream } from './api.ts';
+import { json, operator } from './row.ts';
+
+const inWorkspace = '/console/api/workspaces/{w}';
+const sessionErrors = ['route_not_found', 'session_not_found'] as const;
+const turnErrors = [...sessionErrors, 'turn_not_found'] as const;
+
+export const deskRoutes: readonly Route[] = [
+  operator('GET', '/console/api/load', getLoad, {
+    summary: 'The load of the last hour, all processes together.',
+    success: json(wire.LoadView, 'The load.'),
+  }),
+  operator('POST', `${inWorkspace}/assistants/{id}/trials`, trials.createTrial, {
+    summary: 'Opens a trial of an assistant, of a draft too.',
+    success: json(wire.SessionView, 'The session.', 201, ['Location']),
+    errors: ['route_not_found', 'assistant_not_found', 'assistant_disabled', 'rate_limited'],
+    newWork: true,
+  }),
+  operator('POST', `${inWorkspace}/sessions/{id}/chat`, trials.chatInTrial, {
+    summary: 'Sends a message in a trial; the reply streams back.',
+    body: wire.ChatBody,
+    tooLong: { message: { name: 'message_too_long', limit: limits.messageCharactersMax } },
+    success: turnStream,
+    errors: [
+      ...sessionErrors,
+      'message_too_long',
+      'idempotency_mismatch',
+      'assistant_not_found',
+      'session_ended',
+      'session_expired',
+      'assistant_disabled',
+      'turn_in_progress',
+      'assistant_unavailable',
+    ],
+    newWork: true,
+    repeatable: true,
+  }),
+  operator('POST', `${inWorkspace}/sessions/{id}/end`, trials.endWorkspaceSession, {
+    summary: 'Ends a session of the workspace and aborts its turn in flight.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: sessionErrors,
+  }),
+  operator('POST', `${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, trials.abortWorkspaceTurn, {
+    summary: 'Aborts a turn in flight of any session of the workspace.',
+    success: json(wire.TurnView, 'The turn.'),
+    errors: turnErrors,
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/events`, trials.workspaceTurnEvents, {
+    summary: "The stream of a turn of any session of the workspace, from the beginning or from behind a cursor.",
+    query: wire.EventsQuery,
+    success: turnStream,
+    errors: [...turnErrors, 'unreadable_header'],
+  }),
+];

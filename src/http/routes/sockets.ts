@@ -1,0 +1,41 @@
+/** The paths that become a WebSocket (contract 8 and 9). */
+import { Type } from 'typebox';
+import { actorKinds } from '../../../machines/all.ts';
+import { watchActors } from '../console/inspect.ts';
+import { openTranscription } from '../handlers/transcription.ts';
+import { TranscriptionQuery } from '../../base/wire.ts';
+import type { Route } from '../request.ts';
+import { operatorSocket, tokenSocket } from './row.ts';
+
+const only = (description: string) => Type.Optional(Type.String({ description }));
+
+export const socketRoutes: readonly Route[] = [
+  tokenSocket('/transcription', openTranscription, {
+    summary: 'Transcribes speech: audio in, text out.',
+    query: TranscriptionQuery,
+    errors: [
+      'invalid_field',
+      'invalid_token',
+      'assistant_not_found',
+      'assistant_not_permitted',
+      'session_not_found',
+      'session_ended',
+      'session_expired',
+      'assistant_not_published',
+      'assistant_disabled',
+      'voice_disabled',
+      'voice_unavailable',
+    ],
+    newWork: true,
+  }),
+  operatorSocket('/console/api/inspect', watchActors, {
+    summary: 'Shows live actors, their events and snapshots.',
+    query: Type.Object({
+      workspace: only('Of this workspace.'),
+      kind: Type.Optional(Type.Union(actorKinds.map((name) => Type.Literal(name)), { description: 'Of this kind.' })),
+      id: only('The actor with this id.'),
+      format: Type.Optional(Type.Literal('stately', { description: "The messages of Stately's inspection protocol." })),
+    }),
+    newWork: true,
+  }),
+];

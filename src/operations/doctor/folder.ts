@@ -1,0 +1,96 @@
+/** Checks a data folder: the folder, the secrets in it, the store in it. Nothing in it is changed. */
+import { constants } from 'node:fs';
+import { access, readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../../base/config.ts';
+import type { Ids } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import { dataFile, isLmdb, lockFile, lookInto, ownerOf } from '../../store/lmdb/look.ts';
+import { codePoints } from '../../base/text.ts';
+import { check, fail, ok, warn } from '../../store/doctor/check.ts';
+import type { Check, Finding } from '../../store/doctor/check.ts';
+import { filesystemChecks } from './filesystem.ts';
+import { examineRecords, type OpeningSecrets } from './records.ts';
+
+export async function examineFolder(folder: string, config: Config, ids: Ids): Promise<Check[]> {
+  const there = await folderCheck(folder);
+  if (there.status === 'fail') return [check('folder', there)];
+  if (!(await exists(folder))) return [check('folder', there), ...(await filesystemChecks(await nearest(folder), 0))];
+  const file = dataFile(folder);
+  const size = await bytesIn(folder);
+  const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET', limits.secretCharactersMin);
+  const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN', limits.operatorTokenCharactersMin);
+  const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check];
+  return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, ids))];
+}
+
+const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);
+
+/** Returns the size of the files in the folder: the database, its journal, the secrets. */
+async function bytesIn(folder: string): Promise<number> {
+  const sizes = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name)).then(({ size }) => size, () => 0)));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** The innermost folder above that is there. */
+async function nearest(folder: string): Promise<string> {
+  let path = resolve(folder);
+  while (!(await exists(path)) && dirname(path) !== path) path = dirname(path);
+  return path;
+}
+
+const problem = (path: string, mode: number): Promise<string | null> =>
+  access(path, mode).then(() => null, (error: NodeJS.ErrnoException) => error.code ?? error.message);
+
+async function folderCheck(folder: string): Promise<Finding> {
+  const path = resolve(folder);
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  const elsewhere = 'name another folder in PARLEY_STORE=lmdb:FOLDER.';
+  if (found instanceof Error) {
+    const above = await nearest(path);
+    if (found.code !== 'ENOENT') return fail(`${path} cannot be used (${found.code})`, `Mend the path, or ${elsewhere}`);
+    const closed = await problem(above, constants.W_OK | constants.X_OK);
+    if (closed === null) return ok(`${path} is not there yet; the first start makes it`);
+    return fail(`${path} is not there and cannot be made in ${above} (${closed})`, `Make it for the user that runs parley: install -d -m 700 -o USER ${path}; or ${elsewhere}`);
+  }
+  if (!found.isDirectory()) return fail(`${path} is not a folder`, `Move it away, or ${elsewhere}`);
+  const closed = await problem(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  if (closed !== null) return fail(`${path} cannot be read and written (${closed})`, `chown -R USER ${path} with the user that runs parley, or ${elsewhere}`);
+  return othersMay(found.mode) ? warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 700 ${path}`) : ok(path);
+}
+
+const octal = (mode: number): string => (mode & 0o777).toString(8);
+const othersMay = (mode: number): boolean => process.platform !== 'win32' && (mode & 0o077) !== 0;
+
+/** A secret that is kept in the folder where the settings give none. */
+async function keptFile(folder: string, name: string, given: string | null, variable: string, charactersMin: number): Promise<{ check: Check; text: string | null }> {
+  const path = join(resolve(folder), name);
+  if (given !== null) return { check: check(name, ok(`${variable} is set`)), text: given };
+  const found = await stat(path).catch(() => null);
+  if (found === null) return { check: check(name, ok(`not there yet; the next start makes ${path}`)), text: null };
+  if (found.isDirectory()) return { check: check(name, fail(`${path} is a folder`, 'Move it away: the next start makes a file.')), text: null };
+  const text = await readFile(path, 'utf8').then((text) => text.trim(), () => null);
+  if (text === null) return { check: check(name, fail(`${path} cannot be read`, `chown USER ${path} with the user that runs parley.`)), text: null };
+  const anew = 'Restore its content, or remove it: the next start makes a new one.';
+  if (text === '') return { check: check(name, fail(`${path} is empty`, anew)), text: null };
+  if (codePoints(text) < charactersMin) return { check: check(name, fail(`${path} has fewer than ${charactersMin} characters`, anew)), text: null };
+  if (othersMay(found.mode)) return { check: check(name, warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 600 ${path}`)), text };
+  return { check: check(name, ok(path)), text };
+}
+
+async function storeChecks(folder: string, file: string, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
+  if (!(await exists(file))) return [check('store', ok('empty; the first start fills it'))];
+  const closed = await problem(file, constants.R_OK | constants.W_OK);
+  if (closed !== null) return [check('store', fail(`${file} cannot be read and written (${closed})`, `chown -R USER ${resolve(folder)} with the user that runs parley.`))];
+  const backup = 'Bring back the last good copy of the data folder, or name an empty folder in PARLEY_STORE.';
+  try {
+    if (!isLmdb(file)) return [check('store', fail(`${file} is not an LMDB database`, backup))];
+    // Reading makes the lock file where there is none, and it would be ours instead of the server's.
+    if (!(await exists(lockFile(folder)))) return [check('store', ok('not looked into: no parley has opened this copy yet'))];
+    const owner = await ownerOf(folder);
+    if (owner !== null) return [check('store', ok(`in use by a running parley (process ${owner.pid}); its rows were not checked`))];
+    return [check('store', ok('opens, and no parley runs on it')), ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids)))];
+  } catch (error) {
+    return [check('store', fail(`${file} cannot be opened: ${(error as Error).message}`, backup))];
+  }
+}

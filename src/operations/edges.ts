@@ -1,0 +1,52 @@
+/** The engine that serves, and where it listens. */
+import type { Clock } from '../base/clock.ts';
+import { SettingError, type Config } from '../base/config.ts';
+import { openNodeEdge } from '../http/edge/node.ts';
+import { openUwsEdge } from '../http/edge/uws.ts';
+import type { Edge, EdgeListener } from '../base/edge.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import { openServiceListener } from '../http/service-port.ts';
+import type { ServiceDesk } from '../conversation/services.ts';
+import type { SupervisorLine } from './supervisor/worker.ts';
+
+/** The configured engine. Without one, uWebSockets.js, or `node:http` with a log line if uWebSockets.js does not load. */
+export async function openEdge(config: Config, listener: EdgeListener, clock: Clock, log: Log): Promise<Edge> {
+  if (config.edge === 'node') return openNodeEdge(listener, limits, clock);
+  try {
+    return await openUwsEdge(listener, limits, clock);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (config.edge === 'uws') throw new SettingError(`PARLEY_EDGE is uws, but ${reason}`);
+    log.warn({ reason }, 'uWebSockets.js does not load here: node:http serves instead');
+    return openNodeEdge(listener, limits, clock);
+  }
+}
+
+/** Workers share the port that their supervisor has found free. */
+export async function startListening(edge: Edge, { host, port }: Config, supervisor: SupervisorLine | null): Promise<number> {
+  if (supervisor === null) return edge.listen(host, port);
+  for (let attempt = 1; ; attempt++) {
+    const found = await supervisor.port(attempt > 1);
+    try {
+      return await edge.listen(host, found, true);
+    } catch (error) {
+      if (port !== 0 || attempt === limits.portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+}
+
+/** Listens on the service port. A failure is reported as a wrong setting. */
+export async function openServicePort(config: Config, desk: ServiceDesk): Promise<Edge> {
+  const edge = await openEdge(config, openServiceListener(desk), desk.clock, desk.log);
+  try {
+    const port = await edge.listen(config.host, config.servicePort!);
+    desk.log.info({ host: config.host, port }, 'service port listens');
+    return edge;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new SettingError(`PARLEY_SERVICE_PORT is ${config.servicePort}, which is in use on ${config.host}.`);
+    if (code === 'EACCES') throw new SettingError(`PARLEY_SERVICE_PORT is ${config.servicePort}, which may not be listened on.`);
+    throw error;
+  }
+}

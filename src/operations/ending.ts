@@ -1,0 +1,72 @@
+/** Ends a process: drains it after a signal or at its supervisor's request, or ends it at once after a second signal (contract 11). */
+import type { Clock } from '../base/clock.ts';
+import type { Edge } from '../base/edge.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { ProviderHttp } from '../providers/client.ts';
+import type { Services } from '../conversation/services.ts';
+import { onEndingSignal } from '../base/signals.ts';
+import type { SupervisorLine } from './supervisor/worker.ts';
+
+export interface House {
+  readonly services: Services;
+  readonly edge: Edge;
+  /** The service paths' own port; null if there is none, or if a supervisor has it. */
+  readonly service: Edge | null;
+  readonly http: ProviderHttp;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Null if the process has no supervisor. */
+  readonly supervisor: SupervisorLine | null;
+}
+
+export function endInOrder(house: House): void {
+  const { clock, edge, log, services, supervisor } = house;
+  let ending = false;
+  const end = (): void => {
+    if (ending) return;
+    ending = true;
+    drain(house).then(
+      () => process.exit(0),
+      (error) => {
+        log.error({ err: error }, 'drain failed');
+        process.exit(1);
+      },
+    );
+  };
+  const retire = (): void => {
+    log.info('retiring');
+    // A timer runs after the event loop has accepted waiting connections: those that still wait when a listener closes are reset.
+    clock.after(0, () => edge.stopListening());
+    clock.after(limits.workerRetireMs, end);
+  };
+  onEndingSignal(clock, end, () => process.exit(1));
+  supervisor?.announceListening({ drain: end, retire, look: async () => !services.draining && services.readiness.look(), measure: () => services.metrics.samples() });
+}
+
+/** Refuses new work, lets turns in flight finish for `drainMs`, seals the rest as partial, then closes. */
+async function drain({ services, edge, service, http, log, clock, supervisor }: House): Promise<void> {
+  services.draining = true;
+  log.info({ turns: services.host.turns.inFlight }, 'draining');
+  // Sockets are not waited for: a client opens another one elsewhere (contract 8).
+  services.host.sockets.drain();
+  services.host.feed.drain();
+  await services.host.turns.drain(limits.drainMs, sealGraceMs);
+  await edge.close(closeGraceMs);
+  services.host.close();
+  services.voice.close();
+  await http.close();
+  await services.signIns.close();
+  await services.store.close();
+  await supervisor?.leave();
+  await service?.close(closeGraceMs);
+  clock.stop();
+  log.info('ended');
+  await new Promise<void>((resolve) => log.flush(() => resolve()));
+}
+
+/** How long a store may take to seal the stopped turns, in milliseconds. */
+const sealGraceMs = 5000;
+
+/** How long open answers may take after every turn has ended, in milliseconds. */
+const closeGraceMs = 2000;

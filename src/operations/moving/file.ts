@@ -1,0 +1,72 @@
+/** Reads and writes lines of a file or a pipe, compressed if the file's name ends in `.gz`. At most a few lines are in memory. */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { PassThrough } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGunzip, createGzip } from 'node:zlib';
+import { limits } from '../../base/limits.ts';
+import { DumpRefused } from '../../store/dump.ts';
+
+const isPacked = (path: string): boolean => path.endsWith('.gz');
+
+/** How many bytes are passed on at a time. */
+const chunkCharacters = 64 * 1024;
+
+/** Writes all lines to a file or a stream, which stays open. `name`: the file's later name, which says whether it is compressed. */
+export async function writeLines(lines: AsyncIterable<string>, out: string | NodeJS.WritableStream, name?: string): Promise<void> {
+  if (typeof out !== 'string') return pipeline(chunks(lines), out, { end: false });
+  // The contents are readable for the file's owner alone.
+  const file = createWriteStream(out, { mode: 0o600, flush: true });
+  await pipeline(chunks(lines), isPacked(name ?? out) ? createGzip() : new PassThrough(), file);
+}
+
+async function* chunks(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let chunk = '';
+  for await (const line of lines) {
+    chunk += `${line}\n`;
+    if (chunk.length < chunkCharacters) continue;
+    yield chunk;
+    chunk = '';
+  }
+  yield chunk;
+}
+
+export interface LinesOptions {
+  /** The name that says whether the file is compressed; the path by default. */
+  readonly name?: string;
+  /** Called with the file, so that the caller can see how far it was read. */
+  readonly opened?: (file: { readonly bytesRead: number }) => void;
+}
+
+/** The lines of a file or a stream. The last line counts only if it has a line end. */
+export async function* readLines(input: string | NodeJS.ReadableStream, { name, opened }: LinesOptions = {}): AsyncGenerator<string> {
+  const file = typeof input === 'string' ? createReadStream(input, { highWaterMark: chunkCharacters }) : null;
+  if (file !== null) opened?.(file);
+  let text = file ?? (input as NodeJS.ReadableStream);
+  if (typeof input === 'string' && isPacked(name ?? input)) {
+    // An incomplete compressed file gives as much as can be unpacked; its missing closing line shows that it is incomplete.
+    const unpacked = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
+    pipeline(text, unpacked).catch(() => {});
+    text = unpacked;
+  }
+  let rest: Buffer[] = [];
+  let held = 0;
+  try {
+    for await (const bytes of text as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
+        yield Buffer.concat([...rest, bytes.subarray(from, at)]).toString('utf8');
+        rest = [];
+        held = 0;
+        from = at + 1;
+      }
+      rest.push(bytes.subarray(from));
+      held += bytes.length - from;
+      if (held > limits.movingLineBytesMax) throw new DumpRefused(`The file has a line of more than ${limits.movingLineBytesMax} bytes: it is no export of parley.`);
+    }
+  } catch (error) {
+    if (String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw new DumpRefused(`The file cannot be unpacked: ${(error as Error).message}.`);
+    throw error;
+  } finally {
+    file?.destroy();
+  }
+}

@@ -1,0 +1,59 @@
+/** Queries that a supervisor sends to all of its workers. */
+import type { Clock } from '../../base/clock.ts';
+import type { SupervisedWorker } from './member.ts';
+import type { FromSupervisor } from './messages.ts';
+
+interface Round {
+  /** The workers that have not answered. */
+  readonly awaited: Set<SupervisedWorker>;
+  readonly done: () => void;
+}
+
+export class Rounds {
+  readonly #clock: Clock;
+  readonly #members: ReadonlySet<SupervisedWorker>;
+  /** By request number. */
+  readonly #open = new Map<number, Round>();
+  #requests = 0;
+
+  constructor(clock: Clock, members: ReadonlySet<SupervisedWorker>) {
+    this.#clock = clock;
+    this.#members = members;
+  }
+
+  /**
+   * Sends a query to the workers for which `may` is true. Resolves when all have answered or ended, when one answer is enough, or
+   * after `waitMs` milliseconds.
+   */
+  async ask(waitMs: number, may: (member: SupervisedWorker) => boolean, message: (request: number) => FromSupervisor): Promise<void> {
+    const request = ++this.#requests;
+    const awaited = new Set([...this.#members].filter(may));
+    if (awaited.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(waitMs, resolve);
+      const done = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      this.#open.set(request, { awaited, done });
+      for (const member of awaited) member.tell(message(request));
+    });
+    this.#open.delete(request);
+  }
+
+  /** True while the query waits for answers. */
+  isOpen(request: number): boolean {
+    return this.#open.has(request);
+  }
+
+  noteAnswer(member: SupervisedWorker, request: number, enough = false): void {
+    const round = this.#open.get(request);
+    round?.awaited.delete(member);
+    if (round?.awaited.size === 0 || enough) round?.done();
+  }
+
+  /** Stops waiting for a worker that has ended. */
+  lose(member: SupervisedWorker): void {
+    for (const request of [...this.#open.keys()]) this.noteAnswer(member, request);
+  }
+}

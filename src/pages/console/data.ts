@@ -1,0 +1,133 @@
+/** The cache of what pages read: kept by path, shown at once when a page is opened again, and read anew each time. */
+import { batch, signal, type Signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { ApiFailure, ask, patiently, query } from './api.ts';
+import type { List } from './types.ts';
+
+export interface Read<Value> {
+  readonly value: Value | undefined;
+  readonly failure: ApiFailure | null;
+  readonly loading: boolean;
+}
+
+interface Entry<Value> {
+  readonly read: Signal<Read<Value>>;
+  /** Ends the request that is under way. */
+  leave: AbortController | null;
+}
+
+const entries = new Map<string, Entry<unknown>>();
+const entriesMax = 200;
+
+function entryOf<Value>(path: string): Entry<Value> {
+  let entry = entries.get(path);
+  if (entry === undefined) {
+    if (entries.size >= entriesMax) entries.delete(entries.keys().next().value!);
+    entries.set(path, (entry = { read: signal({ value: undefined, failure: null, loading: false }), leave: null }));
+  }
+  return entry as Entry<Value>;
+}
+
+export async function refresh(path: string): Promise<void> {
+  const entry = entryOf(path);
+  entry.leave?.abort();
+  const leave = (entry.leave = new AbortController());
+  entry.read.value = { ...entry.read.peek(), loading: true };
+  try {
+    const value = await patiently(() => ask<unknown>(path, { signal: leave.signal }), leave.signal);
+    if (entry.leave === leave) entry.read.value = { value, failure: null, loading: false };
+  } catch (error) {
+    if (leave.signal.aborted || entry.leave !== leave) return;
+    if (!(error instanceof ApiFailure)) throw error;
+    entry.read.value = { value: error.status === 404 ? undefined : entry.read.peek().value, failure: error, loading: false };
+  }
+}
+
+/** The value of a GET; nothing while `path` is null. */
+export function useRead<Value>(path: string | null): Read<Value> {
+  useEffect(() => void (path !== null && refresh(path)), [path]);
+  return path === null ? { value: undefined, failure: null, loading: false } : entryOf<Value>(path).read.value;
+}
+
+/** Replaces the cached value by the answer to a write. */
+export function put(path: string, value: unknown): void {
+  const entry = entryOf(path);
+  entry.leave?.abort();
+  entry.read.value = { value, failure: null, loading: false };
+}
+
+export interface LoadedPages<Item> {
+  readonly items: readonly Item[];
+  readonly next: string | null;
+  readonly failure: ApiFailure | null;
+  readonly loading: boolean;
+  /** Whether the first page is here. */
+  readonly begun: boolean;
+}
+
+const lists = new Map<string, Signal<LoadedPages<unknown>>>();
+const pageSize = 100;
+const none: LoadedPages<never> = { items: [], next: null, failure: null, loading: false, begun: false };
+
+function listOf<Item>(key: string): Signal<LoadedPages<Item>> {
+  let list = lists.get(key);
+  if (list === undefined) {
+    if (lists.size >= entriesMax) lists.delete(lists.keys().next().value!);
+    lists.set(key, (list = signal<LoadedPages<unknown>>(none)));
+  }
+  return list as Signal<LoadedPages<Item>>;
+}
+
+const filteredPath = (path: string, fields: Readonly<Record<string, string | null>>): string => path + query(fields);
+
+/** Reads a list's next page, or its first one again. */
+async function page<Item extends { readonly id: string }>(path: string, fields: Readonly<Record<string, string | null>>, first: boolean): Promise<void> {
+  const list = listOf<Item>(filteredPath(path, fields));
+  const { loading, next } = list.peek();
+  // A caller that asks for more may not have seen yet that the list was complete.
+  if (loading || (!first && next === null)) return;
+  list.value = { ...list.peek(), loading: true };
+  try {
+    const read = await patiently(() => ask<List<Item>>(path + query({ ...fields, limit: pageSize, after: first ? null : next })), new AbortController().signal);
+    const { items, next: held, begun } = list.peek();
+    // For a list of several pages, a new first page brings new and changed items; the other items stay.
+    const kept = first && begun && items.length > pageSize ? items.filter(({ id }) => !read.data.some((one) => one.id === id)) : first ? [] : items;
+    const joined = first ? [...read.data, ...kept] : [...kept, ...read.data];
+    list.value = { items: joined, next: first && kept.length > 0 ? held : read.next_cursor, failure: null, loading: false, begun: true };
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error;
+    list.value = { ...list.peek(), failure: error, loading: false };
+  }
+}
+
+export interface ListOf<Item> extends LoadedPages<Item> {
+  readonly more: () => void;
+  readonly again: () => void;
+}
+
+/** A list by pages: pages read stay, `more` reads the next one. */
+export function useList<Item extends { readonly id: string }>(path: string | null, fields: Readonly<Record<string, string | null>> = {}): ListOf<Item> {
+  const key = filteredPath(path ?? '', fields);
+  useEffect(() => void (path !== null && page<Item>(path, fields, true)), [key]);
+  const list = listOf<Item>(key).value;
+  return { ...list, more: () => void page<Item>(path ?? '', fields, false), again: () => void page<Item>(path ?? '', fields, true) };
+}
+
+/** Changes an item in every list that holds it; null takes it out. */
+export function changeInLists<Item extends { readonly id: string }>(id: string, item: Item | null): void {
+  batch(() => {
+    for (const list of lists.values()) {
+      const { items } = list.peek() as LoadedPages<Item>;
+      const place = items.findIndex((one) => one.id === id);
+      if (place < 0) continue;
+      list.value = { ...list.peek(), items: item === null ? items.toSpliced(place, 1) : items.with(place, item) };
+    }
+  });
+}
+
+/** Clears the cache after a sign-out, so that the next person sees nothing of it. */
+export function forgetAll(): void {
+  for (const { leave } of entries.values()) leave?.abort();
+  entries.clear();
+  lists.clear();
+}

@@ -1,0 +1,153 @@
+/** One actor: its chart as it runs, its context, and its whole past to go back through. A sleeping one is shown without waking it. */
+import { actorKinds, type ActorKind } from '../../../../machines/all.ts';
+import { ActorView, momentOf } from '../chart/actor-view.tsx';
+import { usePast } from '../chart/past-of.ts';
+import type { Step, Subject } from '../chart/steps.ts';
+import { useRead } from '../data.ts';
+import { ConfirmDialog } from '../parts/dialog.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { Facts, Head, State } from '../parts/head.tsx';
+import { TimeOfDay, Day, MomentText, Until } from '../parts/time.tsx';
+import { Wait } from '../parts/wait.tsx';
+import { useState } from 'preact/hooks';
+import { ask } from '../api.ts';
+import { apiWorkspace, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
+import type { Assistant, Session } from '../types.ts';
+
+/** The fields read of the record of any actor whose kind has one. */
+type Stored = Partial<Pick<Session, 'active_turn_id' | 'assistant_id' | 'channel' | 'ended_at' | 'created_at'>> & { readonly name?: string; readonly status?: string; readonly expires_at?: number | null };
+
+/** Reads the state from the record while the actor sleeps. A key's debt is known to its actor alone. */
+function stateOf(kind: ActorKind, record: Stored | undefined): string | null {
+  if (record?.status === undefined) return null;
+  return kind === 'session' && record.active_turn_id ? 'streaming' : record.status;
+}
+
+const subjectOf = (record: Stored | undefined): Subject => ({ expiresAt: record?.expires_at ?? null, endedAt: record?.ended_at ?? null });
+
+const names: Readonly<Record<ActorKind, string>> = { session: 'Session', turn: 'Turn', key: 'Key', workspace: 'Workspace', assistant: 'Assistant', socket: 'Socket', visitor: 'Visitor' };
+const kept: readonly ActorKind[] = ['session', 'key', 'assistant'];
+
+export default function ActorPage() {
+  const [, , kind = '', id = ''] = segments.value;
+  const known = actorKinds.find((one) => one === kind);
+  if (known === undefined || id === '') return (
+      <>
+        <Head name="There is no such actor" above={[inWorkspace('live'), 'Live']} />
+        <p class="note">The address may be wrong. The live charts list those that are awake.</p>
+      </>
+    );
+  return <Actor key={id} kind={known} id={id} />;
+}
+
+function Actor({ kind, id }: { kind: ActorKind; id: string }) {
+  const path = kind === 'workspace' ? apiWorkspace() : kept.includes(kind) ? `${apiWorkspace()}/${kind}s/${id}` : null;
+  const { value: record, failure } = useRead<Stored>(path);
+  const assistant = useRead<Assistant>(record?.assistant_id === undefined ? null : `${apiWorkspace()}/assistants/${record.assistant_id}`).value;
+  const past = usePast(kind, id);
+  const at = search.value.get('at');
+  const shown = at === null ? null : (past.steps.find((step) => step.id === at) ?? null);
+  const moment = momentOf(kind, past, shown, subjectOf(record), stateOf(kind, record));
+  const choose = (step: Step) => setQuery({ at: step.id });
+  if (failure !== null && record === undefined) return <Failure failure={failure} />;
+  if (!past.begun) return <Wait />;
+  const gone = path === null && past.live === null && past.steps.length === 0;
+  const name = kind === 'session' && assistant !== undefined ? `Session with ${assistant.name}` : (record?.name ?? names[kind]);
+  const live = past.live?.context as { readonly activeTurnId?: string | null } | null | undefined;
+  const turn = live ? live.activeTurnId : record?.active_turn_id;
+  const tone = shown !== null ? 'plain' : 'lit';
+  return (
+    <>
+      <Head name={name} id={id} above={[inWorkspace('live') + (kind === 'session' ? '' : `?kind=${kind}`), 'Live']} state={!gone && <State name={shown === null ? moment.state : `${moment.state} at step ${shown.id}`} tone={tone} />}>
+        <Acts kind={kind} id={id} turn={turn} state={past.live?.state ?? moment.state} awake={past.live !== null} />
+      </Head>
+      <FactsOf kind={kind} record={record} steps={past.steps} awake={past.live !== null} />
+      <Failure failure={past.failure} />
+      {gone && <p class="note">{kind === 'turn' ? 'It is over' : 'It sleeps or is over'}; turns, sockets and visitors keep no history of their own. What happens to it while this page is open appears here.</p>}
+      <ActorView kind={kind} past={past} moment={moment} shown={shown} choose={choose} now={() => setQuery({ at: null })} unknown={gone} />
+    </>
+  );
+}
+
+/** The session of the turn that the page shows, if the link to it named it: a turn itself does not know it. */
+const sessionHere = (): string | null => search.value.get('session');
+
+function FactsOf({ kind, record, steps, awake }: { kind: ActorKind; record: Stored | undefined; steps: readonly Step[]; awake: boolean }) {
+  const facts: [string, preact.ComponentChildren][] = [];
+  if (record?.created_at !== undefined) facts.push([kind === 'session' ? 'Opened' : 'Created', kind === 'session' ? <TimeOfDay at={record.created_at * 1000} /> : <Day at={record.created_at} />]);
+  if (kind === 'session' && record?.expires_at != null) facts.push(record.ended_at == null ? ['Expires in', <Until at={record.expires_at} />] : ['Ended', <MomentText at={record.ended_at} />]);
+  if (kind === 'session') {
+    facts.push(['Turns', steps.filter(({ outcomes }) => outcomes.some(({ type }) => type === 'turn.begun')).length]);
+    const by = steps.findLast(({ by }) => by !== null)?.by;
+    if (by) facts.push([by.kind === 'key' ? 'Key' : 'By', by.kind === 'key' ? <a href={inWorkspace('keys', by.id)}>{by.name ?? by.id}</a> : (by.name ?? by.kind)]);
+    if (record?.channel !== undefined) facts.push(['Channel', record.channel === 'api' ? 'API' : record.channel]);
+  }
+  const session = sessionHere();
+  if (kind === 'turn' && session !== null) facts.push(['Session', <a href={inWorkspace('sessions', session)}><code>{session}</code></a>]);
+  facts.push(kind === 'turn' ? ['Turn', awake ? 'in flight' : 'over'] : ['Actor', awake ? 'awake' : 'asleep in the store']);
+  return <Facts of={facts} />;
+}
+
+interface ActOptions {
+  readonly kind: ActorKind;
+  readonly id: string;
+  /** The session's turn in flight. */
+  readonly turn: string | null | undefined;
+  readonly state: string;
+  readonly awake: boolean;
+}
+
+/** The actions on the actor, and a link to its record. */
+function Acts({ kind, id, turn, state, awake }: ActOptions) {
+  const [ending, setEnding] = useState(false);
+  const session = sessionHere();
+  if (kind === 'key') return <a class="button quiet" href={inWorkspace('keys', id)}>Key</a>;
+  if (kind === 'assistant') return <a class="button quiet" href={inWorkspace('assistants', id)}>Assistant</a>;
+  if (kind === 'turn') return session !== null && awake ? <Abort session={session} turn={id} /> : null;
+  if (kind !== 'session') return null;
+  return (
+    <>
+      <a class="button quiet" href={inWorkspace('sessions', id)}>
+        Transcript
+      </a>
+      {turn && (
+        <a class="button quiet" href={turnChart(turn, id)}>
+          Turn
+        </a>
+      )}
+      {(state === 'streaming' || turn) && <Abort session={id} turn={null} />}
+      {(state === 'open' || state === 'streaming') && (
+        <button type="button" onClick={() => setEnding(true)}>
+          End
+        </button>
+      )}
+      {ending && (
+        <ConfirmDialog name="End the session" act="End the session" run={() => ask(`${apiWorkspace()}/sessions/${id}/end`, { method: 'POST' })} close={() => setEnding(false)}>
+          <p>It takes no further turns. A turn in flight is aborted; the transcript stays.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+/** Aborts the turn; the session's turn in flight if none is named. */
+function Abort({ session, turn }: { session: string; turn: string | null }) {
+  const [asking, setAsking] = useState(false);
+  const path = `${apiWorkspace()}/sessions/${session}`;
+  const abort = async () => {
+    const active = turn ?? (await ask<Session>(path)).active_turn_id;
+    if (active !== null) await ask(`${path}/turns/${active}/abort`, { method: 'POST' });
+  };
+  return (
+    <>
+      <button type="button" onClick={() => setAsking(true)}>
+        Abort the turn
+      </button>
+      {asking && (
+        <ConfirmDialog name="Abort the turn" act="Abort the turn" run={abort} close={() => setAsking(false)}>
+          <p>The reply stops here. What was written stays in the transcript, marked as cut.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,178 @@
+/** An assistant: its form, what may be done with it, and beside it a talk with it, also while it is a draft. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask } from '../api.ts';
+import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
+import { bodyOf, emptyDraft, draftOf, forget, keep, readKept, type AssistantDraft } from '../parts/assistant-draft.ts';
+import { AssistantForm } from '../parts/assistant-form.tsx';
+import { ConfirmDialog } from '../parts/dialog.tsx';
+import { caught, Failure } from '../parts/failure.tsx';
+import { Head, State } from '../parts/head.tsx';
+import { useLinkUse } from '../parts/link-use.ts';
+import { OnSite } from '../parts/on-site.tsx';
+import { Trial } from '../parts/trial.tsx';
+import { Wait } from '../parts/wait.tsx';
+import type { ApiFailure } from '../api.ts';
+import { apiWorkspace, go, inWorkspace, segments } from '../route.ts';
+import type { Assistant, Credential } from '../types.ts';
+import { toneOf } from './assistants.tsx';
+
+export default function AssistantPage() {
+  const id = segments.value[2]!;
+  const isNew = id === 'new';
+  const path = `${apiWorkspace()}/assistants/${id}`;
+  const { value: assistant, failure } = useRead<Assistant>(isNew ? null : path);
+  if (!isNew && assistant === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
+  return <Editor key={id} assistant={assistant ?? null} path={path} />;
+}
+
+/** The draft of the form, what is stored, and the way from one to the other. */
+function useDraft(assistant: Assistant | null, path: string) {
+  const saved = assistant === null ? emptyDraft : draftOf(assistant);
+  const place = assistant?.id ?? 'new';
+  const [draft, setDraft] = useState<AssistantDraft>(() => readKept(place) ?? saved);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [busy, setBusy] = useState(false);
+  const dirty = JSON.stringify(draft) !== JSON.stringify(saved);
+  useEffect(() => (dirty ? keep(place, draft) : forget(place)), [draft, dirty]);
+  useEffect(() => {
+    // Unsaved changes are kept for a reload; leaving the site asks for confirmation.
+    const leave = (event: BeforeUnloadEvent) => dirty && event.preventDefault();
+    addEventListener('beforeunload', leave);
+    return () => removeEventListener('beforeunload', leave);
+  }, [dirty]);
+
+  /** Resolves with the stored assistant; null if it was refused. */
+  const save = async (): Promise<Assistant | null> => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      const body = bodyOf(draft, assistant);
+      const stored = assistant === null ? await ask<Assistant>(`${apiWorkspace()}/assistants`, { body }) : await ask<Assistant>(path, { method: 'PATCH', body });
+      forget(place);
+      changeInLists(stored.id, stored);
+      put(`${apiWorkspace()}/assistants/${stored.id}`, stored);
+      setDraft(draftOf(stored));
+      if (assistant === null) go(inWorkspace('assistants', stored.id), { replace: true });
+      return stored;
+    } catch (error) {
+      setFailure(caught(error));
+      return null;
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { draft, setDraft, saved, dirty, busy, failure, save };
+}
+
+function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
+  const credentials = useList<Credential>(`${apiWorkspace()}/credentials`).items;
+  const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
+  const use = useLinkUse(path, assistant);
+  const form = useRef<HTMLFormElement>(null);
+  // The focus goes to the field that was refused.
+  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [failure]);
+  return (
+    <>
+      <Head name={assistant?.name ?? 'New assistant'} id={assistant?.id} above={[inWorkspace('assistants'), 'Assistants']} state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}>
+        {assistant !== null && <Acts assistant={assistant} path={path} dirty={dirty} save={save} />}
+      </Head>
+      <div class="bench">
+        <form
+          class="form"
+          ref={form}
+          onSubmit={(event) => {
+            event.preventDefault();
+            void save();
+          }}
+        >
+          <AssistantForm draft={draft} change={(fields) => setDraft((held) => ({ ...held, ...fields }))} credentials={credentials} failure={failure} use={use} voice={{ path, assistant, dirty, save }} />
+          <div class="save">
+            <Failure failure={failure} />
+            <p class="acts">
+              <button type="submit" class="primary" disabled={busy || (!dirty && assistant !== null)}>
+                {busy ? 'Saving …' : assistant === null ? 'Create assistant' : 'Save'}
+              </button>
+              {dirty && assistant !== null && (
+                <button type="button" class="quiet" onClick={() => setDraft(saved)}>
+                  Discard changes
+                </button>
+              )}
+              <span class="note" role="status">
+                {dirty ? (assistant === null ? 'It begins as a draft.' : 'Not saved yet.') : ''}
+              </span>
+            </p>
+          </div>
+        </form>
+        {assistant !== null && use !== null && <OnSite assistant={assistant} use={use} />}
+        <aside>
+          {assistant === null ? <Later /> : <Trial assistant={assistant} dirty={dirty} save={save} />}
+        </aside>
+      </div>
+    </>
+  );
+}
+
+const Later = () => (
+  <section class="section" aria-label="Try it">
+    <h2>Try it</h2>
+    <p class="note">Once it is created you can talk to it here, as a draft, before anybody else can, and watch its session on the state chart.</p>
+  </section>
+);
+
+interface ActsOptions {
+  readonly assistant: Assistant;
+  readonly path: string;
+  readonly dirty: boolean;
+  readonly save: () => Promise<Assistant | null>;
+}
+
+const verbs = { draft: ['publish', 'disable'], published: ['unpublish', 'disable'], disabled: ['enable', 'unpublish'] } as const;
+const words = { publish: 'Publish', unpublish: 'Make it a draft', disable: 'Disable', enable: 'Enable' } as const;
+
+function Acts({ assistant: { id, name, status }, path, dirty, save }: ActsOptions) {
+  const [asking, setAsking] = useState<'disable' | 'delete' | null>(null);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const close = () => setAsking(null);
+  const move = async (verb: keyof typeof words) => {
+    if (dirty && verb === 'publish' && (await save()) === null) return;
+    const moved = await ask<Assistant>(`${path}/${verb}`, { method: 'POST' });
+    put(path, moved);
+    changeInLists(id, moved);
+  };
+  const run = (verb: keyof typeof words) => {
+    setFailure(null);
+    void move(verb).catch((error: unknown) => setFailure(caught(error)));
+  };
+  const remove = async () => {
+    await ask(path, { method: 'DELETE' });
+    forget(id);
+    changeInLists(id, null);
+    go(inWorkspace('assistants'));
+  };
+  return (
+    <>
+      <Failure failure={failure} />
+      <a class="button quiet" href={inWorkspace('live', 'assistant', id)}>
+        Chart
+      </a>
+      <button type="button" class="quiet" onClick={() => setAsking('delete')}>
+        Delete
+      </button>
+      {verbs[status].map((verb) => (
+        <button key={verb} type="button" class={verb === 'publish' || verb === 'enable' ? 'primary' : undefined} onClick={() => (verb === 'disable' ? setAsking('disable') : run(verb))}>
+          {verb === 'publish' && dirty ? 'Save and publish' : words[verb]}
+        </button>
+      ))}
+      {asking === 'disable' && (
+        <ConfirmDialog name={`Disable “${name}”`} act="Disable" run={() => move('disable')} close={close}>
+          <p>It refuses new sessions and turns at once, with assistant_disabled. Turns that run go on to their end. Enabling it brings it back.</p>
+        </ConfirmDialog>
+      )}
+      {asking === 'delete' && (
+        <ConfirmDialog name={`Delete “${name}”`} act="Delete assistant" run={remove} close={close} typed={name}>
+          <p>Its sessions can take no more turns. Transcripts and usage stay as long as the workspace keeps them. This cannot be undone.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

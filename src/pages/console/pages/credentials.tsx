@@ -1,0 +1,175 @@
+/** Credentials of providers: entered, tested, replaced; what uses each. Their secrets never come back. */
+import { useState } from 'preact/hooks';
+import { ask } from '../api.ts';
+import { useList } from '../data.ts';
+import { ConfirmDialog, Dialog } from '../parts/dialog.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { caught, Failure } from '../parts/failure.tsx';
+import { Choice, Input } from '../parts/field.tsx';
+import { Head, State } from '../parts/head.tsx';
+import { FormEnd, useSubmit } from '../parts/submit.tsx';
+import { Day } from '../parts/time.tsx';
+import { Wait } from '../parts/wait.tsx';
+import type { ApiFailure } from '../api.ts';
+import { apiWorkspace, inWorkspace } from '../route.ts';
+import type { Assistant, Credential, CredentialTest } from '../types.ts';
+
+export default function Credentials() {
+  const path = `${apiWorkspace()}/credentials`;
+  const list = useList<Credential>(path);
+  const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
+  const [editing, setEditing] = useState<Credential | 'new' | null>(null);
+  const first = (
+    <button type="button" class="primary" onClick={() => setEditing('new')}>
+      Enter credential
+    </button>
+  );
+  return (
+    <>
+      <Head name="Credentials">{list.items.length > 0 && first}</Head>
+      {!list.begun && <Wait />}
+      <Failure failure={list.failure} again={list.again} />
+      {list.begun && list.items.length === 0 && (
+        <Empty name="No credentials yet" first={first} command={'npx parley credentials create --provider openai --base-url https://api.example.com/v1'}>
+          A credential lets assistants use a provider of models or voices. It is stored encrypted and never shown again. The embedded model and voice need none.
+        </Empty>
+      )}
+      <div class="cards">
+        {list.items.map((one) => (
+          <OneCredential key={one.id} credential={one} path={`${path}/${one.id}`} users={assistants.filter(({ model, voice }) => model.credential_id === one.id || voice?.credential_id === one.id)} edit={() => setEditing(one)} again={list.again} />
+        ))}
+      </div>
+      {list.next !== null && (
+        <p class="more">
+          <button type="button" class="quiet" onClick={list.more}>
+            Show more
+          </button>
+        </p>
+      )}
+      {editing !== null && (
+        <CredentialDialog
+          of={editing === 'new' ? null : editing}
+          path={path}
+          close={() => setEditing(null)}
+          done={() => {
+            setEditing(null);
+            list.again();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface OneOptions {
+  readonly credential: Credential;
+  readonly path: string;
+  readonly users: readonly Assistant[];
+  readonly edit: () => void;
+  readonly again: () => void;
+}
+
+const results = {
+  works: { name: 'works', tone: 'good' },
+  refused: { name: 'refused', tone: 'red' },
+  unknown: { name: 'cannot tell', tone: 'plain' },
+} as const;
+
+function OneCredential({ credential: { id, kind, provider, base_url: url, updated_at: at }, path, users, edit, again }: OneOptions) {
+  const [test, setTest] = useState<CredentialTest | 'running' | null>(null);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [removing, setRemoving] = useState(false);
+  const run = async () => {
+    setTest('running');
+    setFailure(null);
+    try {
+      setTest(await ask<CredentialTest>(`${path}/test`, { method: 'POST' }));
+    } catch (error) {
+      setTest(null);
+      setFailure(caught(error));
+    }
+  };
+  return (
+    <article class="card" aria-label={`${provider}, ${kind}`}>
+      <h2>
+        {provider} <small>{kind}</small>
+      </h2>
+      <p class="where">
+        <code>{url ?? 'the provider’s own address'}</code>
+      </p>
+      <p class="note">
+        Entered <Day at={at} /> ·{' '}
+        {users.length === 0 ? 'no assistant uses it' : 'used by '}
+        {users.map(({ id: assistant, name }, index) => (
+          <span key={assistant}>
+            {index > 0 && ', '}
+            <a href={inWorkspace('assistants', assistant)}>{name}</a>
+          </span>
+        ))}
+      </p>
+      <div role="status" class="result">
+        {test === 'running' && <span class="note">Asking the provider …</span>}
+        {test !== null && test !== 'running' && (
+          <>
+            <State {...results[test.result]} /> <span class="note">{test.message}</span>
+          </>
+        )}
+      </div>
+      <Failure failure={failure} again={() => void run()} />
+      <p class="acts">
+        <button type="button" onClick={() => void run()} disabled={test === 'running'}>
+          Test
+        </button>
+        <button type="button" onClick={edit}>
+          Replace
+        </button>
+        <button type="button" class="quiet" onClick={() => setRemoving(true)}>
+          Delete
+        </button>
+        <code class="soft">{id}</code>
+      </p>
+      {removing && (
+        <ConfirmDialog
+          name="Delete credential"
+          act="Delete credential"
+          close={() => setRemoving(false)}
+          run={async () => {
+            await ask(path, { method: 'DELETE' });
+            again();
+          }}
+        >
+          <p>{users.length === 0 ? 'No assistant uses it.' : `${users.map(({ name }) => name).join(', ')} will answer assistant_unavailable until another is chosen.`} It cannot be undone.</p>
+        </ConfirmDialog>
+      )}
+    </article>
+  );
+}
+
+const providers = { model: [['openai', 'OpenAI, or any endpoint of its kind'], ['anthropic', 'Anthropic']], voice: [['openai', 'Any endpoint of OpenAI’s kind']] } as const;
+
+function CredentialDialog({ of, path, close, done }: { of: Credential | null; path: string; close: () => void; done: () => void }) {
+  const [kind, setKind] = useState<'model' | 'voice'>(of?.kind ?? 'model');
+  const [provider, setProvider] = useState<string>(of?.provider ?? 'openai');
+  const [url, setUrl] = useState(of?.base_url ?? '');
+  const [secret, setSecret] = useState('');
+  const sending = useSubmit(async () => {
+    const fields = { provider, base_url: url.trim() === '' ? null : url.trim(), api_key: secret };
+    if (of === null) await ask(path, { body: { kind, ...fields } });
+    else await ask(`${path}/${of.id}`, { method: 'PATCH', body: fields });
+    setSecret('');
+    done();
+  });
+  const { failure } = sending;
+  const name = of === null ? 'Enter credential' : 'Replace credential';
+  return (
+    <Dialog name={name} close={close}>
+      <form onSubmit={sending.submit}>
+        {of === null && <Choice label="For" value={kind} onValue={(value) => setKind(value as 'model' | 'voice')} choices={[['model', 'Models'], ['voice', 'Voices']]} />}
+        <Choice label="Provider" path="provider" value={provider} onValue={setProvider} choices={providers[kind].some(([name]) => name === provider) ? providers[kind] : [...providers[kind], [provider, provider]]} failure={failure} />
+        <Input label="Base URL" path="base_url" type="url" value={url} onValue={setUrl} failure={failure} placeholder="https://api.example.com/v1" note="With its version. Empty: the provider's own." spellcheck={false} autocomplete="off" />
+        <Input label={of === null ? 'API key of the provider' : 'New API key of the provider'} path="api_key" type="password" value={secret} onValue={setSecret} required failure={failure} autocomplete="off" note="Stored encrypted; it is never shown again." />
+        <FormEnd sending={sending} act={name} cancel={close} />
+      </form>
+    </Dialog>
+  );
+}

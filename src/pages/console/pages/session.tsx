@@ -1,0 +1,148 @@
+/** A session: its transcript as it is written, and what may be done to it. */
+import { useEffect, useState } from 'preact/hooks';
+import { ask, request } from '../api.ts';
+import { after } from '../clock.ts';
+import { refresh, useRead } from '../data.ts';
+import { watch } from '../feed.ts';
+import { ConfirmDialog } from '../parts/dialog.tsx';
+import { caught, Failure } from '../parts/failure.tsx';
+import { Facts, Head, State } from '../parts/head.tsx';
+import { Transcript, useTalk } from '../parts/talk.tsx';
+import { MomentText, Until } from '../parts/time.tsx';
+import { Wait } from '../parts/wait.tsx';
+import type { ApiFailure } from '../api.ts';
+import { apiWorkspace, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
+import type { Assistant, ConsoleSession, Session } from '../types.ts';
+
+export default function SessionPage() {
+  const id = segments.value[2]!;
+  const path = `${apiWorkspace()}/sessions/${id}`;
+  const { value: session, failure } = useRead<ConsoleSession>(path);
+  const assistant = useRead<Assistant>(session === undefined ? null : `${apiWorkspace()}/assistants/${session.assistant_id}`).value;
+  const talk = useTalk(session === undefined ? null : path, session?.active_turn_id ?? null, session?.status ?? '');
+  useMoved(id, path);
+  if (session === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
+  const streaming = session.active_turn_id !== null;
+  const visitor = Object.entries(session.visitor);
+  return (
+    <>
+      <Head name={assistant === undefined ? 'Session' : `Session with ${assistant.name}`} id={id} above={[inWorkspace('sessions'), 'Sessions']} state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}>
+        <Acts session={session} path={path} />
+      </Head>
+      <Facts
+        of={[
+          ['Opened', <MomentText at={session.created_at} />],
+          session.ended_at === null ? ['Expires in', <Until at={session.expires_at} />] : ['Ended', <MomentText at={session.ended_at} />],
+          ...(session.history_left_out === undefined ? [] : [['Not sent to the model', `${session.history_left_out} of the messages before the last turn: the conversation is too long`] as const]),
+          ['Channel', session.channel === 'api' ? 'API' : session.channel],
+          ...visitor.map(([name, value]) => [`Visitor: ${name}`, String(value)] as const),
+          ...Object.entries(session.metadata).map(([name, value]) => [name, value] as const),
+        ]}
+      />
+      <section class="section" aria-label="Transcript">
+        <Transcript talk={talk} />
+      </section>
+    </>
+  );
+}
+
+/** Reads the session again when it is changed elsewhere. */
+function useMoved(id: string, path: string): void {
+  useEffect(() => {
+    let cancel: (() => void) | null = null;
+    const stop = watch({ workspace: workspaceId.value!, kind: 'session', id }, (messages) => {
+      const moved = messages.some((message) => message.type === 'actors' || (message.type === 'event' && (message.from !== message.to || message.event === 'finished')));
+      if (!moved || cancel !== null) return;
+      // A decision is told when it is committed; several in a row are read once.
+      cancel = after(60, () => {
+        cancel = null;
+        void refresh(path);
+      });
+    });
+    return () => {
+      cancel?.();
+      stop();
+    };
+  }, [id]);
+}
+
+function Acts({ session: { id, status, active_turn_id: turn }, path }: { session: Session; path: string }) {
+  const [asking, setAsking] = useState<'abort' | 'end' | null>(null);
+  const close = () => setAsking(null);
+  const done = async (way: string) => {
+    await ask(`${path}${way}`, { method: 'POST' });
+    await refresh(path);
+  };
+  return (
+    <>
+      <a class="button quiet" href={inWorkspace('live', 'session', id)}>
+        Chart
+      </a>
+      {turn !== null && (
+        <a class="button quiet" href={turnChart(turn, id)}>
+          Turn
+        </a>
+      )}
+      <Export id={id} path={path} />
+      {turn !== null && (
+        <button type="button" onClick={() => setAsking('abort')}>
+          Abort the turn
+        </button>
+      )}
+      {status === 'open' && (
+        <button type="button" onClick={() => setAsking('end')}>
+          End
+        </button>
+      )}
+      {asking === 'abort' && (
+        <ConfirmDialog name="Abort the turn" act="Abort the turn" run={() => done(`/turns/${turn}/abort`)} close={close}>
+          <p>The reply stops here. What was written stays in the transcript, marked as cut.</p>
+        </ConfirmDialog>
+      )}
+      {asking === 'end' && (
+        <ConfirmDialog name="End the session" act="End the session" run={() => done('/end')} close={close}>
+          <p>It takes no further turns. A turn in flight is aborted; the transcript stays.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+/** The whole transcript as a file; JSON page by page, since a page of it is bounded. */
+function Export({ id, path }: { id: string; path: string }) {
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const save = async (kind: 'json' | 'markdown') => {
+    setFailure(null);
+    try {
+      if (kind === 'markdown') return download(`${id}.md`, await (await request(`${path}/transcript?format=markdown`)).blob());
+      const messages: unknown[] = [];
+      for (let next: string | null = ''; next !== null; ) {
+        const page: { data: unknown[]; next_cursor: string | null } = await ask(`${path}/transcript?order=asc&limit=100${next === '' ? '' : `&after=${next}`}`);
+        messages.push(...page.data);
+        next = page.next_cursor;
+      }
+      download(`${id}.json`, new Blob([JSON.stringify({ session: await ask(path), messages }, null, 2)], { type: 'application/json' }));
+    } catch (error) {
+      setFailure(caught(error));
+    }
+  };
+  return (
+    <>
+      <button type="button" class="quiet" onClick={() => void save('markdown')}>
+        Markdown
+      </button>
+      <button type="button" class="quiet" onClick={() => void save('json')}>
+        JSON
+      </button>
+      <Failure failure={failure} />
+    </>
+  );
+}
+
+function download(name: string, blob: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  after(10_000, () => URL.revokeObjectURL(link.href));
+}

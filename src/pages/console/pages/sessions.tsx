@@ -1,0 +1,107 @@
+/** Sessions: the list, filtered by the query of the address. New ones are announced and move no row that is being read. */
+import { useEffect, useState } from 'preact/hooks';
+import { after, dateOf } from '../clock.ts';
+import { useList, type ListOf } from '../data.ts';
+import { watch } from '../feed.ts';
+import { plural } from '../format.ts';
+import { Choice, Input } from '../parts/field.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Head, State } from '../parts/head.tsx';
+import { Rows, type Column } from '../parts/rows.tsx';
+import { MomentText } from '../parts/time.tsx';
+import { apiWorkspace, inWorkspace, search, setQuery, workspaceId } from '../route.ts';
+import type { Assistant, Key, Session } from '../types.ts';
+
+const filters = ['status', 'assistant_id', 'channel', 'key_id', 'from', 'to', 'q'] as const;
+
+export default function Sessions() {
+  const asked = Object.fromEntries(filters.map((name) => [name, search.value.get(name)]));
+  const filtered = Object.values(asked).some((value) => value !== null);
+  const list = useList<Session>(`${apiWorkspace()}/sessions`, asked);
+  const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
+  const keys = useList<Key>(`${apiWorkspace()}/keys`).items;
+  const nameOf = (id: string): string => assistants.find((one) => one.id === id)?.name ?? id;
+  const columns: readonly Column<Session>[] = [
+    { name: 'Session', width: 'minmax(0, 1.6fr)', cell: ({ id }) => <a href={inWorkspace('sessions', id)} title={id}><code>{id}</code></a> },
+    { name: 'State', width: '104px', cell: ({ status, active_turn_id: turn }) => State({ name: turn === null ? status : 'streaming', tone: turn === null ? 'plain' : 'lit' }) },
+    { name: 'Assistant', width: 'minmax(0, 1fr)', wide: true, cell: ({ assistant_id: id }) => nameOf(id) },
+    { name: 'Visitor', width: 'minmax(0, 1.2fr)', wide: true, cell: ({ visitor }) => <span class="soft">{Object.values(visitor).map(String).join(', ') || '–'}</span> },
+    { name: 'Channel', width: '72px', wide: true, cell: ({ channel }) => <span class="soft">{channel === 'api' ? 'API' : channel}</span> },
+    { name: 'Opened', width: '112px', numeric: true, wide: true, cell: ({ created_at: at }) => MomentText({ at }) },
+  ];
+  const empty = filtered ? (
+    <Empty name="No session matches" first={<button type="button" onClick={() => setQuery(Object.fromEntries(filters.map((name) => [name, null])))}>Clear the filters</button>}>
+      Sessions exist only with what is asked for above.
+    </Empty>
+  ) : (
+    <Empty name="No sessions yet" command={'npx parley chat'}>
+      Each conversation stands here with its transcript, from its first message on. Hold one from a terminal, over the API with a key, or try an assistant on its page.
+    </Empty>
+  );
+  return (
+    <>
+      <Head name="Sessions" />
+      <Filters asked={asked} assistants={assistants} keys={keys} />
+      {!filtered && <News list={list} />}
+      <Rows label="Sessions" columns={columns} list={list} empty={empty} depends={assistants} />
+    </>
+  );
+}
+
+interface FilterOptions {
+  readonly asked: Readonly<Record<string, string | null>>;
+  readonly assistants: readonly Assistant[];
+  readonly keys: readonly Key[];
+}
+
+function Filters({ asked, assistants, keys }: FilterOptions) {
+  const [typed, type] = useState(asked['q'] ?? '');
+  useEffect(() => after(300, () => setQuery({ q: typed || null })), [typed]);
+  const choice = (name: string) => ({ value: asked[name] ?? '', onValue: (value: string) => setQuery({ [name]: value || null }) });
+  const time = (name: string) => ({ type: 'datetime-local' as const, value: dateOf(asked[name] == null ? null : Number(asked[name])), onValue: (value: string) => setQuery({ [name]: value === '' ? null : String(Math.floor(Date.parse(value) / 1000)) }) });
+  const more = asked['key_id'] !== null || asked['channel'] !== null || asked['from'] !== null || asked['to'] !== null;
+  return (
+    <div class="stack-wide">
+      <div class="filters" role="search" aria-label="Filter sessions">
+        <div class="grow">
+          <Input label="Id or visitor begins with" type="search" value={typed} onValue={type} autocomplete="off" spellcheck={false} />
+        </div>
+        <Choice label="State" {...choice('status')} choices={[['', 'Any'], ['open', 'open'], ['ended', 'ended'], ['expired', 'expired']]} />
+        <Choice label="Assistant" {...choice('assistant_id')} choices={[['', 'Any'], ...assistants.map(({ id, name }) => [id, name] as const)]} />
+      </div>
+      <details open={more}>
+        <summary>More filters</summary>
+        <div class="filters">
+          <Choice label="Channel" {...choice('channel')} choices={[['', 'Any'], ['api', 'API'], ['link', 'link'], ['widget', 'widget'], ['console', 'console (trials)']]} />
+          <Choice label="Key" {...choice('key_id')} choices={[['', 'Any'], ...keys.map(({ id, name }) => [id, name] as const)]} />
+          <Input label="Opened from" {...time('from')} />
+          <Input label="Opened before" {...time('to')} />
+        </div>
+      </details>
+    </div>
+  );
+}
+
+/** Sessions that began since the list was read. */
+function News({ list }: { list: ListOf<Session> }) {
+  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
+  const newest = list.items[0]?.id ?? '';
+  useEffect(
+    () =>
+      watch({ workspace: workspaceId.value!, kind: 'session' }, (messages) => {
+        const ids = messages.flatMap((message) => (message.type === 'event' || message.type === 'activated' ? [message.actor.id] : []));
+        // Ids sort by time.
+        if (ids.length > 0) setFresh((known) => new Set([...known, ...ids]));
+      }),
+    [],
+  );
+  const count = list.begun ? [...fresh].filter((id) => id > newest).length : 0;
+  if (count === 0) return null;
+  return (
+    <p role="status">
+      <button type="button" onClick={list.again}>
+        Show {plural(count, 'new session')}
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,102 @@
+/** Signing in: by the one-time link, whose token is in the fragment of the address, or by the operator token (contract 9). */
+import { computed } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiFailure, ask } from '../api.ts';
+import { caught, Failure } from '../parts/failure.tsx';
+import { Command } from '../parts/copy.tsx';
+import { Input } from '../parts/field.tsx';
+import { person } from '../person.ts';
+import { address, go, pathOf, segments } from '../route.ts';
+import type { Person } from '../types.ts';
+
+const prefix = '#sign-in=';
+
+/** The token of a one-time link; null without one. It is in no request until the person clicks. */
+export const tokenInAddress = computed(() => (address.value.hash.startsWith(prefix) ? decodeURIComponent(address.value.hash.slice(prefix.length)) : null));
+
+addEventListener('hashchange', () => (address.value = new URL(location.href)));
+
+/** Where the person was, or the beginning. */
+const back = (): string => (segments.value[0] === 'sign-in' ? (address.value.searchParams.get('to') ?? pathOf()) : location.pathname + location.search);
+const wipe = (): void => go(location.pathname + location.search, { replace: true });
+
+/** The browser took the cookie and does not send it. */
+const notKept = 'not_kept';
+
+async function signIn(token: string): Promise<void> {
+  await ask('/sign-in', { body: { token } });
+  try {
+    person.value = await ask<Person>('/me');
+  } catch (error) {
+    if (caught(error).status === 401) throw new ApiFailure(401, notKept, 'The browser did not keep the sign-in.', null, null);
+    throw error;
+  }
+  const to = back();
+  go(to.startsWith('/console') && !to.startsWith(pathOf('sign-in')) ? to : pathOf(), { replace: true });
+}
+
+export function SignIn() {
+  const token = tokenInAddress.value;
+  const [kept, keep] = useState<string | null>(null);
+  const [typed, type] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  useEffect(() => {
+    document.title = 'Sign in · parley';
+  }, []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const sent = token ?? kept ?? typed;
+    // Nobody is signed in until the token was accepted.
+    person.value ??= null;
+    // Removed from the address before it is sent: the history of the browser must not have it.
+    if (token !== null) wipe();
+    keep(token ?? kept);
+    setBusy(true);
+    setFailure(null);
+    try {
+      await signIn(sent.trim());
+      type('');
+    } catch (error) {
+      const found = caught(error);
+      setFailure(found);
+      // Good once: a refused token is of no use any more.
+      if (found.status !== 0 && found.status !== 429 && found.status < 500) keep(null);
+    }
+    setBusy(false);
+  };
+  const byLink = token !== null || (kept !== null && failure !== null);
+  return (
+    <main class="sign-in">
+      <h1>parley</h1>
+      <form onSubmit={(event) => void submit(event)}>
+        {byLink ? (
+          <p>This link signs you in once, in this browser.</p>
+        ) : (
+          <Input label="Operator token" type="password" autocomplete="off" required value={typed} onValue={type} spellcheck={false} note="As set in PARLEY_OPERATOR_TOKEN, or in the file operator-token of the data folder." />
+        )}
+        <Failure failure={failure} advice={adviceOn} />
+        <button type="submit" class="primary" disabled={busy}>
+          {busy ? 'Signing in …' : 'Sign in'}
+        </button>
+      </form>
+      {!byLink && (
+        <section>
+          <h2>Or by a link</h2>
+          <p>The server prints a link that works once when it starts. On its machine this makes another:</p>
+          <Command>npx parley console</Command>
+        </section>
+      )}
+    </main>
+  );
+}
+
+function adviceOn({ status, code }: ApiFailure): string {
+  if (code === notKept) {
+    return `Over plain HTTP some browsers keep no secure cookie, not even for this machine (${location.hostname}). Use Chromium or Firefox on http://localhost, or reach the server over HTTPS.`;
+  }
+  if (code === 'invalid_token') return 'A link works once, for ten minutes; a token must be typed whole.';
+  if (status === 400) return 'From another machine, use HTTPS or a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.';
+  if (status === 429) return 'Too many sign-ins have failed.';
+  return status === 0 ? 'Check that the server runs.' : 'Try again.';
+}

@@ -1,0 +1,100 @@
+/** The draft in an assistant's form, converted to and from the API's shape. Unsaved changes outlive a reload of the page. */
+import type { ApiFailure } from '../api.ts';
+import type { Assistant } from '../types.ts';
+import { limitOf, linkDefaults, type LinkLimit, type LinkLimits } from './link-limits.ts';
+
+export interface VisitorField {
+  readonly name: string;
+  readonly label: string;
+  readonly type: 'text' | 'email' | 'number' | 'boolean';
+  readonly required: boolean;
+}
+
+export interface AssistantDraft {
+  readonly name: string;
+  readonly description: string;
+  readonly greeting: string;
+  readonly maxCallSeconds: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: string;
+  readonly historyTokens: string;
+  readonly systemPrompt: string;
+  readonly temperature: string;
+  readonly outputTokens: string;
+  readonly reasoning: string;
+  readonly voiceOn: boolean;
+  readonly voiceProvider: string;
+  readonly voice: string;
+  readonly voiceCredential: string;
+  readonly fields: readonly VisitorField[];
+  readonly linkOn: boolean;
+  readonly widgetOn: boolean;
+  readonly slug: string;
+  /** One on each line. */
+  readonly origins: string;
+  readonly linkLimits: LinkLimits;
+}
+
+export interface FormOptions {
+  readonly draft: AssistantDraft;
+  readonly change: (fields: Partial<AssistantDraft>) => void;
+  readonly failure: ApiFailure | null;
+}
+
+/** Takes a field of the draft to a field of the form. */
+export const bound = ({ draft, change, failure }: FormOptions, name: keyof AssistantDraft, path: string) => ({
+  value: draft[name] as string,
+  onValue: (value: string) => change({ [name]: value }),
+  path,
+  failure,
+});
+
+export const emptyDraft: AssistantDraft = {
+  ...{ name: '', description: '', greeting: '', maxCallSeconds: '3600' },
+  ...{ provider: 'scripted', model: 'scripted', credential: '', historyTokens: '', systemPrompt: '', temperature: '', outputTokens: '', reasoning: 'hidden' },
+  ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
+  ...{ fields: [], linkOn: false, widgetOn: false, slug: '', origins: '', linkLimits: {} },
+};
+
+const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
+
+export function draftOf({ name, description, greeting, channels, visitor_fields: fields, max_call_seconds: seconds, model, voice, link }: Assistant): AssistantDraft {
+  return {
+    ...{ name, description: text(description), greeting: text(greeting), maxCallSeconds: text(seconds) },
+    ...{ provider: model.provider, model: model.name, credential: text(model.credential_id), historyTokens: text(model.history_tokens_max), systemPrompt: text(model.system_prompt), temperature: text(model.temperature), outputTokens: text(model.output_tokens_max), reasoning: model.reasoning },
+    ...{ voiceOn: channels.voice, voiceProvider: voice?.provider ?? 'embedded', voice: text(voice?.voice), voiceCredential: text(voice?.credential_id) },
+    ...{ fields, linkOn: channels.link, widgetOn: channels.widget, slug: text(link?.slug), origins: link?.origins.join('\n') ?? '' },
+    linkLimits: Object.fromEntries(Object.entries(link?.limits ?? {}).map(([limit, value]) => [limit, value === null ? 'none' : text(value)])),
+  };
+}
+
+const orNull = (value: string): string | null => (value.trim() === '' ? null : value);
+const numberOrNull = (value: string): number | null => (value.trim() === '' ? null : Number(value));
+
+/** `before`: what is stored. The API keeps a limit that a change does not name, so one that was emptied is sent as its default. */
+export function bodyOf(draft: AssistantDraft, before: Assistant | null): object {
+  const isGiven = (name: LinkLimit) => (draft.linkLimits[name] ?? '').trim() !== '' || before?.link?.limits?.[name] !== undefined;
+  const limits = (Object.keys(linkDefaults) as LinkLimit[]).filter(isGiven).map((name) => [name, limitOf(draft.linkLimits, name)]);
+  const origins = draft.origins.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const hasLink = draft.slug.trim() !== '' || origins.length > 0 || limits.length > 0 || draft.linkOn || draft.widgetOn;
+  const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
+  return {
+    ...{ name: draft.name, description: orNull(draft.description), greeting: orNull(draft.greeting), max_call_seconds: Number(draft.maxCallSeconds) },
+    channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },
+    visitor_fields: draft.fields.map(({ label, ...field }) => ({ ...field, label: label.trim() === '' ? field.name : label })),
+    model: { provider: draft.provider, name: draft.model, credential_id: orNull(draft.credential), history_tokens_max: numberOrNull(draft.historyTokens), system_prompt: orNull(draft.systemPrompt), temperature: numberOrNull(draft.temperature), output_tokens_max: numberOrNull(draft.outputTokens), reasoning: draft.reasoning },
+    voice: hasVoice ? { provider: draft.voiceProvider, voice: orNull(draft.voice), credential_id: orNull(draft.voiceCredential) } : null,
+    link: hasLink ? { slug: orNull(draft.slug.trim()), origins, limits: Object.fromEntries(limits) } : null,
+  };
+}
+
+const keyOf = (place: string): string => `parley assistant ${place}`;
+
+export const keep = (place: string, draft: AssistantDraft): void => sessionStorage.setItem(keyOf(place), JSON.stringify(draft));
+export const forget = (place: string): void => sessionStorage.removeItem(keyOf(place));
+
+export function readKept(place: string): AssistantDraft | null {
+  const found = sessionStorage.getItem(keyOf(place));
+  return found === null ? null : { ...emptyDraft, ...(JSON.parse(found) as AssistantDraft) };
+}

@@ -1,0 +1,101 @@
+/** The form of an assistant, by what it is about: who it is, its model, its voice, its visitors, its link. */
+import { inWorkspace } from '../route.ts';
+import type { Credential } from '../types.ts';
+import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts';
+import { Area, Check, Choice, Input } from './field.tsx';
+import { LinkForm } from './link-form.tsx';
+import type { LinkUse } from './link-use.ts';
+import { VoiceForm, type VoiceStand } from './voice-form.tsx';
+
+interface Options extends FormOptions {
+  readonly credentials: readonly Credential[];
+  /** The link's use of its limits; null without a link. */
+  readonly use: LinkUse | null;
+  readonly voice: VoiceStand;
+}
+
+const providers = [
+  ['scripted', 'Embedded, rule-based: for trying things out'],
+  ['openai', 'OpenAI, or any endpoint of its kind'],
+  ['anthropic', 'Anthropic'],
+] as const;
+
+export const AssistantForm = (options: Options) => (
+  <>
+    <About {...options} />
+    <Model {...options} />
+    <VoiceForm {...options} />
+    <Visitors {...options} />
+    <LinkForm {...options} />
+  </>
+);
+
+const About = (options: Options) => (
+  <>
+    <Input label="Name" required {...bound(options, 'name', 'name')} autocomplete="off" />
+    <Input label="Description" {...bound(options, 'description', 'description')} note="For your own people and for who lists assistants." />
+    <Area label="Greeting" rows={2} {...bound(options, 'greeting', 'greeting')} note="What a page shows before the visitor has said anything." />
+    <Input label="Longest session, in seconds" type="number" min={1} required {...bound(options, 'maxCallSeconds', 'max_call_seconds')} note="A session expires after it, whatever happens." />
+  </>
+);
+
+function Model(options: Options) {
+  const { draft, change, credentials } = options;
+  const known = providers.some(([name]) => name === draft.provider);
+  const choices = known ? providers : [...providers, [draft.provider, draft.provider] as const];
+  const usable = credentials.filter(({ kind, provider }) => kind === 'model' && provider === draft.provider);
+  const isEmbedded = draft.provider === 'scripted';
+  const choose = (provider: string) => change({ provider, credential: '', model: provider === 'scripted' ? 'scripted' : draft.provider === 'scripted' ? '' : draft.model });
+  return (
+    <fieldset>
+      <legend>Model</legend>
+      <Choice label="Provider" {...bound(options, 'provider', 'model.provider')} onValue={choose} choices={choices} />
+      {!isEmbedded && (
+        <div class="pair">
+          <Input label="Model" required {...bound(options, 'model', 'model.name')} spellcheck={false} autocomplete="off" />
+          <Choice
+            label="Credential"
+            {...bound(options, 'credential', 'model.credential_id')}
+            choices={[['', 'None'], ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const)]}
+            note={usable.length === 0 ? <a href={inWorkspace('credentials')}>Enter one first</a> : undefined}
+          />
+        </div>
+      )}
+      <Area label="System prompt" rows={6} {...bound(options, 'systemPrompt', 'model.system_prompt')} note="What the model is told before each conversation." />
+      {!isEmbedded && (
+        <div class="pair">
+          <Input label="History tokens at most" type="number" min={1} {...bound(options, 'historyTokens', 'model.history_tokens_max')} note="How much of a conversation the model is sent; empty: 8,000." />
+          <Input label="Temperature" type="number" min={0} max={2} step="any" {...bound(options, 'temperature', 'model.temperature')} note="0 to 2; empty: the provider's default." />
+          <Input label="Output tokens at most" type="number" min={1} {...bound(options, 'outputTokens', 'model.output_tokens_max')} note="Empty: the provider's default." />
+          <Choice label="Reasoning" {...bound(options, 'reasoning', 'model.reasoning')} choices={[['hidden', 'Hidden'], ['shown', 'Shown']]} note="What a model says to itself before it answers." />
+        </div>
+      )}
+    </fieldset>
+  );
+}
+
+function Visitors({ draft: { fields }, change, failure }: Options) {
+  const set = (index: number, field: Partial<VisitorField>) => change({ fields: fields.with(index, { ...fields[index]!, ...field }) });
+  return (
+    <fieldset>
+      <legend>What it asks of visitors</legend>
+      {fields.length === 0 && <p class="note">Nothing. A field that is required is asked for before a session is opened.</p>}
+      {fields.map((field, index) => (
+        <div class="visitor" key={index}>
+          <Input label="Name" value={field.name} onValue={(name) => set(index, { name })} required pattern="[A-Za-z][A-Za-z0-9_]{0,63}" path={`visitor_fields.${index}.name`} failure={failure} />
+          <Input label="Label" value={field.label} onValue={(label) => set(index, { label })} />
+          <Choice label="Kind" value={field.type} onValue={(type) => set(index, { type: type as VisitorField['type'] })} choices={[['text', 'text'], ['email', 'email'], ['number', 'number'], ['boolean', 'yes or no']]} />
+          <Check label="Required" checked={field.required} onValue={(required) => set(index, { required })} />
+          <button type="button" class="quiet" onClick={() => change({ fields: fields.toSpliced(index, 1) })} aria-label={`Remove the field ${field.name}`}>
+            Remove
+          </button>
+        </div>
+      ))}
+      <p>
+        <button type="button" onClick={() => change({ fields: [...fields, { name: '', label: '', type: 'text', required: false }] })}>
+          Add a field
+        </button>
+      </p>
+    </fieldset>
+  );
+}

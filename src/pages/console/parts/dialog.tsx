@@ -1,0 +1,56 @@
+/** A dialog: the browser's own, which keeps the focus, closes on Escape and gives the focus back. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { FormEnd, useSubmit } from './submit.tsx';
+
+interface Options {
+  readonly name: string;
+  readonly children: ComponentChildren;
+  readonly close: () => void;
+  /** It closes by its own buttons alone, since its content is shown only once. */
+  readonly held?: boolean;
+}
+
+export function Dialog({ name, children, close, held = false }: Options) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current!.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-label={name} onClose={close} onCancel={(event) => held && event.preventDefault()}>
+      <h2>{name}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+interface Question {
+  readonly name: string;
+  readonly children: ComponentChildren;
+  /** The label of the confirming button: the action's verb. */
+  readonly act: string;
+  readonly run: () => Promise<void>;
+  readonly close: () => void;
+  /** A text to type before the action can be confirmed. */
+  readonly typed?: string;
+}
+
+/** Asks for confirmation of an action that cannot be undone. */
+export function ConfirmDialog({ name, children, act, run, close, typed }: Question) {
+  const [text, setText] = useState('');
+  const sending = useSubmit(() => run().then(close));
+  return (
+    <Dialog name={name} close={close}>
+      <form onSubmit={sending.submit}>
+        {children}
+        {typed !== undefined && (
+          <label class="field">
+            <span>Type “{typed}” to confirm</span>
+            <input value={text} onInput={(event) => setText(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+          </label>
+        )}
+        <FormEnd sending={sending} act={act} cancel={close} danger disabled={typed !== undefined && text !== typed} />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,94 @@
+/** Fields of a form. A fault that the server names by the field's path is shown at the field. */
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import type { ApiFailure } from '../api.ts';
+
+interface Labelled {
+  readonly label: string;
+  readonly note?: ComponentChildren;
+  /** The field's path in the API, as the server's error names it. */
+  readonly path?: string;
+  readonly failure?: ApiFailure | null;
+}
+
+/** Returns the failure's message if it is about this field. */
+const faultOf = (failure: ApiFailure | null | undefined, path: string | undefined): string | null =>
+  failure?.status === 422 && path !== undefined && failure.message.includes(`\`${path}\``) ? failure.message : null;
+
+interface InputOptions extends Labelled {
+  readonly type?: 'text' | 'password' | 'number' | 'email' | 'search' | 'url' | 'datetime-local' | 'color';
+  readonly value: string | number;
+  readonly onValue: (value: string) => void;
+  readonly required?: boolean;
+  readonly min?: number | string;
+  readonly max?: number | string;
+  readonly step?: number | 'any';
+  readonly placeholder?: string;
+  readonly pattern?: string;
+  readonly autocomplete?: 'off' | 'on';
+  readonly maxLength?: number;
+  readonly spellcheck?: boolean;
+}
+
+export function Input({ label, note, path, failure, onValue, ...rest }: InputOptions) {
+  const id = useId();
+  const fault = faultOf(failure, path);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} name={path} aria-invalid={fault !== null} aria-describedby={`${id}-note`} {...(rest as object)} onInput={(event) => onValue(event.currentTarget.value)} />
+      <Note id={`${id}-note`} note={note} fault={fault} />
+    </div>
+  );
+}
+
+type AreaOptions = Labelled & { value: string; onValue: (value: string) => void; rows?: number; placeholder?: string };
+
+export function Area({ label, note, path, failure, onValue, value, ...rest }: AreaOptions) {
+  const id = useId();
+  const fault = faultOf(failure, path);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea id={id} name={path} aria-invalid={fault !== null} aria-describedby={`${id}-note`} value={value} {...rest} onInput={(event) => onValue(event.currentTarget.value)} />
+      <Note id={`${id}-note`} note={note} fault={fault} />
+    </div>
+  );
+}
+
+type ChoiceOptions = Labelled & { value: string; onValue: (value: string) => void; choices: readonly (readonly [value: string, label: string])[] };
+
+export function Choice({ label, note, path, failure, value, onValue, choices }: ChoiceOptions) {
+  const id = useId();
+  const fault = faultOf(failure, path);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} name={path} aria-describedby={`${id}-note`} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+        {choices.map(([one, words]) => (
+          <option key={one} value={one} selected={one === value}>
+            {words}
+          </option>
+        ))}
+      </select>
+      <Note id={`${id}-note`} note={note} fault={fault} />
+    </div>
+  );
+}
+
+export const Check = ({ label, note, checked, onValue }: { label: string; note?: ComponentChildren; checked: boolean; onValue: (value: boolean) => void }) => (
+  <label class="check">
+    <input type="checkbox" checked={checked} onChange={(event) => onValue(event.currentTarget.checked)} />
+    <span>
+      {label}
+      {note && <small>{note}</small>}
+    </span>
+  </label>
+);
+
+const Note = ({ id, note, fault }: { id: string; note: ComponentChildren; fault: string | null }) =>
+  note || fault ? (
+    <small id={id} class={fault ? 'fault' : undefined}>
+      {fault ?? note}
+    </small>
+  ) : null;

@@ -1,0 +1,62 @@
+/** The sending of a form: once at a time, with its failure, a way out and the one button that submits it. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiFailure } from '../api.ts';
+import { caught, Failure } from './failure.tsx';
+
+interface Sending {
+  readonly failure: ApiFailure | null;
+  readonly busy: boolean;
+  /** The form's `onSubmit`. */
+  readonly submit: (event: Event) => void;
+}
+
+export function useSubmit(run: () => Promise<unknown>): Sending {
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [busy, setBusy] = useState(false);
+  const send = async () => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await run();
+    } catch (error) {
+      setFailure(caught(error));
+    }
+    setBusy(false);
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (!busy) void send();
+  };
+  return { failure, busy, submit };
+}
+
+interface Options {
+  readonly sending: Sending;
+  /** The button's label: the action's verb. */
+  readonly act: string;
+  readonly cancel?: (() => void) | undefined;
+  /** The action cannot be undone. */
+  readonly danger?: boolean;
+  readonly disabled?: boolean;
+}
+
+export function FormEnd({ sending: { failure, busy }, act, cancel, danger = false, disabled = false }: Options) {
+  const place = useRef<HTMLParagraphElement>(null);
+  // The focus goes to the field that was refused.
+  useEffect(() => place.current!.closest('form')!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [failure]);
+  return (
+    <>
+      <Failure failure={failure} />
+      <p ref={place} class={cancel ? 'acts end' : 'acts'}>
+        {cancel && (
+          <button type="button" class="quiet" onClick={cancel}>
+            Cancel
+          </button>
+        )}
+        <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy || disabled}>
+          {busy ? `${act} …` : act}
+        </button>
+      </p>
+    </>
+  );
+}

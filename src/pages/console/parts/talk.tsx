@@ -1,0 +1,142 @@
+/** A conversation: its messages, the reply that grows, and why a reply was cut. All of it is shown as text and nothing else. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiFailure, ask, patiently, query } from '../api.ts';
+import { follow } from '../stream.ts';
+import type { List, Message } from '../types.ts';
+import { Failure } from './failure.tsx';
+import { MomentText } from './time.tsx';
+import { Wait } from './wait.tsx';
+
+export interface Talk {
+  /** Oldest first. */
+  readonly messages: readonly Message[];
+  /** The cursor of earlier messages; null if all are here. */
+  readonly earlier: string | null;
+  readonly begun: boolean;
+  readonly failure: ApiFailure | null;
+}
+
+const nothing: Talk = { messages: [], earlier: null, begun: false, failure: null };
+const pageSize = 50;
+
+interface Held extends Talk {
+  readonly readEarlier: () => void;
+}
+
+/** The transcript of the session at `path`; while its turn `activeTurnId` runs, the reply grows as it is written. */
+export function useTalk(path: string | null, activeTurnId: string | null, version: number | string = 0): Held {
+  const [talk, setTalk] = useState(nothing);
+  const latest = useRef(talk);
+  const set = (fields: Partial<Talk>) => setTalk((latest.current = { ...latest.current, ...fields }));
+
+  const page = async (after: string | null, signal: AbortSignal): Promise<void> => {
+    try {
+      const read = await patiently(() => ask<List<Message>>(`${path}/transcript${query({ order: 'desc', limit: pageSize, after })}`, { signal }), signal);
+      if (signal.aborted) return;
+      const found = read.data.toReversed();
+      const ids = new Set(found.map(({ id }) => id));
+      const kept = latest.current.messages.filter(({ id }) => !ids.has(id));
+      // A reply that grows here is ahead of the page read.
+      const fresh = found.map((message) => {
+        const known = latest.current.messages.find(({ id }) => id === message.id);
+        return known !== undefined && message.status === 'streaming' && known.content.length > message.content.length ? known : message;
+      });
+      set({ messages: after === null ? [...kept, ...fresh] : [...fresh, ...kept], earlier: after === null && kept.length > 0 ? latest.current.earlier : read.next_cursor, begun: true, failure: null });
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiFailure)) throw error;
+      set({ failure: error, begun: true });
+    }
+  };
+
+  useEffect(() => {
+    latest.current = nothing;
+    setTalk(nothing);
+  }, [path]);
+
+  useEffect(() => {
+    if (path === null) return;
+    const leaving = new AbortController();
+    void page(null, leaving.signal).then(() => (activeTurnId === null || leaving.signal.aborted ? undefined : grow(leaving.signal)));
+    return () => leaving.abort();
+  }, [path, activeTurnId, version]);
+
+  const grow = async (signal: AbortSignal): Promise<void> => {
+    const reply = () => latest.current.messages.findLast(({ turn_id: turn, role }) => turn === activeTurnId && role === 'assistant');
+    const begun = reply();
+    if (begun !== undefined && begun.status !== 'streaming') return;
+    const base = begun?.content ?? '';
+    let text = base;
+    const show = (fields: Partial<Message>) => {
+      const { messages } = latest.current;
+      const place = messages.findIndex(({ id }) => id === begun?.id);
+      const made = { id: begun?.id ?? 'growing', object: 'message', turn_id: activeTurnId, role: 'assistant', stop_reason: null, error_code: null, created_at: messages.at(-1)?.created_at ?? 0, status: 'streaming', ...begun, content: text, ...fields } as Message;
+      set({ messages: place < 0 ? [...messages.filter(({ id }) => id !== 'growing'), made] : messages.with(place, made) });
+    };
+    try {
+      await follow(`${path}/turns/${activeTurnId}`, [...base].length, (event) => {
+        if (event.type === 'delta') text += event.text;
+        show(event.type === 'delta' ? {} : { status: event.how === 'completed' ? 'completed' : 'partial', stop_reason: event.how === 'completed' ? 'end' : event.how === 'aborted' ? 'aborted' : 'error', error_code: event.code });
+      }, signal);
+    } catch (error) {
+      if (error instanceof ApiFailure && !signal.aborted) set({ failure: error });
+    }
+    if (signal.aborted) return;
+    // The transcript has its end, and any messages since.
+    set({ messages: latest.current.messages.filter(({ id }) => id !== 'growing') });
+    await page(null, signal);
+  };
+
+  return { ...talk, readEarlier: () => void page(talk.earlier, new AbortController().signal) };
+}
+
+/** Why a reply is no whole one. */
+export function cutBecause({ status, stop_reason: reason, error_code: code }: Message): string | null {
+  if (status !== 'partial') return null;
+  if (reason === 'aborted') return 'aborted';
+  if (reason === 'expired') return 'the session ran out of time';
+  return code === 'assistant_unavailable' ? 'the provider failed' : `cut short${code === null ? '' : `: ${code}`}`;
+}
+
+export function Transcript({ talk, empty }: { talk: Held; empty?: string }) {
+  const { messages, begun, failure, earlier } = talk;
+  if (!begun) return <Wait />;
+  return (
+    <div class="talk">
+      {earlier !== null && (
+        <p class="more">
+          <button type="button" class="quiet" onClick={talk.readEarlier}>
+            Earlier messages
+          </button>
+        </p>
+      )}
+      {messages.length === 0 && failure === null && <p class="note">{empty ?? 'Nothing was said yet.'}</p>}
+      {messages.map((message) => (
+        <Said key={message.id} role={message.role} text={message.content} at={message.created_at} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} />
+      ))}
+      <Failure failure={failure} />
+    </div>
+  );
+}
+
+interface SaidOptions {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+  readonly at?: number;
+  readonly growing?: boolean;
+  readonly cut?: boolean;
+  readonly note?: string | null;
+}
+
+const Said = ({ role, text, at, growing = false, cut = false, note = null }: SaidOptions) => (
+  <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
+    {text !== '' && <p class="words">{text}</p>}
+    {growing && <p class="growing">{text === '' ? 'waiting for the first words …' : 'writing …'}</p>}
+    {note !== null && <p class={cut ? 'cut' : 'aside'}>{note}</p>}
+    {at !== undefined && (
+      <small>
+        <MomentText at={at} />
+      </small>
+    )}
+  </article>
+);

@@ -1,0 +1,29 @@
+/** The axis of time of a plot: from where to where it goes, where it has labels, and what they say. Times are Unix seconds. */
+const [minute, hour, day] = [60, 3600, 86_400];
+
+/** Between two labels, nothing finer than a label can say. */
+export const increments: readonly number[] = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * minute),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * hour),
+  ...[1, 2, 5, 7, 14, 28, 90].map((days) => days * day),
+];
+
+/** A bar stands to the right of its time, the last one too. A single point has a second of its own. */
+export function rangeOf(times: ArrayLike<number>, bars: boolean): [number, number] {
+  const [first = 0, last = first] = [times[0], times[times.length - 1]];
+  if (bars) return [first, last + (times.length > 1 ? times[1]! - first : day)];
+  return [first, Math.max(last, first + 1)];
+}
+
+const seconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** As fine as the step between labels, so that no two say the same. Midnight has the name of its day. */
+export function labelOf(at: number, step: number): string {
+  const date = new Date(at * 1000);
+  const isMidnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0;
+  if (step >= day || isMidnight) return days.format(date);
+  return (step < minute ? seconds : minutes).format(date);
+}

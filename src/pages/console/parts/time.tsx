@@ -1,0 +1,35 @@
+/** Times: local, with UTC in the title. */
+import { tick } from '../clock.ts';
+import { ago, date, duration, moment, timeOfDay, utc } from '../format.ts';
+
+export const Ago = ({ at }: { at: number }) => (
+  <time dateTime={utc(at * 1000)} title={utc(at * 1000)}>
+    {ago(at, tick.value)}
+  </time>
+);
+
+export const MomentText = ({ at }: { at: number }) => (
+  <time dateTime={utc(at * 1000)} title={utc(at * 1000)}>
+    {moment(at)}
+  </time>
+);
+
+export const Day = ({ at }: { at: number }) => (
+  <time dateTime={utc(at * 1000)} title={utc(at * 1000)}>
+    {date(at)}
+  </time>
+);
+
+/** Hours, minutes and seconds, of a time in milliseconds. */
+export const TimeOfDay = ({ at }: { at: number }) => (
+  <time dateTime={utc(at)} title={utc(at)}>
+    {timeOfDay(at)}
+  </time>
+);
+
+/** How long until then; "over" once it is past. */
+export const Until = ({ at }: { at: number }) => (
+  <time dateTime={utc(at * 1000)} title={utc(at * 1000)}>
+    {at <= tick.value ? 'over' : duration(at - tick.value)}
+  </time>
+);

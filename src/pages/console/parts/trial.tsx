@@ -1,0 +1,182 @@
+/** A talk with an assistant beside its form, a draft too, with the session's chart live beneath it. It counts in no usage and no limit. */
+import type { FunctionComponent } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask, request } from '../api.ts';
+import { refresh, useRead } from '../data.ts';
+import { inWorkspace, apiWorkspace } from '../route.ts';
+import type { ApiFailure } from '../api.ts';
+import type { Assistant, Session } from '../types.ts';
+import { caught, Failure } from './failure.tsx';
+import { State } from './head.tsx';
+import { Transcript, useTalk } from './talk.tsx';
+
+interface Options {
+  readonly assistant: Assistant;
+  readonly dirty: boolean;
+  readonly save: () => Promise<Assistant | null>;
+}
+
+export function Trial({ assistant, dirty, save }: Options) {
+  const [session, setSession] = useState<Session | null>(null);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  /** Resolves with a session to talk in; null if the unsaved changes were refused. */
+  const begin = async (): Promise<Session | null> => {
+    if (dirty && (await save()) === null) return null;
+    const begun = await ask<Session>(`${apiWorkspace()}/assistants/${assistant.id}/trials`, { method: 'POST' });
+    setSession(begun);
+    return begun;
+  };
+  const anew = async () => {
+    setFailure(null);
+    const before = session;
+    setSession(null);
+    if (before !== null) await ask(`${apiWorkspace()}/sessions/${before.id}/end`, { method: 'POST' }).catch((error: unknown) => setFailure(caught(error)));
+  };
+  return (
+    <section class="section trial" aria-label="Try it">
+      <h2>
+        Try it
+        {session !== null && (
+          <span class="acts">
+            <a class="button quiet" href={inWorkspace('live', 'session', session.id)}>
+              Chart
+            </a>
+            <button type="button" onClick={() => void anew()}>
+              Begin anew
+            </button>
+          </span>
+        )}
+      </h2>
+      <Failure failure={failure} />
+      <Bench session={session} begin={begin} assistant={assistant} dirty={dirty} />
+    </section>
+  );
+}
+
+type Live = FunctionComponent<{ id: string | null }>;
+
+interface BenchOptions {
+  readonly session: Session | null;
+  readonly begin: () => Promise<Session | null>;
+  readonly assistant: Assistant;
+  readonly dirty: boolean;
+}
+
+/** The talk, its box to write in, and the chart. The first message opens the session. */
+function Bench({ session, begin, assistant, dirty }: BenchOptions) {
+  const path = session === null ? null : pathTo(session);
+  const now = useRead<Session>(path).value ?? session;
+  const [times, setTimes] = useState(0);
+  const talk = useTalk(path, now?.active_turn_id ?? null, `${now?.status} ${times}`);
+  const [text, setText] = useState('');
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [busy, setBusy] = useState(false);
+  const stage = useStage(talk.messages.length, talk.messages.at(-1)?.content.length ?? 0);
+  const say = async (event: Event) => {
+    event.preventDefault();
+    const message = text;
+    if (message.trim() === '' || busy) return;
+    setFailure(null);
+    setBusy(true);
+    setText('');
+    try {
+      const open = session ?? (await begin());
+      if (open === null) return setText(message);
+      await send(pathTo(open), message);
+      await refresh(pathTo(open));
+      setTimes((count) => count + 1);
+    } catch (error) {
+      setText(message);
+      setFailure(caught(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const abort = () => void ask(`${path}/turns/${now?.active_turn_id}/abort`, { method: 'POST' }).catch((error: unknown) => setFailure(caught(error)));
+  const streaming = now?.active_turn_id != null && talk.messages.at(-1)?.status === 'streaming';
+  return (
+    <>
+      <div class="stage" ref={stage} tabIndex={0} role="region" aria-label="Talk">
+        {path === null ? <Before assistant={assistant} /> : <Transcript talk={talk} empty="Say something to it." />}
+      </div>
+      <Failure failure={failure} />
+      {now !== null && now.status !== 'open' ? (
+        <p>
+          <State name={now.status} /> <span class="note">Begin anew to go on.</span>
+        </p>
+      ) : (
+        <Say text={text} change={setText} say={(event) => void say(event)} abort={streaming ? abort : null} busy={busy} label={session === null && dirty ? 'Save and send' : 'Send'} />
+      )}
+      <Chart id={session?.id ?? null} />
+    </>
+  );
+}
+
+const pathTo = ({ id }: Session): string => `${apiWorkspace()}/sessions/${id}`;
+
+/** The head of the answer says that the turn has begun; its stream is then read as that of any other turn. */
+async function send(path: string, message: string): Promise<void> {
+  const leave = new AbortController();
+  await request(`${path}/chat`, { body: { message }, signal: leave.signal });
+  leave.abort();
+}
+
+/** Keeps the newest words in sight. */
+function useStage(...moved: readonly number[]) {
+  const stage = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = stage.current;
+    if (box) box.scrollTop = box.scrollHeight;
+  }, moved);
+  return stage;
+}
+
+const Before = ({ assistant: { status, greeting } }: { assistant: Assistant }) => (
+  <div class="talk">
+    {greeting && <p class="words">{greeting}</p>}
+    <p class="note">
+      {status === 'draft' ? 'It is a draft: nobody but you can talk to it. ' : ''}A trial counts in no usage and takes no limit. It stays among the sessions, under the channel “console”.
+    </p>
+  </div>
+);
+
+interface SayOptions {
+  readonly text: string;
+  readonly change: (text: string) => void;
+  readonly say: (event: Event) => void;
+  readonly abort: (() => void) | null;
+  readonly busy: boolean;
+  readonly label: string;
+}
+
+function Say({ text, change, say, abort, busy, label }: SayOptions) {
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) say(event);
+  };
+  return (
+    <form class="say" onSubmit={say}>
+      <label>
+        <span class="visually-hidden">Message</span>
+        <textarea rows={1} value={text} placeholder="Message" onInput={(event) => change(event.currentTarget.value)} onKeyDown={keys} maxLength={16_000} />
+      </label>
+      {abort !== null ? (
+        <button type="button" onClick={abort}>
+          Abort
+        </button>
+      ) : (
+        <button type="submit" class="primary" disabled={text.trim() === '' || busy}>
+          {label}
+        </button>
+      )}
+    </form>
+  );
+}
+
+/** The charts bring the machines along, and are loaded when there is one to be seen. */
+function Chart({ id }: { id: string | null }) {
+  const [Beside, setBeside] = useState<Live | null>(null);
+  useEffect(() => {
+    import('../pages/charts.ts').then(({ beside }) => setBeside(() => beside), () => {});
+  }, []);
+  return Beside === null ? null : <Beside id={id} />;
+}

@@ -1,0 +1,76 @@
+/** The answers of the console's API (contract 9): the shapes of the wire, and shapes that its table gives in words. */
+import type { Static } from 'typebox';
+import type { ActorKind } from '../../../machines/all.ts';
+import type * as wire from '../../base/wire.ts';
+
+export type Workspace = wire.WorkspaceView;
+export type Assistant = wire.ConsoleAssistantView;
+export type LinkStatus = wire.LinkStatusView;
+export type Credential = wire.CredentialView;
+export type CredentialTest = wire.CredentialTestView;
+export type Message = Static<typeof wire.MessageView>;
+export type Turn = Static<typeof wire.TurnView>;
+export type Voice = Static<typeof wire.VoiceView>;
+export type Usage = Static<typeof wire.UsageView>;
+
+export type Session = Static<typeof wire.SessionView>;
+export type ConsoleSession = Static<typeof wire.ConsoleSessionView>;
+export type Key = wire.KeyView;
+export type CreatedKey = wire.CreatedKeyView;
+export type Budget = Key['budgets']['requests'];
+export type Person = Static<typeof wire.PersonView>;
+export type SignIn = Static<typeof wire.SignInView>;
+export type SignInLink = Static<typeof wire.SignInLinkView>;
+export type Load = Static<typeof wire.LoadView>;
+export type LoadStep = Load['data'][number];
+
+export interface List<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** The cause of a step. */
+export type Cause = NonNullable<wire.HistoryItem['by']>;
+
+export interface Emitted {
+  readonly type: string;
+  readonly code?: string | null;
+  readonly [field: string]: unknown;
+}
+
+export type HistoryRow = wire.HistoryItem;
+
+export interface ActorName {
+  readonly kind: ActorKind;
+  readonly id: string;
+  readonly workspace_id: string;
+}
+
+export interface LiveActor extends ActorName {
+  readonly state: string;
+  readonly context: unknown;
+}
+
+/** A message of the feed; `at` is in milliseconds. */
+export type FeedMessage =
+  | { readonly type: 'actors'; readonly at: number; readonly actors: readonly LiveActor[] }
+  | FeedEvent
+  | { readonly type: 'activated'; readonly at: number; readonly actor: ActorName; readonly state: string }
+  | { readonly type: 'passivated'; readonly at: number; readonly actor: ActorName; readonly state: string }
+  | { readonly type: 'dropped'; readonly count: number };
+
+export interface FeedEvent {
+  readonly type: 'event';
+  readonly seq: number;
+  readonly at: number;
+  readonly actor: ActorName;
+  readonly event: string;
+  readonly from: string;
+  readonly to: string;
+  readonly context: unknown;
+  readonly outcomes: readonly Emitted[];
+  readonly refused: boolean;
+  readonly request_id: string | null;
+  readonly by: Cause | null;
+}

@@ -1,0 +1,296 @@
+/**
+ * The visitor's conversation: the session is created with the first message and found again after a reload; requests that the network
+ * loses are retried until they succeed. It knows nothing of the page.
+ */
+import { newIdempotencyKey } from '../../client/clock.ts';
+import { conversation, type Conversation, type ConversationMessage } from '../../client/conversation.ts';
+import { ConnectionError, ParleyError, RateLimitError } from '../../client/failure.ts';
+import { Parley } from '../../client/parley.ts';
+import type { Link, Visitor } from '../../client/types.ts';
+import { onWake } from '../../client/wake.ts';
+import { after, now, wallClock } from './clock.ts';
+import type { Memory, Pending } from './memory.ts';
+
+export type VisitorFields = Record<string, string | number | boolean>;
+
+/** The reason why the conversation cannot go on. `offline` and `waiting` end by themselves. */
+export type Trouble =
+  | { readonly kind: 'offline' }
+  /** A limit: until this time, in milliseconds. */
+  | { readonly kind: 'waiting' | 'limited'; readonly at: number }
+  | { readonly kind: 'over' | 'closed' }
+  | { readonly kind: 'failed'; readonly error: Error };
+
+export interface Scene {
+  /** `busy` from the sending of a message to the end of its reply, also while the connection is away. */
+  readonly status: 'loading' | 'idle' | 'busy' | 'over';
+  readonly messages: readonly ConversationMessage[];
+  readonly trouble: Trouble | null;
+  /** Whether there is a session, and so something to leave behind. */
+  readonly begun: boolean;
+}
+
+export interface ChatListener {
+  changed(): void;
+  /** A reply has come to its end. */
+  replied(message: ConversationMessage): void;
+  /** The message was not taken, and is the visitor's to change or to send again; `field` is the visitor field that is wrong. */
+  returned(text: string, field: string | null): void;
+  failed(error: Error): void;
+}
+
+export interface ChatOptions {
+  readonly url: string;
+  readonly link: Link;
+  /** The site whose frame this is; null for a page of its own. */
+  readonly host: string | null;
+  readonly memory: Memory;
+  readonly listener: ChatListener;
+  /** Returns the fields that the visitor has filled in. */
+  fields(): VisitorFields;
+}
+
+/** A visitor's token is renewed when so much of its 30 days is left, in seconds. */
+const renewSeconds = 29 * 86_400;
+const retryMs = [2000, 4000, 8000, 15_000, 30_000];
+const gone = new Set(['session_not_found', 'invalid_token']);
+const over = new Set(['session_ended', 'session_expired']);
+const closed = new Set(['assistant_disabled', 'assistant_not_published', 'assistant_not_found']);
+
+export class Chat {
+  readonly #options: ChatOptions;
+  readonly parley: Parley;
+  #visitor: Visitor | null = null;
+  #session: string | null = null;
+  #talk: Conversation | null = null;
+  #leave: (() => void) | null = null;
+  #pending: Pending | null = null;
+  #delivering = false;
+  #trouble: Trouble | null = null;
+  /** The conversation's failure that was handled last. */
+  #seen: Error | null = null;
+  #replying = false;
+  /** Whether to read the conversation again once the message that is being sent is done with. */
+  #stale = false;
+  #retries = 0;
+  #cancelRetry: (() => void) | null = null;
+
+  constructor(options: ChatOptions) {
+    this.#options = options;
+    const { url, link, host, memory } = options;
+    const remembered = memory.read();
+    const known = remembered !== null && remembered.visitor.expires_at * 1000 > now() ? remembered : null;
+    this.#visitor = known?.visitor ?? null;
+    const onVisitor = (visitor: Visitor): void => {
+      this.#visitor = visitor;
+      this.#remember();
+    };
+    this.parley = new Parley({
+      url,
+      clock: wallClock,
+      link: { slug: link.slug, visitor: this.#visitor, onVisitor, ...(host !== null && { host }) },
+      onRetry: ({ error, waitMs }) => this.#noteRetry(error, waitMs),
+    });
+    onWake(() => {
+      // An attempt under way may have begun earlier, and fail: the next one follows soon.
+      this.#retries = 0;
+      if (this.#cancelRetry !== null) void this.retry();
+    });
+    if (known === null) return;
+    this.#pending = known.pending;
+    this.#open(known.session, null);
+    if (known.visitor.expires_at - now() / 1000 < renewSeconds) this.parley.visitor().catch(() => {});
+  }
+
+  get scene(): Scene {
+    const { status = 'idle', messages = this.#greeting() } = this.#talk?.getSnapshot() ?? {};
+    const pending = this.#pending;
+    const shown = messages.filter(({ status }) => status !== 'failed' && status !== 'sending');
+    if (pending !== null && !this.#arrived()) shown.push({ id: 'pending', role: 'user', content: pending.text, status: 'sending', stopReason: null, createdAt: null });
+    const lost = status === 'idle' && this.#trouble?.kind === 'offline';
+    const busy = pending !== null || this.#delivering || lost || status === 'sending' || status === 'replying';
+    return { status: busy ? 'busy' : status, messages: shown, trouble: this.#trouble, begun: this.#session !== null };
+  }
+
+  /** Sends a message; the first one opens the session. */
+  async send(text: string): Promise<void> {
+    this.#pending = { text, key: newIdempotencyKey(), before: this.#sent().length };
+    await this.#deliver();
+  }
+
+  /** Retries after a failure: reads the conversation again, and sends a message that had not arrived. */
+  async retry(): Promise<void> {
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    this.#stale = this.#delivering;
+    if (this.#delivering) return;
+    if (this.#talk !== null) await this.#talk.refresh();
+    else if (this.#pending !== null) await this.#deliver();
+    else this.#clear();
+  }
+
+  /** Stops the reply; a message that waits for the connection is the visitor's again. */
+  abort(): void {
+    if (this.#pending === null || this.#delivering) return void this.#talk?.abort();
+    this.#giveBack();
+    this.#options.listener.changed();
+  }
+
+  /** Leaves the conversation and ends its session; the next message opens another. */
+  renew(): void {
+    const session = this.#talk?.getSnapshot().status === 'over' ? null : this.#session;
+    this.#forget();
+    if (session !== null) this.parley.sessions.end(session).catch(() => {});
+    this.#options.listener.changed();
+  }
+
+  /** Resolves with the session, which is opened if there is none, for calls other than a message. Rejects if opening fails. */
+  async session(): Promise<string> {
+    if (this.#session !== null) return this.#session;
+    const session = await this.parley.sessions.create({ visitor: this.#options.fields() });
+    this.#open(session.id, this.#greeting());
+    return session.id;
+  }
+
+  #greeting(): ConversationMessage[] {
+    const { greeting } = this.#options.link;
+    return greeting === null ? [] : [{ id: 'greeting', role: 'assistant', content: greeting, status: 'completed', stopReason: null, createdAt: null }];
+  }
+
+  /** Returns the visitor's messages that the service has. */
+  #sent(): ConversationMessage[] {
+    return this.#talk?.getSnapshot().messages.filter(({ role, status }) => role === 'user' && status === 'completed') ?? [];
+  }
+
+  /** It may have arrived, and only the answer been lost. Another page of the visitor's may have sent something as well. */
+  #arrived(): boolean {
+    const pending = this.#pending;
+    return pending !== null && this.#sent().slice(pending.before).some(({ content }) => content === pending.text);
+  }
+
+  #open(session: string, known: readonly ConversationMessage[] | null): void {
+    this.#session = session;
+    this.#talk = conversation(this.parley, session, known);
+    this.#replying = false;
+    this.#leave = this.#talk.subscribe(() => this.#look());
+    this.#remember();
+  }
+
+  async #deliver(): Promise<void> {
+    const pending = this.#pending!;
+    this.#delivering = true;
+    this.#trouble = null;
+    this.#options.listener.changed();
+    try {
+      if (this.#talk === null) {
+        const session = await this.parley.sessions.create({ visitor: this.#options.fields() }, { idempotencyKey: pending.key });
+        // The visitor may have begun anew meanwhile.
+        if (this.#pending !== pending) return;
+        this.#open(session.id, this.#greeting());
+      }
+      this.#remember();
+      await this.#talk!.send(pending.text, { idempotencyKey: pending.key });
+    } catch (error) {
+      if (this.#pending === pending) this.#fail(error as Error);
+    } finally {
+      this.#delivering = false;
+      this.#options.listener.changed();
+    }
+    if (this.#stale) await this.retry();
+  }
+
+  /** Follows the conversation's own changes. */
+  #look(): void {
+    const { status, messages, error } = this.#talk!.getSnapshot();
+    if (this.#arrived()) {
+      this.#pending = null;
+      this.#remember();
+    }
+    const reply = messages.at(-1);
+    // A reply that only the connection lost may go on.
+    const isLost = this.#replying && error instanceof ConnectionError;
+    if (this.#replying && !isLost && status !== 'replying' && reply?.role === 'assistant') this.#options.listener.replied(reply);
+    this.#replying = isLost || status === 'replying';
+    if (error !== null && error !== this.#seen) this.#fail(error);
+    else if (error === null && status === 'over') this.#end('over');
+    else if (error === null && status !== 'loading' && status !== 'sending') this.#clear();
+    this.#seen = error;
+    if (error === null && status === 'idle' && this.#pending !== null && !this.#delivering) void this.#deliver();
+    this.#options.listener.changed();
+  }
+
+  /** Shows that the client itself retries. */
+  #noteRetry(error: Error, waitMs: number): void {
+    if (error instanceof ConnectionError) this.#trouble = { kind: 'offline' };
+    // A wait of a second or two is not shown: the turn before is just ending.
+    else if (error instanceof RateLimitError && waitMs > 3000) this.#trouble = { kind: 'waiting', at: now() + waitMs };
+    this.#options.listener.changed();
+  }
+
+  #clear(): void {
+    this.#retries = 0;
+    this.#trouble = null;
+  }
+
+  #fail(error: Error): void {
+    const { code = null, field } = error as Partial<ParleyError>;
+    if (!(error instanceof ConnectionError) || this.#retries === 0) this.#options.listener.failed(error);
+    if (error instanceof ConnectionError) return this.#noteLoss();
+    if (code !== null && gone.has(code)) {
+      const wasSending = this.#pending !== null;
+      this.#end('over');
+      this.#forget();
+      // A conversation of an earlier visit is dropped silently.
+      if (wasSending) this.#trouble = { kind: 'over' };
+    } else if (code !== null && over.has(code)) this.#end('over');
+    else if (code !== null && closed.has(code)) this.#end('closed');
+    else if (code === 'turn_in_progress') {
+      this.#giveBack();
+      void this.retry();
+    } else if (error instanceof RateLimitError) {
+      this.#giveBack();
+      this.#trouble = { kind: 'limited', at: now() + error.retryAfterSeconds * 1000 };
+    } else if (this.#pending !== null && field?.startsWith('visitor.')) this.#giveBack(field.slice('visitor.'.length));
+    else {
+      this.#giveBack();
+      this.#trouble = { kind: 'failed', error };
+    }
+  }
+
+  #end(kind: 'over' | 'closed'): void {
+    this.#giveBack();
+    this.#trouble = { kind };
+  }
+
+  /** The connection is away: it is tried again when the device says that it is back, and now and then. */
+  #noteLoss(): void {
+    this.#trouble = { kind: 'offline' };
+    this.#cancelRetry ??= after(retryMs[Math.min(this.#retries++, retryMs.length - 1)]!, () => {
+      this.#cancelRetry = null;
+      void this.retry();
+    });
+  }
+
+  #giveBack(field: string | null = null): void {
+    const pending = this.#pending;
+    this.#pending = null;
+    this.#remember();
+    if (pending !== null) this.#options.listener.returned(pending.text, field);
+  }
+
+  #forget(): void {
+    this.#leave?.();
+    this.#talk?.leave();
+    this.#cancelRetry?.();
+    this.#talk = this.#leave = this.#session = this.#pending = this.#trouble = this.#cancelRetry = this.#seen = null;
+    this.#replying = false;
+    this.#remember();
+  }
+
+  /** Nothing before there is a session. */
+  #remember(): void {
+    const { memory } = this.#options;
+    if (this.#session === null || this.#visitor === null) memory.write(null);
+    else memory.write({ visitor: this.#visitor, session: this.#session, pending: this.#pending });
+  }
+}

@@ -1,0 +1,201 @@
+/** The link's page: reads its address, requests the assistant's public description, and shows the conversation with it. */
+import type { Link } from '../../client/types.ts';
+import { ConnectionError } from '../../client/failure.ts';
+import { Parley } from '../../client/parley.ts';
+import { hello, type FrameMode, type FromFrame, type ToFrame } from '../messages.ts';
+import { directionOf, languageOf, type Language, type Words } from '../words.ts';
+import { Chat, type VisitorFields } from './chat.ts';
+import { after } from './clock.ts';
+import { element } from './dom.ts';
+import { Memory } from './memory.ts';
+import { Notice } from './notice.ts';
+import { setAccent, setScheme } from './theme.ts';
+import { View } from './view.ts';
+import { VoiceButtons } from './voice-buttons.ts';
+
+/** The languages' modules, a file each; that of the page's language is preloaded before this runs. */
+const wordsOf: Readonly<Record<Language, () => Promise<{ words: Words }>>> = {
+  en: () => import('../words/en.ts'),
+  de: () => import('../words/de.ts'),
+  fr: () => import('../words/fr.ts'),
+  es: () => import('../words/es.ts'),
+  pt: () => import('../words/pt.ts'),
+  ja: () => import('../words/ja.ts'),
+  ar: () => import('../words/ar.ts'),
+};
+
+const root = document.documentElement;
+const query = new URLSearchParams(location.search);
+const slug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
+/** The site around the page; opened by itself the frame's page is the link's. */
+const host = window.parent === window ? null : query.get('host');
+const worklet = root.dataset['voice'];
+
+class Page {
+  readonly #link: Link;
+  #chat: Chat | null = null;
+  #view: View | null = null;
+  #frame: ParentFrame | null = null;
+  #language: Language;
+  #mode: FrameMode | null = null;
+  #open = host === null;
+  #unread = 0;
+  #prefilled: VisitorFields = {};
+
+  constructor(link: Link, language: Language) {
+    this.#link = link;
+    this.#language = language;
+  }
+
+  async begin(): Promise<void> {
+    if (host !== null) {
+      this.#mode = (['panel', 'full', 'inline'] as const).find((mode) => mode === query.get('mode')) ?? 'panel';
+      this.#frame = openFrame(host, (message) => void this.#hear(message));
+    }
+    await this.#show();
+    document.title = this.#link.name;
+    document.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape' && !event.isComposing && this.#mode !== null && this.#mode !== 'inline') this.#frame!.post({ type: 'close' });
+    });
+    if (host === null) this.#view!.focus();
+    this.#announceReady();
+  }
+
+  get #theChat(): Chat {
+    this.#chat ??= new Chat({
+      url: location.origin,
+      link: this.#link,
+      host,
+      memory: new Memory([slug, host ?? ''].join(' ').trim()),
+      fields: () => this.#view!.fields.values,
+      listener: {
+        changed: () => this.#view?.changed(),
+        replied: (message) => {
+          this.#view?.replied(message);
+          if (!this.#open) this.#count(this.#unread + 1);
+        },
+        returned: (text, field) => this.#view?.returned(text, field),
+        failed: (error) => this.#frame?.post({ type: 'error', code: (error as { code?: string | null }).code ?? null }),
+      },
+    });
+    return this.#chat;
+  }
+
+  /** In the page's language, again when that changes. */
+  async #show(): Promise<void> {
+    const language = this.#language;
+    const { words } = await wordsOf[language]();
+    if (language !== this.#language) return;
+    const draft = this.#view?.draft;
+    root.lang = language;
+    root.dir = directionOf(language);
+    this.#view?.quiet();
+    const view = new View({
+      link: this.#link,
+      words,
+      language,
+      voice: worklet === undefined ? null : (made) => new VoiceButtons(made, worklet),
+      chat: () => this.#theChat,
+      close: () => this.#frame?.post({ type: 'close' }),
+    });
+    this.#view = view;
+    view.mode = this.#mode;
+    view.fields.prefill(this.#prefilled);
+    document.body.replaceChildren(view.element);
+    if (draft !== undefined) view.draft = draft;
+    view.changed();
+  }
+
+  async #hear(message: ToFrame): Promise<void> {
+    switch (message.type) {
+      case 'view':
+        return this.#noteView(message.open, message.mode);
+      case 'locale': {
+        this.#language = languageOf(String(message.lang)) ?? 'en';
+        await this.#show();
+        return this.#announceReady();
+      }
+      case 'theme':
+        if (message.scheme !== undefined) setScheme(message.scheme);
+        if (message.accent !== undefined) setAccent(message.accent);
+        return;
+      case 'visitor':
+        this.#prefilled = { ...this.#prefilled, ...message.fields };
+        return this.#view?.fields.prefill(this.#prefilled);
+      case 'new':
+        return this.#view?.begin();
+    }
+  }
+
+  #noteView(open: boolean, mode: FrameMode): void {
+    const opened = open && !this.#open;
+    this.#open = open;
+    this.#mode = mode;
+    if (!open) this.#view?.quiet();
+    if (this.#view !== null) this.#view.mode = mode;
+    if (open && this.#unread > 0) this.#count(0);
+    this.#view?.changed();
+    if (opened && mode !== 'inline') this.#view?.focus();
+  }
+
+  #count(unread: number): void {
+    this.#unread = unread;
+    this.#frame?.post({ type: 'unread', count: unread });
+  }
+
+  #announceReady(): void {
+    this.#frame?.post({ type: 'ready', name: this.#link.name, lang: this.#language, dir: directionOf(this.#language) });
+  }
+}
+
+/** Retries until the service answers; a refusal is shown in words. */
+async function start(language: Language, retryMs = 2000): Promise<void> {
+  const { words } = await wordsOf[language]();
+  try {
+    await new Page(await new Parley({ url: location.origin, link: slug }).about(), language).begin();
+  } catch (error) {
+    const lost = error instanceof ConnectionError;
+    const again = (): void => {
+      cancel();
+      void start(language, Math.min(retryMs * 2, 30_000));
+    };
+    const cancel = lost ? after(retryMs, again) : () => {};
+    const notice = new Notice(words, language, { retry: again, renew: again });
+    notice.show(lost ? { kind: 'offline' } : { kind: 'failed', error: error as Error });
+    document.body.replaceChildren(element('main', { className: 'alone' }, notice.element));
+  }
+}
+
+setScheme(query.get('scheme'));
+setAccent(query.get('accent'));
+followViewport();
+await start(languageOf(root.lang) ?? 'en');
+
+/** The page's end of the messages with the loader on the site (messages.ts). */
+interface ParentFrame {
+  post(message: FromFrame): void;
+}
+
+/** Offers the loader a port, to the site in the address and to no other. Other messages are ignored. */
+function openFrame(host: string, hear: (message: ToFrame) => void): ParentFrame {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = ({ data }: MessageEvent<unknown>) => {
+    if (typeof data === 'object' && data !== null && 'type' in data) hear(data as ToFrame);
+  };
+  window.parent.postMessage(hello, host, [port2]);
+  return { post: (message) => port1.postMessage(message) };
+}
+
+/** Keeps the page as high as its visible part: where a phone's keyboard covers the page instead of shrinking it, the page moves up. */
+function followViewport(): void {
+  const viewport = window.visualViewport;
+  if (viewport === null) return;
+  const fit = (): void => {
+    // When zoomed in, only a part of the page is visible, and the page stays as it is.
+    const covered = Math.abs(viewport.scale - 1) < 0.01 && window.innerHeight - viewport.height > 1;
+    document.documentElement.style.setProperty('--height', covered ? `${viewport.height}px` : '100dvh');
+    if (covered) window.scrollTo(0, 0);
+  };
+  viewport.addEventListener('resize', fit);
+  fit();
+}

@@ -1,0 +1,47 @@
+/** Links in a reply: they lead to a web page or a mailbox, in a window of their own, and say where they lead. */
+
+const protocols = new Set(['http:', 'https:', 'mailto:']);
+
+/** Returns null for a text that must not become a link. */
+export function safeUrl(text: string): URL | null {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return null;
+  }
+  if (!protocols.has(url.protocol)) return null;
+  // People, and no browser, take the part before an @ for the host.
+  if (url.protocol !== 'mailto:') url.username = url.password = '';
+  return url;
+}
+
+/** The link, and behind it the host where the text does not say it. */
+export function link(url: URL, children: readonly Node[]): Node[] {
+  const element = document.createElement('a');
+  element.href = url.href;
+  element.target = '_blank';
+  element.rel = 'noopener noreferrer nofollow ugc';
+  element.append(...children);
+  const place = url.protocol === 'mailto:' ? decoded(url.pathname) : url.host;
+  if (says(element.textContent!, place)) return [element];
+  const note = document.createElement('span');
+  note.className = 'host';
+  note.dir = 'ltr';
+  note.textContent = ` (${place})`;
+  return [element, note];
+}
+
+/** Whether the text is the address: not whether the place occurs in it, since another may stand before. */
+function says(text: string, place: string): boolean {
+  const bare = text.trim().replace(/^(https?:\/\/|mailto:)/i, '');
+  return bare.toLowerCase() === place.toLowerCase() || (/^[\w.-]+(:\d+)?([/?#]|$)/.test(bare) && bare.toLowerCase().split(/[/?#]/)[0] === place.toLowerCase());
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

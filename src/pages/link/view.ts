@@ -1,0 +1,175 @@
+/** The page as a person sees it, in one language: made anew when the language changes, on the same conversation. */
+import type { ConversationMessage } from '../../client/conversation.ts';
+import type { Link } from '../../client/types.ts';
+import type { FrameMode } from '../messages.ts';
+import type { Words } from '../words.ts';
+import type { Chat, VisitorFields } from './chat.ts';
+import { onceAFrame, after } from './clock.ts';
+import { Composer } from './composer.ts';
+import { button, element, iconButton } from './dom.ts';
+import { Fields } from './fields.ts';
+import { Messages } from './messages.ts';
+import { Notice } from './notice.ts';
+import { Scroller } from './scroller.ts';
+import type { VoiceButtons } from './voice-buttons.ts';
+
+export interface ViewOptions {
+  readonly link: Link;
+  readonly words: Words;
+  readonly language: string;
+  /** Null where voice is off. */
+  readonly voice: ((view: View) => VoiceButtons) | null;
+  chat(): Chat;
+  /** Closes the frame. */
+  close(): void;
+}
+
+/** The visitor's unsent input, kept when the language changes. */
+export interface UnsentInput {
+  readonly text: string;
+  readonly fields: VisitorFields;
+}
+
+export class View {
+  readonly element: HTMLElement;
+  readonly composer: Composer;
+  readonly notice: Notice;
+  readonly fields: Fields;
+  readonly options: ViewOptions;
+  readonly #announcer = new Announcer();
+  readonly #messages: Messages;
+  readonly #scroller: Scroller;
+  readonly #empty: HTMLElement;
+  readonly #renew: HTMLButtonElement;
+  readonly #close: HTMLButtonElement;
+  readonly #voice: VoiceButtons | null;
+  /** Something is being asked, and failures wait. */
+  #asking = false;
+  readonly #draw = onceAFrame(() => this.#show());
+
+  constructor(options: ViewOptions) {
+    const { link, words, language } = options;
+    this.options = options;
+    this.composer = new Composer({ words, charactersMax: link.message_characters_max, send: (text) => this.#send(text), stop: () => options.chat().abort() });
+    this.fields = new Fields(link.visitor_fields, words, () => this.composer.input.focus());
+    this.notice = new Notice(words, language, { retry: () => void options.chat().retry(), renew: () => this.#begin() });
+    this.#voice = options.voice?.(this) ?? null;
+    this.#messages = new Messages({ words, language, name: link.name, action: (text) => this.#voice?.speaker(text) ?? null });
+    this.#empty = element('p', { className: 'empty' }, words.empty);
+    this.#scroller = new Scroller(words.conversation, words.latest, this.#empty, this.#messages.element, this.fields.element);
+    this.#renew = iconButton(words.newConversation, 'M13.5 2.5v3.2h-3.2M13.2 5.6A5.6 5.6 0 1 0 13.6 8.6', () => this.renew());
+    this.#close = iconButton(words.close, 'M3.5 3.5l9 9M12.5 3.5l-9 9', options.close);
+    this.#close.hidden = true;
+    const about = element('div', { className: 'about' }, element('h1', { id: 'name' }, element('bdi', {}, link.name)), ...(link.description === null ? [] : [element('p', { id: 'description' }, element('bdi', {}, link.description))]));
+    this.element = element('div', { id: 'page' },
+      element('header', {}, about, this.#renew, this.#close),
+      element('main', {}, this.#scroller.element, element('div', { className: 'foot' }, this.#scroller.latest, this.notice.element, this.composer.element), this.#announcer.element));
+  }
+
+  changed(): void {
+    // In a hidden frame no picture is drawn; nothing of it is needed there.
+    this.#draw();
+  }
+
+  replied(message: ConversationMessage): void {
+    this.#show();
+    this.#announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
+    this.#draw();
+  }
+
+  /** Puts a message that was not taken back into the text field. */
+  returned(text: string, field: string | null): void {
+    this.composer.text = [text, this.composer.text].filter((part) => part !== '').join('\n');
+    this.#show();
+    if (field !== null) this.fields.markRefused(field);
+  }
+
+  set mode(mode: FrameMode | null) {
+    this.#close.hidden = mode === null || mode === 'inline';
+  }
+
+  /** Focuses the first element to fill in: the first field, or the text field. */
+  focus(): void {
+    const field = this.fields.element.isConnected && !this.fields.element.hidden ? this.fields.element.querySelector('input') : null;
+    (field ?? this.composer.input).focus();
+  }
+
+  get draft(): UnsentInput {
+    return { text: this.composer.text, fields: this.fields.values };
+  }
+
+  set draft({ text, fields }: UnsentInput) {
+    this.composer.text = text;
+    this.fields.prefill(fields, true);
+  }
+
+  /** Asks for confirmation first if there is a conversation to leave. */
+  renew(): void {
+    const { words, chat } = this.options;
+    if (!chat().scene.messages.some(({ role }) => role === 'user')) return this.#begin();
+    this.#asking = true;
+    const cancel = button(words.cancel, () => {
+      this.#asking = false;
+      this.#show();
+      this.#renew.focus();
+    });
+    this.notice.say(words.newConversationAsk, button(words.newConversation, () => this.#begin(), 'primary'), cancel);
+    this.notice.element.querySelector('button')!.focus();
+  }
+
+  /** Stops speaking or listening, as when its button is not to be seen any more. */
+  quiet(): void {
+    this.#voice?.quiet();
+  }
+
+  /** Without asking. */
+  begin(): void {
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.quiet();
+    this.#asking = false;
+    this.options.chat().renew();
+    this.#show();
+    this.focus();
+  }
+
+  #send(text: string): boolean {
+    const { link } = this.options;
+    const chat = this.options.chat();
+    if (chat.scene.status === 'loading' || (!chat.scene.begun && (link.status === 'closed' || !this.fields.complete()))) return false;
+    this.quiet();
+    void chat.send(text);
+    this.#show();
+    this.#scroller.toEnd();
+    return true;
+  }
+
+  #show(): void {
+    const { link } = this.options;
+    const { status, messages, trouble, begun } = this.options.chat().scene;
+    this.#messages.show(messages);
+    this.fields.element.hidden = begun || status === 'busy' || link.visitor_fields.length === 0 || link.status === 'closed';
+    this.#empty.hidden = messages.length > 0 || status !== 'idle' || !this.fields.element.hidden || link.status === 'closed';
+    this.composer.busy = status === 'busy';
+    this.composer.element.hidden = status === 'over' || (link.status === 'closed' && !begun);
+    this.#renew.hidden = !begun && status !== 'busy';
+    if (!this.#asking) this.notice.show(trouble ?? (link.status === 'closed' ? { kind: 'closed' } : this.#voice?.trouble ?? null));
+    this.#scroller.follow();
+  }
+}
+
+/** Announced text is removed after so long, so that nobody finds it twice when reading the page. */
+const shownMs = 5000;
+
+/** Announces text to a screen reader: a reply once, when it is whole, and not by its tokens. */
+class Announcer {
+  readonly element = element('div', { className: 'hidden', role: 'log', 'aria-live': 'polite', 'aria-relevant': 'additions' });
+
+  say(text: string): void {
+    const said = element('p', { dir: 'auto' }, text);
+    this.element.append(said);
+    after(shownMs, () => said.remove());
+  }
+}

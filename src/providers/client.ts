@@ -1,0 +1,83 @@
+/** The HTTP client to every provider: one pool of connections, the address guard, and the bounds on waiting. */
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { guardedLookup, mayCall } from './client/address.ts';
+import type { Lookup } from './client/address.ts';
+import { Dialer } from './client/dial.ts';
+import { ProviderExchange } from './client/exchange.ts';
+import type { ProviderBounds, ProviderCall, ProviderListener } from './client/exchange.ts';
+import { Pool } from './client/pool.ts';
+import { requestBytes } from './client/request.ts';
+import type { ProviderGet, ProviderPost } from './client/request.ts';
+import { targetOf } from './client/target.ts';
+import type { Target } from './client/target.ts';
+import type { Proxy } from './client/tunnel.ts';
+
+export type { ProviderBounds, ProviderCall, ProviderListener } from './client/exchange.ts';
+export type { ProviderGet, ProviderPost } from './client/request.ts';
+
+export const providerBounds: ProviderBounds = {
+  connectMs: limits.providerConnectMs,
+  silenceMs: limits.providerSilenceMs,
+  graceMs: limits.providerGraceMs,
+  errorBytesMax: limits.providerErrorBytesMax,
+};
+
+export interface ProviderHttp {
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number;
+  /** Sends a request, within bounds of its own where they are given. Never throws, and never calls the listener before it returns. */
+  post(post: ProviderPost, listener: ProviderListener, within?: Partial<ProviderBounds>): ProviderCall;
+  /** The same without a body. The provider only looks the answer up, so the time limit is shorter. */
+  get(get: ProviderGet, listener: ProviderListener): ProviderCall;
+  /** Closes every connection; calls in flight fail. */
+  close(): Promise<void>;
+}
+
+export interface ProviderHttpOptions {
+  readonly clock: Clock;
+  readonly allowPrivate: boolean;
+  readonly bounds?: ProviderBounds;
+  readonly lookup?: Lookup;
+  /** Trusted certificates in PEM, instead of Node's own list. */
+  readonly ca?: string;
+  /** The operator's proxy, used for encrypted targets. */
+  readonly proxy?: Proxy | null;
+}
+
+const resolved = Promise.resolve();
+
+export function providerHttp({ clock, allowPrivate, bounds = providerBounds, lookup, ca, proxy = null }: ProviderHttpOptions): ProviderHttp {
+  const guarded = (secure: boolean) => guardedLookup(mayCall(secure, allowPrivate), lookup);
+  const dialer = new Dialer({ clock, connectMs: bounds.connectMs, lookup: { secure: guarded(true), plain: guarded(false) }, ca, proxy });
+  const pool = new Pool(clock, dialer);
+  const targets = new Map<string, Target | null>();
+  const targetAt = (baseUrl: string): Target | null => {
+    const known = targets.get(baseUrl);
+    if (known !== undefined) return known;
+    if (targets.size >= limits.providerOriginsMax) targets.clear();
+    const target = targetOf(baseUrl, allowPrivate);
+    targets.set(baseUrl, target);
+    return target;
+  };
+  const send = (exchange: ProviderExchange, asked: ProviderGet | ProviderPost): void => {
+    const target = targetAt(asked.baseUrl);
+    if (target === null) return exchange.fail('address', null);
+    const request = requestBytes(target, asked);
+    if (typeof request === 'string') exchange.fail(request, null);
+    else exchange.send(target, request);
+  };
+  const begin = (asked: ProviderGet | ProviderPost, listener: ProviderListener, within: ProviderBounds): ProviderCall => {
+    const exchange = new ProviderExchange(clock, within, pool, listener);
+    // `queueMicrotask` makes an `AsyncResource` for each call.
+    resolved.then(() => send(exchange, asked)).catch(() => exchange.fail('connect', null));
+    return exchange;
+  };
+  const shorter = { ...bounds, silenceMs: Math.min(bounds.silenceMs, limits.providerGetMs) };
+  return {
+    now: () => clock.monotonic(),
+    post: (post, listener, within) => begin(post, listener, within === undefined ? bounds : { ...bounds, ...within }),
+    get: (get, listener) => begin(get, listener, shorter),
+    close: () => pool.close(),
+  };
+}

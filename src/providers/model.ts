@@ -1,0 +1,118 @@
+/** The interface to a model provider. The providers are in `model/`. */
+
+export interface ModelMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** Whether the reasoning of an assistant's model is shown. */
+export type ReasoningMode = 'hidden' | 'shown';
+
+export interface ModelRequest {
+  /** The provider's name for the model, as set in the console. */
+  readonly name: string;
+  readonly systemPrompt: string | null;
+  /** The conversation in order, the newest message last; already cut to the token budget. */
+  readonly messages: readonly ModelMessage[];
+  readonly temperature: number | null;
+  readonly outputTokensMax: number | null;
+  /** Whether the model's reasoning is shown. */
+  readonly reasoning: ReasoningMode;
+  /** The credential's base URL, including its `/v1`; null for the provider's own default. */
+  readonly baseUrl: string | null;
+  readonly apiKey: string | null;
+  /** The assistant's public name, which the embedded model uses when it speaks of itself. */
+  readonly assistantName: string;
+}
+
+export interface ModelUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** Why a provider did not answer, for the log and the metrics; a client always gets `assistant_unavailable`. */
+export type ModelFailure =
+  | 'credential' // none, refused, or not to be decrypted
+  | 'address' // a base URL that may not be called, or that names no host
+  | 'connect'
+  | 'proxy' // the operator's proxy does not connect
+  | 'rate_limit'
+  | 'status'
+  | 'redirect'
+  | 'first_output_timeout'
+  | 'idle_timeout'
+  | 'malformed'
+  | 'provider_error' // an error event within its stream
+  | 'cut'; // the connection ended before the answer did
+
+/** Receives an answer: `text` any number of times, then exactly one of `end` and `failed`; no call after `cancel`. */
+export interface ModelSink {
+  /** A piece of the answer, never empty; a surrogate pair may be split between two pieces. */
+  text(piece: string): void;
+  /** Token counts so far, if the provider sends them: any number of times; the last counts. */
+  usage(usage: ModelUsage): void;
+  /** So many of the request's messages were too much for the model, and were not sent; once at most, before the first text. */
+  noteLeftOut?(messages: number): void;
+  end(): void;
+  failed(reason: ModelFailure): void;
+}
+
+export interface ModelCall {
+  /** Stops the answer and closes the upstream request at once. */
+  cancel(): void;
+  /** Stops reading the answer until `resume`; pieces that have arrived may still be passed on. Absent if nothing is read. */
+  hold?(): void;
+  resume?(): void;
+}
+
+export interface Model {
+  /** The value of `model.provider` in the console. */
+  readonly provider: string;
+  /** Whether an assistant needs a credential to use it. */
+  readonly needsCredential: boolean;
+  /** Whether the provider accepts this model name; absent if it accepts any. */
+  accepts?(name: string): boolean;
+  /**
+   * Asks the provider whether it takes the key, with the cheapest request that tells: null if it does, `credential` if it does
+   * not, else why that is not known. Absent where there are no keys. Never rejects.
+   */
+  tryKey?(access: ModelAccess): Promise<ModelFailure | null>;
+  /** Begins an answer. Never throws, and never calls the sink before it returns. */
+  start(request: ModelRequest, sink: ModelSink): ModelCall;
+}
+
+/** How to reach a provider on a customer's behalf. */
+export interface ModelAccess {
+  /** Null for the provider's own default. Includes its `/v1`. */
+  readonly baseUrl: string | null;
+  readonly apiKey: string;
+}
+
+/** The providers by name. */
+export type Models = ReadonlyMap<string, Model>;
+
+/**
+ * The estimate where a provider counts no tokens, and of what fits into a budget: a token for every four code points of Latin, for
+ * every two below U+2E80 (other alphabets, signs), and for each from there on (Chinese, Japanese, Korean, emoji); rounded up.
+ */
+export const estimateTokens = (text: string): number => Math.ceil(quarters(text) / 4);
+
+/** The estimated input tokens of a turn: the messages of its conversation, including the new one. */
+export const estimateInputTokens = (messages: readonly { readonly content: string }[]): number =>
+  Math.ceil(messages.reduce((sum, { content }) => sum + quarters(content), 0) / 4);
+
+/** V8 finds at once that a text of Latin-1 has none. */
+const beyondLatin = /[^\u0000-\u02ff]/;
+
+/** Quarters of tokens. The first half of a surrogate pair counts for both. */
+function quarters(text: string): number {
+  if (!beyondLatin.test(text)) return text.length;
+  let sum = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x300) sum += 1;
+    else if (unit < 0x2e80) sum += 2;
+    else if (unit < 0xdc00 || unit > 0xdfff) sum += 4;
+  }
+  return sum;
+}

@@ -1,0 +1,187 @@
+/** The code that providers over HTTP share: sends a request, reads an event stream or one JSON body, and ends exactly once. */
+import { isAscii } from 'node:buffer';
+import { StringDecoder } from 'node:string_decoder';
+import { limits } from '../../base/limits.ts';
+import type { ModelCall, ModelFailure, ModelSink, ModelUsage, ReasoningMode } from '../model.ts';
+import { isError } from './dialect.ts';
+import type { Dialect, Teller } from './dialect.ts';
+import type { Attempts } from './attempts.ts';
+import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
+import { parseObject } from './json.ts';
+import { reasoningOf } from './reasoning.ts';
+import type { Reasoning } from './reasoning.ts';
+import { StreamReader } from './stream.ts';
+
+/** Sends the request and passes the provider's answer to the sink. Each answer has a dialect of its own. */
+export function streamAnswer(http: ProviderHttp, speaking: () => Dialect, attempts: Attempts, sink: ModelSink, reasoning: ReasoningMode): ModelCall {
+  return new Answer(http, speaking, attempts, sink, reasoning, attempts.first);
+}
+
+/** The answer to one request while it comes in. */
+class Answer implements ProviderListener, ModelCall, Teller {
+  readonly #http: ProviderHttp;
+  readonly #speaking: () => Dialect;
+  readonly #dialect: Dialect;
+  /** Null once the answer has begun: they hold the conversation and the key, which are of no use from then on. */
+  #attempts: Attempts | null;
+  readonly #sink: ModelSink;
+  readonly #mode: ReasoningMode;
+  /** The answer to the request after this one, which was refused. */
+  #next: Answer | null = null;
+  /** Null until a chunk ends in a character of more than one byte, which may come in parts. */
+  #decoder: StringDecoder | null = null;
+  #call: ProviderCall | null = null;
+  #stream: StreamReader | null = null;
+  #whole = '';
+  /** Null once the answer's own text has begun. */
+  #reasoning: Reasoning | null;
+  #settled = false;
+  #begun = false;
+  #complete = false;
+
+  constructor(http: ProviderHttp, speaking: () => Dialect, attempts: Attempts, sink: ModelSink, mode: ReasoningMode, post: ProviderPost) {
+    this.#http = http;
+    this.#speaking = speaking;
+    this.#dialect = speaking();
+    this.#attempts = attempts;
+    this.#sink = sink;
+    this.#mode = mode;
+    this.#reasoning = reasoningOf(mode);
+    this.#call = http.post(post, this);
+  }
+
+  begin(): void {
+    this.#begun = true;
+  }
+
+  text(piece: string): void {
+    if (this.#settled || piece === '') return;
+    this.#accept();
+    if (this.#reasoning === null) return this.#say(piece);
+    this.#say(this.#reasoning.text(piece));
+    if (this.#reasoning.over) this.#reasoning = null;
+  }
+
+  reasoning(piece: string): void {
+    if (this.#settled || piece === '') return;
+    this.#accept();
+    if (this.#reasoning !== null) this.#say(this.#reasoning.field(piece));
+  }
+
+  usage(usage: ModelUsage): void {
+    if (!this.#settled) this.#sink.usage(usage);
+  }
+
+  complete(): void {
+    this.#complete = true;
+    this.#call?.outputEnded();
+  }
+
+  finish(): void {
+    if (this.#settled) return;
+    // An answer that was never begun is none, however it was closed.
+    if (!this.#begun && !this.#complete) return this.fail('malformed');
+    this.#accept();
+    this.#say(this.#reasoning?.rest() ?? '');
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#call?.release();
+    this.#sink.end();
+  }
+
+  fail(failure: ModelFailure, said = ''): void {
+    if (this.#settled) return;
+    if (this.#complete) return this.finish();
+    this.#call?.cancel();
+    this.#refuse(failure, statusOfErrors, said);
+  }
+
+  cancel(): void {
+    this.#settled = true;
+    (this.#next ?? this.#call)?.cancel();
+  }
+
+  hold(): void {
+    (this.#next ?? this.#call)?.hold();
+  }
+
+  resume(): void {
+    (this.#next ?? this.#call)?.resume();
+  }
+
+  head(_contentType: string, contentEncoding: string): void {
+    if (contentEncoding !== '' && contentEncoding !== 'identity') this.fail('malformed');
+  }
+
+  data(chunk: Buffer): void {
+    const text = this.#textOf(chunk);
+    if (this.#stream !== null) return this.#stream.feed(text);
+    this.#take(this.#whole === '' ? text.trimStart() : text);
+  }
+
+  ended(): void {
+    if (this.#stream !== null) {
+      this.#stream.end();
+      return this.#complete ? this.finish() : this.fail('cut');
+    }
+    if (this.#whole === '') return this.fail('cut');
+    const body = parseObject(this.#whole);
+    if (body === null) this.fail('malformed');
+    else if (isError(body)) this.fail('provider_error', this.#whole);
+    else this.#dialect.whole(this, body);
+  }
+
+  failed(failure: ModelFailure, status: number | null, said: string): void {
+    if (this.#complete) this.finish();
+    else this.#refuse(failure, status, said);
+  }
+
+  /** Decides by the first character behind a mark and white space: endpoints and gateways send wrong content types. */
+  #take(text: string): void {
+    if (text === '') return;
+    const isFirst = this.#whole === '';
+    if (isFirst && !/^[{[<]/.test(text)) {
+      this.#stream = new StreamReader(this.#dialect, this);
+      return this.#stream.feed(text);
+    }
+    this.#whole += text;
+    const isPage = isFirst && text.startsWith('<');
+    if (isPage || this.#whole.length > limits.providerEventCharactersMax) this.fail('malformed');
+  }
+
+  #say(text: string): void {
+    if (text === '') return;
+    this.#call?.outputBegan();
+    // Where it was not the end after all, the grace begins anew.
+    if (this.#complete) this.#call?.outputEnded();
+    this.#sink.text(text);
+  }
+
+  /** A character may be split between two chunks: the decoder holds its first bytes back. */
+  #textOf(chunk: Buffer): string {
+    if (this.#decoder !== null || chunk[chunk.length - 1]! > lastAscii) return (this.#decoder ??= new StringDecoder('utf8')).write(chunk);
+    return chunk.toString(isAscii(chunk) ? 'latin1' : 'utf8');
+  }
+
+  /** The request was taken: from here on there is no other. */
+  #accept(): void {
+    this.#attempts?.noteAccepted();
+    this.#attempts = null;
+  }
+
+  /** Retries with another form of the request, if there is one. The rest of this answer is ignored. */
+  #refuse(failure: ModelFailure, status: number | null, said: string): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    const attempts = this.#attempts;
+    this.#attempts = null;
+    const post = status === null ? null : (attempts?.next(status, said) ?? null);
+    if (post === null) this.#sink.failed(failure);
+    else this.#next = new Answer(this.#http, this.#speaking, attempts!, this.#sink, this.#mode, post);
+  }
+}
+
+/** The beginning of an answer that turns out to be an error. */
+const statusOfErrors = 200;
+
+const lastAscii = 0x7f;

@@ -1,0 +1,41 @@
+/** The wire format of a provider, and the messages that it carries. */
+import type { ModelFailure, ModelUsage } from '../model.ts';
+import type { Json } from './json.ts';
+
+/** Receives the parts of an event or a whole answer. */
+export interface Teller {
+  /** There is an answer, even if no text of it has come. */
+  begin(): void;
+  /** A piece of the answer; an empty one is nothing. */
+  text(piece: string): void;
+  /** A piece of the reasoning, from a field of its own; an empty one is nothing. */
+  reasoning(piece: string): void;
+  /** Token counts so far: the newest count, since some endpoints send them with every event. */
+  usage(usage: ModelUsage): void;
+  /** All of the text has come: whatever follows or does not, the answer is whole. */
+  complete(): void;
+  /** The answer is over. */
+  finish(): void;
+  /** The answer cannot be used: the rest of it is ignored. `said` is its error, if it is one. */
+  fail(failure: ModelFailure, said?: string): void;
+}
+
+export interface Dialect {
+  /** One event of the stream, which is no error. */
+  event(answer: Teller, event: Json): void;
+  /** A whole answer, from an endpoint that does not stream; no error either. */
+  whole(answer: Teller, body: Json): void;
+}
+
+/** Errors come as a member of the object, or as the object itself. */
+export const isError = (json: Json): boolean => Boolean(json['error']) || json['object'] === 'error' || json['type'] === 'error';
+
+/** No reason, also as the text that a program prints for none. */
+const noReason = /^\s*(?:null|none|nil|undefined)?\s*$/i;
+
+/** Completes the answer, whether its reason is the endpoint's own or one of the API's; the reason `error` fails it. */
+export function noteFinish(answer: Teller, reason: unknown): void {
+  if (typeof reason !== 'string' || noReason.test(reason)) return;
+  if (reason === 'error') answer.fail('provider_error');
+  else answer.complete();
+}

@@ -1,0 +1,117 @@
+/** Any endpoint that speaks OpenAI's chat completions, with server-sent events. */
+import type { Model, ModelMessage, ModelRequest } from '../model.ts';
+import { streamAnswer } from './answer.ts';
+import { Attempts, openOmissions } from './attempts.ts';
+import type { Asking } from './attempts.ts';
+import { noteFinish } from './dialect.ts';
+import type { Dialect, Teller } from './dialect.ts';
+import { alternating, withPromptInside } from './history.ts';
+import { countAt, isObject, textOf, thoughtOf } from './json.ts';
+import type { Json } from './json.ts';
+import { tryKey } from './key-trial.ts';
+import { Lessons } from './learnt.ts';
+import { refuseCall } from './refused.ts';
+import { omits } from './shape.ts';
+import type { ProviderHttp } from '../client.ts';
+
+const defaultBaseUrl = 'https://api.openai.com/v1';
+
+const completionTokensHosts = /^(?:api\.openai\.com|.*\.azure\.com)$/;
+
+export function openaiModel(http: ProviderHttp): Model {
+  const lessons = new Lessons(http.now);
+  return {
+    provider: 'openai',
+    needsCredential: true,
+    tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { authorization: `Bearer ${apiKey}` }),
+    start(request, sink) {
+      const apiKey = request.apiKey;
+      if (apiKey === null) return refuseCall(sink, 'credential');
+      return streamAnswer(http, () => new ChatCompletions(), new Attempts(askingOf(request, apiKey), request, lessons, sink, http.now), sink, request.reasoning);
+    },
+  };
+}
+
+function askingOf(request: ModelRequest, apiKey: string): Asking {
+  const baseUrl = request.baseUrl ?? defaultBaseUrl;
+  const headers = {
+    authorization: `Bearer ${apiKey}`,
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+  };
+  return {
+    model: `${baseUrl} ${request.name} ${apiKey}`,
+    open: openOmissions(request),
+    post: (messages, shape) => ({ baseUrl, path: '/chat/completions', headers, body: bodyOf(request, baseUrl, messages, shape) }),
+  };
+}
+
+function bodyOf({ name, systemPrompt, temperature, outputTokensMax }: ModelRequest, baseUrl: string, history: readonly ModelMessage[], shape: number): string {
+  const isWith = (omission: number): boolean => (shape & omission) === 0;
+  const messages = alternating(history, isWith(omits.greeting));
+  const body: Record<string, unknown> = { model: name, messages: prompted(messages, systemPrompt, isWith(omits.system)), stream: true };
+  if (isWith(omits.usage)) body['stream_options'] = { include_usage: true };
+  if (outputTokensMax !== null && isWith(omits.bound)) body[boundField(baseUrl, !isWith(omits.otherBound))] = outputTokensMax;
+  if (temperature !== null && isWith(omits.temperature)) body['temperature'] = temperature;
+  return JSON.stringify(body);
+}
+
+function prompted(messages: readonly ModelMessage[], systemPrompt: string | null, apart: boolean): readonly object[] {
+  if (systemPrompt === null) return messages;
+  return apart ? [{ role: 'system', content: systemPrompt }, ...messages] : withPromptInside(messages, systemPrompt);
+}
+
+/** The likelier field for the bound of a reply, or the other one. */
+function boundField(baseUrl: string, other: boolean): 'max_tokens' | 'max_completion_tokens' {
+  const native = URL.canParse(baseUrl) && completionTokensHosts.test(new URL(baseUrl).hostname);
+  return native !== other ? 'max_completion_tokens' : 'max_tokens';
+}
+
+/** One per answer. */
+class ChatCompletions implements Dialect {
+  /** Text came in deltas: a whole message behind them repeats it. */
+  #inDeltas = false;
+
+  event(answer: Teller, chunk: Json): void {
+    noteUsage(answer, chunk);
+    const choice = firstChoice(chunk);
+    if (choice !== null) this.#say(answer, choice);
+  }
+
+  whole(answer: Teller, body: Json): void {
+    const choice = firstChoice(body);
+    if (choice === null) return answer.fail('malformed');
+    noteUsage(answer, body);
+    this.#say(answer, choice);
+    answer.finish();
+  }
+
+  #say(answer: Teller, choice: Json): void {
+    answer.begin();
+    const text = wordsOf(choice['delta']) || textOf(choice['text']);
+    this.#inDeltas ||= text !== '';
+    answer.reasoning(thoughtsOf(choice['delta']) || (this.#inDeltas ? '' : thoughtsOf(choice['message'])));
+    answer.text(this.#inDeltas ? text : wordsOf(choice['message']));
+    noteFinish(answer, choice['finish_reason']);
+  }
+}
+
+/** The text of a delta or a message, be it an answer or the refusal of one. */
+const wordsOf = (said: unknown): string => (isObject(said) ? textOf(said['content']) + textOf(said['refusal']) : textOf(said));
+
+/** The text in a field for reasoning of a delta or a message; some endpoints have the same in two. */
+const thoughtsOf = (said: unknown): string =>
+  isObject(said) ? textOf(said['reasoning_content']) || textOf(said['reasoning']) || thoughtOf(said['content']) : '';
+
+function firstChoice(json: Json): Json | null {
+  const choices = json['choices'];
+  const first: unknown = Array.isArray(choices) ? choices[0] : null;
+  return isObject(first) ? first : null;
+}
+
+function noteUsage(answer: Teller, json: Json): void {
+  if (!isObject(json['usage'])) return;
+  const inputTokens = countAt(json['usage'], 'prompt_tokens');
+  const outputTokens = countAt(json['usage'], 'completion_tokens');
+  if (inputTokens !== null && outputTokens !== null) answer.usage({ inputTokens, outputTokens });
+}

@@ -1,0 +1,22 @@
+/** The folder that `PARLEY_VOICE_FOLDER` names, as a start looks at it. */
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { SettingError } from '../base/config.ts';
+
+/** Why the folder's contents cannot be listed; null if they can. */
+export function voiceFolderProblem(folder: string): string | null {
+  const path = resolve(folder);
+  try {
+    readdirSync(path);
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOTDIR' ? `${path} is not a folder` : `${path} cannot be read (${code})`;
+  }
+}
+
+/** Throws a `SettingError` if the variable is set to something else than a folder that can be read. */
+export function checkVoiceFolder(folder: string | null): void {
+  const problem = folder === null ? null : voiceFolderProblem(folder);
+  if (problem !== null) throw new SettingError(`PARLEY_VOICE_FOLDER must be a folder that can be read: ${problem}.`);
+}

@@ -1,0 +1,50 @@
+/** The embedded voice: flite speaks and Moonshine transcribes, in the voice processes, offline and without a credential. English only. */
+import type { SentenceRequest, Voice, VoiceProvider } from '../voice.ts';
+import { VoiceFailed } from '../voice.ts';
+import { englishOf } from './english.ts';
+import type { VoiceSource } from './engine/messages.ts';
+import { VoiceProcessFailed, type VoiceProcesses, type VoiceStaff } from './processes.ts';
+
+interface EmbeddedVoice extends Voice {
+  readonly source: VoiceSource;
+}
+
+const builtIn = (id: string, name: string, language: string): EmbeddedVoice => ({ id, name, language, sampleRate: 16_000, source: { name: id, file: null } });
+
+/** flite's own; `kal16` is a diphone voice, the quickest and plainest. */
+const voices: readonly EmbeddedVoice[] = [
+  builtIn('slt', 'Slt, a woman from the United States', 'en-US'),
+  builtIn('rms', 'Rms, a man from the United States', 'en-US'),
+  builtIn('awb', 'Awb, a man from Scotland', 'en-GB'),
+  builtIn('kal16', 'Kal, a plain and quick voice', 'en-US'),
+];
+
+export const isEnglish = (language: string): boolean => /^en(?:-[a-z0-9-]*)?$/i.test(language);
+
+export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvider => ({
+  provider: 'embedded',
+  needsCredential: false,
+  available: () => speakers.available && listeners.available,
+  partials: true,
+  refusedField: ({ voice }) => (voice === null || voices.some(({ id }) => id === voice) ? null : 'voice'),
+  voices: () => voices,
+  takesVoice: (id) => voices.some((voice) => voice.id === id),
+  takesLanguage: isEnglish,
+  sayable: englishOf,
+  speak: (request) => speakWith(speakers, (voices.find(({ id }) => id === request.voice) ?? voices[0]!).source, request),
+  transcribe: ({ samples, draft, urgency, signal }) => listeners.transcribe(samples, null, draft, urgency, signal).catch(asVoiceFailure),
+});
+
+/** A sentence made whole by a voice process: it takes less time than one of its words. */
+export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { caller, text, speed, awaited, signal }: SentenceRequest) {
+  const { samples, sampleRate } = await speakers.speak(text, source, speed, awaited ? 'speech' : 'ahead', signal, caller).catch(asVoiceFailure);
+  return { sampleRate, pieces: once(samples) };
+}
+
+async function* once(samples: Int16Array): AsyncIterable<Int16Array> {
+  yield samples;
+}
+
+export function asVoiceFailure(error: unknown): never {
+  throw error instanceof VoiceProcessFailed ? new VoiceFailed('process', error.message) : error;
+}

@@ -1,0 +1,133 @@
+/** A text as an English voice can say it: in ASCII, with words for signs. Characters without a sound, such as those of another script, are left out. */
+
+/** A number, with commas between its thousands, or one for its hundredths. */
+const number = String.raw`\d+(?:,\d{3})*(?:\.\d+)?|\d+,\d{2}(?!\d)`;
+const magnitude = 'thousand|million|billion|trillion|bn|k|m';
+const magnitudes: Readonly<Record<string, string>> = { bn: 'billion', k: 'thousand', m: 'million' };
+
+interface Currency {
+  readonly one: string;
+  readonly many: string;
+  /** Hundredths of it; null where there are none. */
+  readonly parts: string | null;
+}
+
+const currencies: Readonly<Record<string, Currency>> = {
+  $: { one: 'dollar', many: 'dollars', parts: 'cents' },
+  '€': { one: 'euro', many: 'euros', parts: 'cents' },
+  '£': { one: 'pound', many: 'pounds', parts: 'pence' },
+  '¥': { one: 'yen', many: 'yen', parts: null },
+  '₹': { one: 'rupee', many: 'rupees', parts: 'paise' },
+  '₩': { one: 'won', many: 'won', parts: null },
+  '₽': { one: 'ruble', many: 'rubles', parts: 'kopecks' },
+  '₺': { one: 'lira', many: 'lira', parts: null },
+  '₪': { one: 'shekel', many: 'shekels', parts: null },
+  '₿': { one: 'bitcoin', many: 'bitcoins', parts: null },
+  '¢': { one: 'cent', many: 'cents', parts: null },
+};
+const sign = `[${Object.keys(currencies).join('')}]`;
+const before = new RegExp(String.raw`(${sign})\s?(${number})(?:\s?(${magnitude})\b)?`, 'giu');
+const behind = new RegExp(String.raw`(${number})(?:\s?(${magnitude}))?\s?(${sign})`, 'giu');
+
+function amount(sum: string, size: string | undefined, { one, many, parts }: Currency): string {
+  if (size !== undefined) return ` ${sum} ${magnitudes[size.toLowerCase()] ?? size} ${many} `;
+  const [whole, hundredths] = sum.split(/[.,](?=\d{2}$)/);
+  if (parts === null || hundredths?.length !== 2) return ` ${sum} ${sum === '1' ? one : many} `;
+  const wholes = `${whole} ${whole === '1' ? one : many}`;
+  return ` ${hundredths === '00' ? wholes : `${wholes} and ${Number(hundredths)} ${parts}`} `;
+}
+
+const fractions: Readonly<Record<string, string>> = {
+  '½': 'one half', '⅓': 'one third', '⅔': 'two thirds', '¼': 'one quarter', '¾': 'three quarters', '⅕': 'one fifth', '⅖': 'two fifths', '⅗': 'three fifths',
+  '⅘': 'four fifths', '⅙': 'one sixth', '⅚': 'five sixths', '⅛': 'one eighth', '⅜': 'three eighths', '⅝': 'five eighths', '⅞': 'seven eighths',
+};
+const fraction = new RegExp(`(\\d\\s?)?([${Object.keys(fractions).join('')}])`, 'gu');
+
+/** Signs whose meaning is lost once compatible forms are folded. */
+const unfolded: readonly (readonly [RegExp, string])[] = [
+  [/(?<=\p{L})²/gu, ' squared'],
+  [/(?<=\p{L})³/gu, ' cubed'],
+  [/™/gu, ' trademark '],
+  [/№\s?/gu, ' number '],
+];
+
+/** Dashes at numbers, which may be sums of money. */
+const dashes: readonly (readonly [RegExp, string])[] = [
+  [/(?<![\p{L}\p{N}])[-−](?=[$€£¥₹]?\d)/gu, ' minus '],
+  [/(?<=\d)\s?[–—](?=\s?\d)/gu, ' to '],
+];
+
+/** Signs and their spoken words, in this order. */
+const signs: readonly (readonly [RegExp, string])[] = [
+  [/°\s?C\b/gu, ' degrees Celsius '],
+  [/°\s?F\b/gu, ' degrees Fahrenheit '],
+  [/[°º](?!\p{L})/gu, ' degrees '],
+  [/%/gu, ' percent '],
+  [/‰/gu, ' per mille '],
+  [/&/gu, ' and '],
+  [/\+/gu, ' plus '],
+  [/±/gu, ' plus or minus '],
+  [/=/gu, ' equals '],
+  [/≠/gu, ' does not equal '],
+  [/≤/gu, ' at most '],
+  [/≥/gu, ' at least '],
+  [/(?<=[\d\s])<(?=[\d\s])/gu, ' less than '],
+  [/(?<=[\d\s])>(?=[\d\s])/gu, ' greater than '],
+  [/[≈~](?=\s?\d)/gu, ' about '],
+  [/×|(?<=\d\s?)\*(?=\s?\d)/gu, ' times '],
+  [/÷/gu, ' divided by '],
+  [/−/gu, ' minus '],
+  [/√/gu, ' the square root of '],
+  [/∞/gu, ' infinity '],
+  [/→/gu, ' to '],
+  [/@/gu, ' at '],
+  [/#(?=\d)/gu, ' number '],
+  [/#(?=\p{L})/gu, ' hashtag '],
+  [/©/gu, ' copyright '],
+  [/®/gu, ' registered '],
+  [/§\s?/gu, ' section '],
+  [/[µμ](?=\p{L}|\s|$)/gu, ' micro '],
+  [/π/gu, ' pi '],
+  [/Ω/gu, ' ohms '],
+];
+
+/** Letters that are no letter with a mark. */
+const letters: Readonly<Record<string, string>> = {
+  ß: 'ss', ẞ: 'SS', æ: 'ae', Æ: 'AE', œ: 'oe', Œ: 'OE', ø: 'o', Ø: 'O', ł: 'l', Ł: 'L', đ: 'd', Đ: 'D', ð: 'th', Ð: 'Th', þ: 'th', Þ: 'Th', ı: 'i', ħ: 'h', Ħ: 'H', ŋ: 'ng', Ŋ: 'Ng', ə: 'a', Ə: 'A',
+};
+
+const punctuation: readonly (readonly [RegExp, string])[] = [
+  [/[‘’‚‛′`´]/gu, "'"],
+  [/[“”„‟″«»‹›]/gu, '"'],
+  [/[‐‑]/gu, '-'],
+  [/\s?[–—―]\s?/gu, ', '],
+  [/[。]/gu, '. '],
+  [/[、،]/gu, ', '],
+  [/[؟]/gu, '? '],
+];
+
+const replaced = (text: string, pairs: readonly (readonly [RegExp, string])[]): string => pairs.reduce((rest, [sought, said]) => rest.replace(sought, said), text);
+
+/** Ten digits of each script stand in a row, from zero on. */
+function digitOf(digit: string): string {
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(digit.codePointAt(0)! - value - 1))) value++;
+  return String(value);
+}
+
+/** Whether there is a letter or a digit that has a sound: signs alone, which may stand in a text of any script, are not said. */
+const hasSound = (text: string): boolean => Array.from(text.replace(/[™№]/gu, '').normalize('NFKD')).some((one) => /[a-z\p{Nd}]/iu.test(one) || Object.hasOwn(letters, one));
+
+/** The text as an English voice takes it; empty if it can say nothing of it. */
+export function englishOf(text: string): string {
+  if (!hasSound(text)) return '';
+  const whole = replaced(text, unfolded).replace(fraction, (_, digit: string | undefined, one: string) => (digit === undefined ? ` ${fractions[one]} ` : `${digit.trim()} and ${fractions[one]} `));
+  const folded = whole.normalize('NFKC').replace(/[^\P{Nd}\d]/gu, digitOf);
+  const sums = replaced(folded, dashes)
+    .replace(before, (_, currency: string, sum: string, size?: string) => amount(sum, size, currencies[currency]!))
+    .replace(behind, (_, sum: string, size: string | undefined, currency: string) => amount(sum, size, currencies[currency]!))
+    .replace(new RegExp(sign, 'gu'), (currency) => ` ${currencies[currency]!.one} `);
+  const worded = replaced(sums, [...signs, ...punctuation]);
+  const plain = worded.normalize('NFD').replace(/[\p{M}\p{Cf}]/gu, '').replace(/[^\0-\x7f]/gu, (letter) => letters[letter] ?? ' ');
+  return plain.replace(/\s+/gu, ' ').replace(/ (?=[.,;:!?](?:\s|$))/gu, '').replace(/^[\s.,;:!?]+|\s+$/gu, '');
+}

@@ -1,0 +1,309 @@
+/**
+ * Turns one stream of audio into the events of a transcription socket (contract 8). The voice activity detector is in front of every
+ * recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are samples.
+ */
+import { limits } from '../../base/limits.ts';
+import { VoiceFailed, type DecodingDraft } from '../voice.ts';
+import { windowSamples } from './engine/messages.ts';
+import { Hypothesis } from './hypothesis.ts';
+import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
+import { Tape } from './tape.ts';
+
+const samplesPerMs = 16;
+/** Before the onset, because the detector is sure only once a word has begun. */
+const prerollSamples = 500 * samplesPerMs;
+/** Behind the end, where it was silent already. */
+const hangoverSamples = 120 * samplesPerMs;
+/** Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the square of its length. */
+const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
+/** Windows detected at a time. */
+const windowsMax = 32;
+
+export type ListenerEvent =
+  | { readonly type: 'speech.started'; readonly utterance: number; readonly at_ms: number }
+  | { readonly type: 'speech.stopped'; readonly utterance: number; readonly at_ms: number }
+  | { readonly type: 'transcript.partial'; readonly utterance: number; readonly text: string; readonly stable: number; readonly start_ms: number }
+  | { readonly type: 'transcript.final'; readonly utterance: number; readonly text: string; readonly start_ms: number; readonly end_ms: number; readonly reason: FinalReason };
+
+export interface ListenerOptions {
+  readonly silenceMs: number;
+  readonly partials: boolean;
+  /** Whether the recogniser can decode the same utterance again and again; without it there are no partials. */
+  readonly repeats: boolean;
+  /** For each window of 512 samples the chance that it has speech in it. */
+  detect(samples: Int16Array): Promise<Float32Array>;
+  transcribe(samples: Int16Array, utterance: { readonly number: number; readonly draft: DecodingDraft }, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string>;
+  /** By how much partials are to be rarer now: 1 as often as can be, Infinity not at all. */
+  stretch(): number;
+  /** Called before the first event of an utterance; false ends the stream. */
+  begins(): boolean | Promise<boolean>;
+  /** Called when an utterance has ended; its final may still be owed. */
+  ends(): void;
+  emit(event: ListenerEvent): void;
+  /** The stream ends: the detector or the recogniser cannot go on. */
+  failed(error: unknown): void;
+}
+
+interface Spoken {
+  readonly number: number;
+  readonly from: number;
+  /** Where its audio begins. */
+  readonly audioFrom: number;
+  readonly hypothesis: Hypothesis;
+  readonly draft: DecodingDraft;
+  partialsMade: number;
+  /** A decoding begun at a pause, in case the speech ends there. */
+  early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null } | null;
+  partial: AbortController | null;
+}
+
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #segmenter: Segmenter;
+  readonly #tape = new Tape();
+  /** The position up to which speech becomes final, once the detector has read the audio before it; null without a flush. A flush while another waits replaces it. */
+  #flushAt: number | null = null;
+  /** The same for the end of the audio. */
+  #finishAt: number | null = null;
+  #finished: () => void = () => {};
+  #spoken: Spoken | null = null;
+  /** The end of the utterance before, whose audio is not heard twice. */
+  #lastEnd = 0;
+  /** Where the audio ends; behind it is only the silence that fills its last window. */
+  #audioEnd = Infinity;
+  /** The utterances that were cut and whose finals are owed, the oldest first. Events of later utterances wait. */
+  readonly #cuts = new Set<number>();
+  #held: ListenerEvent[] = [];
+  /** Finals that are owed. */
+  #owed = 0;
+  #running = false;
+  #closed = false;
+  /** Finals are sent in the order of their utterances. */
+  #finals: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#segmenter = new Segmenter(options.silenceMs);
+  }
+
+  /** Milliseconds of audio that wait for the detector. */
+  get backlogMs(): number {
+    return (this.#tape.end - this.#segmenter.position) / samplesPerMs;
+  }
+
+  get #wanted(): boolean {
+    return this.#options.partials && this.#options.repeats;
+  }
+
+  push(samples: Int16Array): void {
+    if (this.#closed || samples.length === 0) return;
+    this.#tape.append(samples);
+    this.#run();
+  }
+
+  /** Makes the speech so far final. */
+  flush(): void {
+    if (this.#closed || this.#finishAt !== null) return;
+    this.#flushAt = this.#tape.end;
+    this.#run();
+  }
+
+  /** No more audio comes; resolves once every final is sent. */
+  async finish(): Promise<void> {
+    await this.#finish();
+    await this.#finals;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stop.abort();
+    this.#spoken?.early?.stop.abort();
+    this.#spoken?.partial?.abort();
+    this.#held = [];
+    this.#finished();
+  }
+
+  #finish(): Promise<void> {
+    return new Promise((done) => {
+      if (this.#closed) return done();
+      this.#finished = done;
+      // An incomplete last window is filled with silence.
+      this.#audioEnd = Math.min(this.#audioEnd, this.#tape.end);
+      this.#tape.append(new Int16Array((windowSamples - (this.#tape.end % windowSamples)) % windowSamples));
+      this.#finishAt = this.#tape.end;
+      this.#run();
+    });
+  }
+
+  #run(): void {
+    if (this.#running) return;
+    this.#running = true;
+    this.#work().catch((error) => this.#fail(error));
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closed) return;
+    this.close();
+    this.#options.failed(error);
+  }
+
+  async #work(): Promise<void> {
+    try {
+      for (;;) {
+        const windows = this.#windows();
+        if (windows > 0) await this.#detect(windows);
+        else if (this.#flushAt !== null) {
+          this.#flushAt = null;
+          this.#cutHere('flush');
+        } else if (this.#finishAt !== null) {
+          this.#finishAt = null;
+          this.#cutHere('finish');
+          this.#finished();
+        } else return;
+        if (this.#closed) return;
+      }
+    } finally {
+      // Here, not behind the promise: what comes in between would be left for a run that has ended.
+      this.#running = false;
+    }
+  }
+
+  /** Whole windows that can be detected now; a flush and the finish wait for the audio before them. */
+  #windows(): number {
+    const until = this.#flushAt ?? this.#finishAt ?? this.#tape.end;
+    return Math.min(windowsMax, Math.floor((until - this.#segmenter.position) / windowSamples));
+  }
+
+  async #detect(windows: number): Promise<void> {
+    const from = this.#segmenter.position;
+    const chances = await this.#options.detect(this.#tape.slice(from, from + windows * windowSamples));
+    for (const chance of chances) {
+      if (this.#closed) return;
+      for (const found of this.#segmenter.push(chance)) await this.#follow(found);
+      this.#maybePartial();
+    }
+    this.#tape.forget(Math.min(this.#spoken?.audioFrom ?? Infinity, this.#segmenter.position - prerollSamples));
+  }
+
+  #cutHere(reason: 'flush' | 'finish'): void {
+    for (const found of this.#segmenter.end(reason)) this.#follow(found).catch((error) => this.#fail(error));
+  }
+
+  async #follow(found: Segmented): Promise<void> {
+    if (found.type === 'started') await this.#begin(found.utterance, found.at);
+    else if (found.type === 'paused') this.#decodeEarly(found.at);
+    else if (found.type === 'resumed') this.#takeEarly();
+    else this.#end(found);
+  }
+
+  async #begin(number: number, from: number): Promise<void> {
+    const begins = this.#options.begins();
+    if (!(typeof begins === 'boolean' ? begins : await begins)) return this.close();
+    const audioFrom = Math.max(from - prerollSamples, this.#lastEnd, 0);
+    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, early: null, partial: null };
+    this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
+  }
+
+  /** Decodes the speech so far at a pause: if it has ended, the final is ready at the end of the silence. */
+  #decodeEarly(to: number): void {
+    const spoken = this.#spoken;
+    if (spoken === null || !this.#options.repeats) return;
+    spoken.early?.stop.abort();
+    const stop = new AbortController();
+    const text = this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', stop.signal);
+    const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null });
+    text.then((ready) => (early.ready = ready), () => {});
+  }
+
+  /** The speech goes on: the text decoded at the pause is a partial. */
+  #takeEarly(): void {
+    const spoken = this.#spoken;
+    const early = spoken?.early;
+    if (!spoken || !early) return;
+    spoken.early = null;
+    // A text that is ready is a partial; a decoding that still runs would keep finals waiting.
+    if (early.ready !== null) this.#sendPartial(spoken, early.ready, early.to);
+    else early.stop.abort();
+  }
+
+  #maybePartial(): void {
+    const spoken = this.#spoken;
+    if (spoken === null || !this.#wanted || spoken.partial !== null || spoken.early !== null) return;
+    const stretch = this.#options.stretch();
+    const said = this.#segmenter.position - spoken.from;
+    if (stretch === Infinity || said < (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) return;
+    // A late partial is skipped.
+    while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
+    const to = this.#segmenter.position;
+    const stop = (spoken.partial = new AbortController());
+    this.#options.transcribe(this.#audio(spoken, to), spoken, 'partial', stop.signal).then(
+      (text) => {
+        spoken.partial = null;
+        this.#sendPartial(spoken, text, to);
+      },
+      // A partial that fails is only missing; the final says whether the recogniser has failed.
+      () => (spoken.partial = null),
+    );
+  }
+
+  #sendPartial(spoken: Spoken, text: string, to: number): void {
+    if (this.#spoken !== spoken || text === '' || !this.#wanted) return;
+    this.#emit({ type: 'transcript.partial', utterance: spoken.number, ...spoken.hypothesis.take(text, msOf(to - spoken.from)), start_ms: msOf(spoken.from) });
+  }
+
+  #end({ utterance, from, to, reason }: Extract<Segmented, { type: 'ended' }>): void {
+    const spoken = this.#spoken!;
+    this.#spoken = null;
+    this.#lastEnd = to;
+    spoken.partial?.abort();
+    this.#options.ends();
+    if (reason === 'silence') this.#emit({ type: 'speech.stopped', utterance, at_ms: msOf(to) });
+    if (++this.#owed > limits.socketFinalsOwedMax) return this.#fail(new VoiceFailed('process', 'Too many finals are pending.'));
+    const decoded = this.#finalText(spoken, to);
+    decoded.catch(() => {});
+    this.#finals = this.#finals.then(async () => {
+      const text = spoken.hypothesis.final(await decoded);
+      this.#owed--;
+      this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(Math.min(to, this.#audioEnd)), reason });
+      this.#release(utterance);
+    });
+    // The utterance was cut: the speech that goes on is a new one, behind its final.
+    if (reason === 'length' || reason === 'flush') this.#cuts.add(utterance);
+    this.#finals.catch((error) => this.#fail(error));
+  }
+
+  #finalText(spoken: Spoken, to: number): Promise<string> {
+    if (spoken.early?.to === to) return spoken.early.text;
+    spoken.early?.stop.abort();
+    return this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', this.#stop.signal);
+  }
+
+  #audio({ audioFrom }: Spoken, to: number): Int16Array {
+    return this.#tape.slice(audioFrom, Math.min(to + hangoverSamples, this.#segmenter.position));
+  }
+
+  #emit(event: ListenerEvent): void {
+    if (this.#closed) return;
+    const [cut = Infinity] = this.#cuts;
+    if (event.utterance > cut) this.#hold(event);
+    else this.#options.emit(event);
+  }
+
+  /** Keeps the last of the partials of one utterance that wait: it alone is of use. */
+  #hold(event: ListenerEvent): void {
+    const last = this.#held.at(-1);
+    if (event.type === 'transcript.partial' && last?.type === event.type && last.utterance === event.utterance) this.#held.pop();
+    this.#held.push(event);
+  }
+
+  /** The final of a cut utterance was sent: the events that waited behind it go out, up to the next cut. */
+  #release(utterance: number): void {
+    if (!this.#cuts.delete(utterance)) return;
+    const held = this.#held;
+    this.#held = [];
+    for (const event of held) this.#emit(event);
+  }
+}
+
+const msOf = (position: number): number => Math.floor(position / samplesPerMs);

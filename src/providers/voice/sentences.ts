@@ -1,0 +1,106 @@
+/** Cuts a text into pieces that are synthesised one after another, and finds the part of a piece that is said aloud. */
+
+/** A piece of more code points than this counts as several: the listener would wait too long for its first sound. */
+const pieceMax = 200;
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+/** Abbreviations after which a sentence goes on, whatever follows. Before a small letter the segmenter does not cut anyway. */
+const always =
+  'Dr Mr Mrs Ms Mx Prof Rev Hon Capt Col Gen Lt Maj Sgt Gov Sen Rep Pres St Mt Ft Messrs Mme Mlle Jr Sr Inc Ltd Corp Co Dept Ave Blvd Rd ' +
+  'Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec e.g i.e cf viz etc vs al approx dept est';
+/** Abbreviations that are words as well, and short only before a number. */
+const beforeNumbers = 'No no Nos nos Fig fig Figs figs Vol vol Art art Sec sec Ch ch p pp c ca';
+
+/** At the end of a text: one of the words, as it is or in capitals, and its full stop. */
+const ending = (words: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}.])(?:${`${words} ${words.toUpperCase()}`.replaceAll('.', '\\.').replaceAll(' ', '|')})\\.$`, 'u');
+const endsInAbbreviation = ending(always);
+const endsInNumberWord = ending(beforeNumbers);
+/** One capital letter, alone or after others: "J.", "J. R. R.", "U.S.". */
+const endsInInitial = /(?<![\p{L}\p{N}])\p{Lu}\.$/u;
+
+const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
+
+/**
+ * The pieces of a text, which joined are the text again, so that the code points of each can be counted. A sentence ends where
+ * `Intl.Segmenter` ends one, but not after an abbreviation, which it knows nothing of. A piece of more than 200 code points is cut
+ * at white space, or where there is none at 200. Text without a letter or digit belongs to the piece before it (at the start, to the
+ * piece after it), even beyond the 200, as nothing of it is said. A text with neither is one piece; an empty one has none.
+ */
+export function sentencesOf(text: string): string[] {
+  const segments = Array.from(segmenter.segment(text), ({ segment }) => segment);
+  return joined(mended(segments).flatMap(cut));
+}
+
+/** Joins segments that were cut after an abbreviation. A line break ends a sentence all the same. */
+function mended(segments: readonly string[]): string[] {
+  const pieces: string[] = [];
+  for (const segment of segments) {
+    const before = pieces.at(-1);
+    if (before !== undefined && goesOn(before, segment)) pieces[pieces.length - 1] = before + segment;
+    else pieces.push(segment);
+  }
+  return pieces;
+}
+
+function goesOn(before: string, next: string): boolean {
+  if (/[\n\r\u2028\u2029]\s*$/u.test(before)) return false;
+  // A quotation mark or a bracket after the abbreviation ends more than a word, so only white space is left out.
+  const end = before.trimEnd();
+  return endsInAbbreviation.test(end) || endsInInitial.test(end) || (endsInNumberWord.test(end) && /^\p{N}/u.test(next));
+}
+
+function cut(piece: string): string[] {
+  const points = Array.from(piece);
+  const pieces: string[] = [];
+  let from = 0;
+  while (points.length - from > pieceMax) {
+    let to = from + pieceMax;
+    while (to > from && !/\s/u.test(points[to - 1]!)) to--;
+    if (to === from) to = from + pieceMax;
+    pieces.push(points.slice(from, to).join(''));
+    from = to;
+  }
+  return [...pieces, points.slice(from).join('')];
+}
+
+function joined(pieces: readonly string[]): string[] {
+  const sayable: string[] = [];
+  let start = '';
+  for (const piece of pieces) {
+    if (hasWord(piece)) sayable.push(sayable.length === 0 ? start + piece : piece);
+    else if (sayable.length === 0) start += piece;
+    else sayable[sayable.length - 1] += piece;
+  }
+  return sayable.length > 0 || start === '' ? sayable : [start];
+}
+
+/** Marks of Markdown and the text said in their place, in this order: a fence before the code in a line, bold before italics. */
+const marks: readonly (readonly [RegExp, string])[] = [
+  [/^[ \t]*(?:```|~~~).*$/gmu, ''],
+  [/!?\[([^\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"\n]*")?\)/gu, '$1'],
+  [/<((?:https?:\/\/|mailto:)[^\s>]*)>/gu, '$1'],
+  [/^[ \t]*(?:[-*_][ \t]*){3,}$/gmu, ''],
+  [/^[ \t]*(?:\||:?-+:?[ \t]*\|)[ \t|:-]*$/gmu, ''],
+  [/^(?:[ \t]*>)+[ \t]?/gmu, ''],
+  [/^[ \t]*#{1,6}[ \t]+/gmu, ''],
+  [/^[ \t]*[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?/gmu, ''],
+  [/^[ \t]*\||\|[ \t]*$/gmu, ''],
+  [/[ \t]+\|[ \t]+/gu, ', '],
+  [/<br\s*\/?>/giu, ' '],
+  // A backslash says that the next character is no mark; a star is not said either way.
+  [/\\(?=[\p{P}\p{S}])/gu, ''],
+  [/\*{2,}|~~|`+/gu, ''],
+  // A single star or underscore is a mark only at a word's edge: not in "2 * 3" and not in "snake_case".
+  [/(?<=^|[\s\p{P}])[*_]+(?=\S)|(?<=\S)[*_]+(?=$|[\s\p{P}])/gmu, ''],
+];
+
+/** Pictures, with what joins and tints them. Digits and signs such as © are pictures only with a selector after them, and are said. */
+const pictures = /(?![©®™‼⁉ℹ])\p{Extended_Pictographic}|[\p{Emoji_Modifier}\p{Regional_Indicator}\u200d\u20e3\ufe0e\ufe0f\u{e0020}-\u{e007f}]/gu;
+
+/** Returns the text for the synthesiser: without marks of Markdown and without emoji, in one line. It may be empty, as for a link's bare address in brackets. */
+export function speakableText(text: string): string {
+  const plain = marks.reduce((rest, [mark, said]) => rest.replace(mark, said), text).replace(pictures, '');
+  // Rows of dots or dashes have no sound, but some synthesisers take time over each.
+  return plain.replace(/([^\p{L}\p{N}\s])\1{3,}/gu, '$1$1$1').replace(/\s+/gu, ' ').trim();
+}

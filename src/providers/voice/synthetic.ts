@@ -1,0 +1,90 @@
+/** A voice for load and fault tests, whose names contain its settings: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks tones and transcribes a fixed text. */
+import type { Clock } from '../../base/clock.ts';
+import type { ModelFailure } from '../model.ts';
+import { limits } from '../../base/limits.ts';
+import { failure, failures, meaningsOf, parseName, wholeUpTo, word, type NameSettings } from '../synthetic-name.ts';
+import { onAbort } from './abort.ts';
+import { VoiceFailed, type SentenceAudio, type VoiceProvider } from '../voice.ts';
+
+interface SyntheticVoiceSettings {
+  readonly audioMs: number;
+  readonly delayMs: number;
+  readonly failAt: number | null;
+  readonly failAs: ModelFailure;
+  readonly hangAt: number | null;
+  readonly text: string;
+}
+
+const defaults: SyntheticVoiceSettings = { audioMs: 800, delayMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'synthetic' };
+
+const [audioMax, delayMax, countMax] = [60_000, 600_000, 1_000_000];
+
+const keys: NameSettings<SyntheticVoiceSettings> = {
+  audio_ms: { field: 'audioMs', read: wholeUpTo(audioMax), meaning: 'milliseconds of audio for each sentence (800)' },
+  delay_ms: { field: 'delayMs', read: wholeUpTo(delayMax), meaning: 'milliseconds before each sentence, or each transcript (0)' },
+  fail_at: { field: 'failAt', read: wholeUpTo(countMax), meaning: 'fails after that many sentences, or transcripts; 0 before the first' },
+  fail_as: { field: 'failAs', read: failure, meaning: `how it fails: ${failures.join(', ')} (provider_error)` },
+  hang_at: { field: 'hangAt', read: wholeUpTo(countMax), meaning: 'falls silent for good after that many' },
+  text: { field: 'text', read: word, meaning: 'the text of each transcript (synthetic)' },
+};
+
+/** Every key with its meaning and, in brackets, its default. */
+export const syntheticVoiceKeys = (): { key: string; meaning: string }[] => meaningsOf(keys);
+
+const sampleRate = 16_000;
+const voice = { id: 'tone', name: 'Tone', language: 'en', sampleRate };
+
+export function syntheticVoice(clock: Clock): VoiceProvider {
+  const settingsOf = (name: string | null): SyntheticVoiceSettings => {
+    const settings = parseName(keys, defaults, name ?? '');
+    if (typeof settings === 'string') throw new VoiceFailed('provider_error', `"${settings}" is no key of a synthetic voice`);
+    return settings;
+  };
+  /** Waits as the settings say; rejects as they say, or when the caller leaves. */
+  const play = async ({ delayMs, failAt, failAs, hangAt }: SyntheticVoiceSettings, index: number, signal: AbortSignal): Promise<void> => {
+    if (failAt !== null && index >= failAt) throw new VoiceFailed(failAs);
+    const hangs = hangAt !== null && index >= hangAt;
+    if (delayMs === 0 && !hangs) return;
+    let forget = (): void => {};
+    const played = new Promise<void>((resolve, reject) => {
+      const timer = hangs ? clock.after(limits.voiceFirstBytesMs, () => reject(new VoiceFailed('first_output_timeout'))) : clock.after(delayMs, resolve);
+      forget = onAbort(signal, () => {
+        timer.cancel();
+        reject(new VoiceFailed('cut', 'the request was cancelled'));
+      });
+    });
+    await played.finally(() => forget());
+  };
+  const isRead = (name: string | null): boolean => typeof parseName(keys, defaults, name ?? '') !== 'string';
+  return {
+    provider: 'synthetic',
+    needsCredential: false,
+    partials: true,
+    refusedField({ name, transcriptionName, voice: id }) {
+      if (!isRead(name)) return 'name';
+      if (!isRead(transcriptionName)) return 'transcription_name';
+      return id === null || id === voice.id ? null : 'voice';
+    },
+    voices: () => [voice],
+    takesVoice: (id) => id === voice.id,
+    takesLanguage: () => true,
+    async speak({ name, index, speed, signal }): Promise<SentenceAudio> {
+      const settings = settingsOf(name);
+      await play(settings, index, signal);
+      return { sampleRate, pieces: tone(settings.audioMs / speed) };
+    },
+    async transcribe({ name, index, signal }) {
+      const settings = settingsOf(name);
+      await play(settings, index, signal);
+      return settings.text;
+    },
+  };
+}
+
+const [toneHertz, toneLevel] = [440, 8_000];
+
+async function* tone(ms: number): AsyncIterable<Int16Array> {
+  const samples = new Int16Array(Math.round((ms * sampleRate) / 1000));
+  for (let i = 0; i < samples.length; i++) samples[i] = toneLevel * Math.sin((2 * Math.PI * toneHertz * i) / sampleRate);
+  yield samples;
+}

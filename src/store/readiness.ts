@@ -1,0 +1,57 @@
+/** Whether the store accepts writes. Any client may query this at any rate, so the store itself is pinged seldom. */
+import type { Clock } from '../base/clock.ts';
+import { Coalesced } from '../base/coalesced.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Store } from './store.ts';
+
+const bounds = { keptMs: limits.readyKeptMs, freshMax: 1 };
+
+export class Readiness {
+  readonly #store: Pick<Store, 'ping'>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #asked: Coalesced<boolean>;
+  /** The ping that is under way. If it does not return, later queries wait for the same ping, and no other is sent. */
+  #ping: Promise<boolean> | null = null;
+  #ready = true;
+
+  constructor(store: Pick<Store, 'ping'>, clock: Clock, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#asked = new Coalesced(clock, bounds, () => this.#ask());
+  }
+
+  /** Resolves within `readyAnswerMs`, with an answer that is `readyKeptMs` old at most; never rejects. */
+  look(): Promise<boolean> {
+    return this.#asked.get();
+  }
+
+  #ask(): Promise<boolean> {
+    this.#ping ??= this.#store.ping().then(() => this.#turn(true), (error: unknown) => this.#turn(false, error));
+    const ping = this.#ping;
+    return new Promise((resolve) => {
+      const deadline = this.#clock.after(limits.readyAnswerMs, () => resolve(this.#change(false)));
+      void ping.then((ready) => {
+        deadline.cancel();
+        resolve(ready);
+      });
+    });
+  }
+
+  #turn(ready: boolean, error?: unknown): boolean {
+    this.#ping = null;
+    return this.#change(ready, error);
+  }
+
+  /** Logs a change, not every query. */
+  #change(ready: boolean, error?: unknown): boolean {
+    if (ready !== this.#ready) {
+      if (ready) this.#log.info('ready again');
+      else this.#log.warn({ err: error }, 'not ready: the store cannot do its work');
+    }
+    this.#ready = ready;
+    return ready;
+  }
+}

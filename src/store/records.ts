@@ -1,0 +1,339 @@
+/**
+ * The stored records: the console's records, sessions with their messages, remembered requests, usage. Times are milliseconds
+ * since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
+ */
+import type { LinkLimitName } from '../base/limits.ts';
+
+/** A stored snapshot of a machine: its version, its state and its context. Stores that write to disk pack it with msgpackr. */
+export interface Snapshot {
+  readonly version: number;
+  readonly state: string;
+  readonly context: unknown;
+}
+
+/** The caller that caused a step: an API key, a visitor of the link, a person signed in to the console, or the holder of the operator token. */
+export interface By {
+  readonly kind: 'key' | 'visitor' | 'person' | 'operator';
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The request that caused a step of an actor, and its caller. Both are null for a deadline and for the restart of a process. */
+export interface Cause {
+  readonly requestId: string | null;
+  readonly by: By | null;
+}
+
+/** The kinds of actors whose history is stored. */
+export type HistoryKind = 'session' | 'key' | 'assistant';
+
+/** One committed step of an actor. */
+export interface Move {
+  /** The number of the step, from 1: the version of the actor's record after it. */
+  readonly seq: number;
+  readonly atMs: number;
+  /** The version of the machine. */
+  readonly version: number;
+  /** The event with its fields; `create` for the step that made the actor. */
+  readonly event: { readonly type: string };
+  /** The stored state before the step; null for the step that made the actor. */
+  readonly from: string | null;
+  readonly to: string;
+  readonly outcomes: readonly { readonly type: string }[];
+  readonly cause: Cause;
+  /** The stored snapshot after the step, with every `historyCheckpointSteps`th step and the first one: a fold begins there. */
+  readonly snapshot: Snapshot | null;
+}
+
+export interface Workspace {
+  readonly id: string;
+  readonly name: string;
+  readonly retentionDays: number;
+  readonly turnsInFlightMax: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface VisitorField {
+  readonly name: string;
+  readonly label: string;
+  readonly type: 'text' | 'email' | 'number' | 'boolean';
+  readonly required: boolean;
+}
+
+export interface ModelSettings {
+  readonly provider: string;
+  readonly name: string;
+  readonly credentialId: string | null;
+  /** How much of a conversation the model is sent, in estimated tokens. Null or absent, as in rows of versions that had no such setting: the default. */
+  readonly historyTokensMax?: number | null;
+  readonly systemPrompt: string | null;
+  readonly temperature: number | null;
+  readonly outputTokensMax: number | null;
+  /** Whether the model's reasoning is shown. Absent in rows of versions that had no such setting: hidden. */
+  readonly reasoning?: 'hidden' | 'shown';
+}
+
+export interface VoiceSettings {
+  readonly provider: string;
+  /** The model that speaks. */
+  readonly name: string | null;
+  /** The model that transcribes. Absent in rows of versions that had no transcription. */
+  readonly transcriptionName?: string | null;
+  readonly voice: string | null;
+  readonly credentialId: string | null;
+}
+
+export interface LinkSettings {
+  /** Unique: at most one assistant of the installation has it. */
+  readonly slug: string | null;
+  /** As they were given: absent means the default, null means no limit, 0 refuses every request. */
+  readonly limits: Readonly<Partial<Record<LinkLimitName, number | null>>>;
+  readonly origins: readonly string[];
+}
+
+export interface Assistant {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly greeting: string | null;
+  readonly channels: { readonly voice: boolean; readonly link: boolean; readonly widget: boolean };
+  readonly visitorFields: readonly VisitorField[];
+  readonly maxCallSeconds: number;
+  readonly model: ModelSettings;
+  readonly voice: VoiceSettings | null;
+  readonly link: LinkSettings | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** The assistant machine: draft, published or disabled. */
+  readonly machine: Snapshot;
+}
+
+/** The budgets of a key, each a ceiling per minute. */
+export interface KeyLimits {
+  readonly requests: number;
+  readonly speech: number;
+  readonly transcriptionTokens: number;
+}
+export type BudgetName = keyof KeyLimits;
+
+export interface Key {
+  readonly id: string;
+  readonly workspaceId: string;
+  /** The part of the key that may be shown and looked up. */
+  readonly publicId: string;
+  /** SHA-256 of the whole key. The key itself is stored nowhere. */
+  readonly digest: Uint8Array;
+  readonly name: string;
+  /** The assistants that the key may use; null for all. */
+  readonly assistantIds: readonly string[] | null;
+  readonly expiresAt: number | null;
+  /** The date that it had before a rotation gave it the end of its overlap: keys that it is replaced by have this one. Absent where `expiresAt` is its own. */
+  readonly ownExpiresAt?: number | null;
+  readonly limits: KeyLimits;
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+  /** The key machine: active, limited, revoked or expired. */
+  readonly machine: Snapshot;
+}
+
+export interface Credential {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly kind: 'model' | 'voice';
+  readonly provider: string;
+  readonly baseUrl: string | null;
+  /** AES-256-GCM, bound to workspace and id: nonce, ciphertext and tag. */
+  readonly sealed: Uint8Array;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/**
+ * A charge to a limit that cannot be refused, because the use is over, or (with a cost below zero) a refund. It is part of the
+ * step that causes it, so that it is applied once, as that step is.
+ */
+export type SettledLimit =
+  /** Charged to the period that began at `sinceMs`. A period that is over keeps its count: nothing reads it any more. */
+  | { readonly kind: 'counter'; readonly name: string; readonly periodMs: number; readonly sinceMs: number; readonly cost: number }
+  /** A bucket never holds more than its ceiling. */
+  | { readonly kind: 'bucket'; readonly name: string; readonly ceiling: number; readonly periodMs: number; readonly cost: number }
+  /** The seat lasts until `untilMs` from now on, whether that is sooner or later than before. */
+  | { readonly kind: 'place'; readonly name: string; readonly holder: string; readonly seat: string; readonly untilMs: number };
+
+/** How long a session of the link has counted against the assistant's minutes (contract 9): from a message to a while after its turn. */
+export interface LinkClock {
+  readonly untilMs: number;
+  /** The beginning of the UTC day of the last charge, and the milliseconds charged to that day. */
+  readonly dayMs: number;
+  readonly chargedMs: number;
+  /** The turn or the request that moved it last. */
+  readonly movedBy: string;
+}
+
+/** The visitor of a session of the link or the widget, and its clock. */
+export interface SessionLink {
+  readonly visitorId: string;
+  /** Null before the first message. */
+  readonly clock: LinkClock | null;
+}
+
+/** The charges of a turn of the link, while it is in flight: the clock before it, and the charges to give back if the turn is withdrawn. */
+export interface TurnLink {
+  readonly before: LinkClock | null;
+  readonly taken: readonly SettledLimit[];
+}
+
+export interface Session {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  readonly channel: 'api' | 'link' | 'widget' | 'console';
+  /** The API key that made it; null if none did. Absent in rows of versions that did not keep it. */
+  readonly keyId?: string | null;
+  readonly visitor: Readonly<Record<string, string | number | boolean>>;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly maxCallSeconds: number;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** When the session was last created, used or ended: retention counts from here. */
+  readonly lastActivityAt: number;
+  /** The next message's index. There are fewer messages if a turn was withdrawn after another one had begun. */
+  readonly messageCount: number;
+  /** The session machine: open, streaming, ended or expired. */
+  readonly machine: Snapshot;
+  /**
+   * Different for every move of the session, because after a failover that lost some moves the store may give the same version
+   * again. Absent in rows of versions that had no marks.
+   */
+  readonly mark?: string;
+  /** Absent where no visitor holds the conversation. */
+  readonly link?: SessionLink;
+  /** How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where that never happened. */
+  readonly historyLeftOut?: number;
+}
+
+export type StopReason = 'end' | 'aborted' | 'error' | 'expired';
+
+export interface Message {
+  readonly id: string;
+  readonly turnId: string | null;
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+  readonly status: 'completed' | 'partial' | 'streaming';
+  readonly stopReason: StopReason | null;
+  readonly errorCode: string | null;
+  readonly createdAt: number;
+}
+
+export interface Turn {
+  readonly id: string;
+  readonly sessionId: string;
+  /** The assistant's message. */
+  readonly messageId: string;
+  /** That message's index in the transcript; the user's message is just before it. */
+  readonly messageIndex: number;
+  readonly status: 'streaming' | 'completed' | 'aborted' | 'failed';
+  readonly stopReason: StopReason | null;
+  readonly errorCode: string | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  /** Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its hour. */
+  readonly link?: TurnLink;
+}
+
+/** A message of a turn; without an end it is complete from the beginning. */
+export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode'> = complete): Message => ({
+  id,
+  turnId: turn.id,
+  role,
+  content,
+  status: end.status,
+  stopReason: end.stopReason,
+  errorCode: end.errorCode,
+  createdAt: turn.createdAt,
+});
+
+const complete = { status: 'completed', stopReason: null, errorCode: null } as const;
+
+/** The assistant's message of a turn in flight. Stores keep its output apart from it. */
+export const streamingMessage = (turn: Turn, content = ''): Message => messageOf(turn, turn.messageId, 'assistant', content, streaming);
+
+const streaming = { status: 'streaming', stopReason: null, errorCode: null } as const;
+
+/** A request made under an `Idempotency-Key` (contract 6), remembered with its result. */
+export interface IdempotencyRecord {
+  /** The API key's id and the path. */
+  readonly scope: string;
+  readonly key: string;
+  /** A digest of the body as parsed JSON. */
+  readonly bodyDigest: string;
+  /** The session or the turn that the request made. */
+  readonly resultId: string;
+  /** When the memory ends. */
+  readonly untilMs: number;
+}
+
+export interface UsageCounts {
+  readonly sessions: number;
+  readonly turns: number;
+  readonly failedTurns: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly speechCharacters: number;
+  readonly transcriptionSeconds: number;
+}
+
+/** Usage in one bucket: its first second, and the counts within both the bucket and the requested window. */
+export interface UsageBucket extends UsageCounts {
+  readonly start: number;
+}
+
+/** The name used in place of a workspace for records of the installation itself in the catalog. */
+export const installation = 'installation';
+
+/** A person's sign-in to the console (contract 9). Neither it nor a link is exported: in another store people sign in anew. */
+export interface SignIn {
+  readonly id: string;
+  readonly workspaceId: typeof installation;
+  /** SHA-256 of the cookie's secret. */
+  readonly digest: Uint8Array;
+  /** The fingerprint of the operator token under which it began: a new operator token ends it. */
+  readonly operator: string;
+  readonly person: Person;
+  /** The client's network address. */
+  readonly address: string;
+  /** The header `User-Agent`; null without one. */
+  readonly agent: string | null;
+  readonly signedInAt: number;
+  readonly lastSeenAt: number;
+}
+
+/** A person who is signed in: the operator, or a person for whom a link was made. */
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A link that signs a person in once. */
+export interface SignInLink {
+  /** SHA-256 of its token. */
+  readonly id: string;
+  readonly workspaceId: typeof installation;
+  readonly operator: string;
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
+export interface CatalogRecords {
+  workspace: Workspace;
+  assistant: Assistant;
+  key: Key;
+  credential: Credential;
+  sign_in: SignIn;
+  sign_in_link: SignInLink;
+}
+export type CatalogKind = keyof CatalogRecords;

@@ -1,0 +1,14 @@
+-- Removes a session with its contents, turns in flight included.
+--- @include "at"
+--- @include "remove-flight"
+
+local function remove_session(session)
+  local turns = redis.call('SMEMBERS', at('flights', session))
+  for _, turn in ipairs(turns) do remove_flight(session, turn) end
+  local assistant = redis.call('HGET', at('session', session), 'assistant')
+  if assistant then redis.call('ZREM', at('sessions', assistant), session) end
+  redis.call('ZREM', at('sessions'), session)
+  redis.call('ZREM', at('activity'), session)
+  redis.call('ZREM', at('trials'), session)
+  redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session), at('history', 'session', session))
+end

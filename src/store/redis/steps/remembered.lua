@@ -1,5 +1,0 @@
--- Reads the memory of a request if it has not expired.
--- KEYS: the workspace's root.
--- ARGV: memory.
--- Answer: its record; false if there is none.
-return remembered(memory)

@@ -1,0 +1,84 @@
+/**
+ * The newest messages of sessions in use, so that a turn need not read them from the store. An entry is valid only for the version
+ * and the mark of the session that it was kept with; any other move of the session makes it invalid.
+ */
+import { limits } from '../base/limits.ts';
+import type { Message, Session, Store, Versioned } from '../store/store.ts';
+import { codePoints } from '../base/text.ts';
+
+interface Entry {
+  readonly version: number;
+  readonly mark: string | undefined;
+  /** The budget that it was kept for, in tokens. */
+  readonly tokensMax: number;
+  /** The newest messages, as many as a model may be given. */
+  readonly messages: readonly Message[];
+  /** The code points of each message. */
+  readonly lengths: readonly number[];
+  /** The entry's share of `historiesCharactersMax`, in characters. */
+  readonly weight: number;
+}
+
+/** The weight of a message beside its text, in characters. */
+const messageWeight = 256;
+
+/** The code points that may be read for a budget of estimated tokens, each of which is four at most. */
+export function readFor(tokensMax: number): { charactersMax: number; messagesMax: number } {
+  const times = Math.max(1, tokensMax / limits.historyTokensMax);
+  return { charactersMax: tokensMax * 4, messagesMax: Math.ceil(limits.historyMessagesMax * times) };
+}
+
+export class Histories {
+  readonly #store: Store;
+  /** By session, least recently kept first. */
+  readonly #entries = new Map<string, Entry>();
+  #weight = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The newest messages of a session at a version, oldest first; read from the store if they are not cached. */
+  of(session: Session, version: number, tokensMax: number = limits.historyTokensMax): readonly Message[] | Promise<readonly Message[]> {
+    if (session.messageCount === 0) return [];
+    const entry = this.#entries.get(session.id);
+    if (entry?.version === version && entry.mark === session.mark && entry.tokensMax >= tokensMax) return entry.messages;
+    const { charactersMax, messagesMax } = readFor(tokensMax);
+    return this.#store.sessions.recentMessages(session.workspaceId, session.id, session.messageCount, charactersMax, messagesMax);
+  }
+
+  /** Caches a session's history at a version: `before` as `of` returned it, followed by the messages since. */
+  keep({ record: { id: sessionId, mark }, version }: Versioned<Session>, before: readonly Message[], said: readonly Message[], tokensMax: number = limits.historyTokensMax): void {
+    const { charactersMax, messagesMax } = readFor(tokensMax);
+    const known = this.#entries.get(sessionId);
+    const lengthsBefore = known?.messages === before ? known.lengths : before.map(({ content }) => codePoints(content));
+    const messages = [...before, ...said];
+    const lengths = [...lengthsBefore, ...said.map(({ content }) => codePoints(content))];
+    let first = messages.length;
+    for (let left = charactersMax; first > 0 && messages.length - first < messagesMax; first--) {
+      left -= lengths[first - 1]!;
+      if (left < 0) break;
+    }
+    this.forget(sessionId);
+    const kept = first === 0 ? lengths : lengths.slice(first);
+    const weight = kept.reduce((sum, length) => sum + length + messageWeight, messageWeight);
+    this.#entries.set(sessionId, { version, mark, tokensMax, messages: first === 0 ? messages : messages.slice(first), lengths: kept, weight });
+    this.#weight += weight;
+    if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();
+  }
+
+  /** Evicts many entries at a time: to find its first entry a map skips all that were deleted before it. */
+  #makeRoom(): void {
+    for (const id of this.#entries.keys()) {
+      if (this.#weight <= limits.historiesCharactersMax * limits.cacheShareKept) break;
+      this.forget(id);
+    }
+  }
+
+  forget(sessionId: string): void {
+    const entry = this.#entries.get(sessionId);
+    if (entry === undefined) return;
+    this.#weight -= entry.weight;
+    this.#entries.delete(sessionId);
+  }
+}

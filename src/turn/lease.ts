@@ -1,0 +1,107 @@
+/** The owner's lease on a turn: renewed by its appends, and by a heartbeat where nothing is appended. */
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { AppendResult, Fence, Renewed, StopRequest, Store, TurnPlace } from '../store/store.ts';
+
+export interface LeaseEvents {
+  /** The turn was requested to stop. */
+  stop(reason: StopRequest): void;
+  /** Another process may own the turn soon. */
+  lost(): void;
+  /** Another process owns the turn or its slot, or the turn is over. */
+  fenced(): void;
+}
+
+/**
+ * When an owner's lease on a turn ends. It ends soon after its session expires: by then a living owner has stopped the turn, and
+ * the turn of a dead owner must not outlive the session by the rest of its lease.
+ */
+export const leaseUntil = (nowMs: number, leaseMs: number, expiresAt: number): number =>
+  nowMs + Math.min(leaseMs, Math.max(0, expiresAt * 1000 - nowMs) + limits.stopMs);
+
+export class Lease {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #place: TurnPlace;
+  readonly #fence: Fence;
+  readonly #leaseMs: number;
+  readonly #expiresAt: number;
+  readonly #events: LeaseEvents;
+  /** When the last successful renewal was sent, in monotonic milliseconds: the lease runs at least from then. */
+  #renewedAt: number;
+  #renewing = false;
+  /** Appends without an answer yet. Meanwhile the heartbeat does not renew the lease: if the first append is lost, nothing may. */
+  #appending = 0;
+  #timer: Timer | null = null;
+
+  /** `expiresAt`: when the session expires; `begunAt`: the monotonic time from which the lease runs. */
+  constructor(
+    parts: { store: Store; clock: Clock; place: TurnPlace; fence: Fence; leaseMs: number; expiresAt: number; begunAt: number },
+    events: LeaseEvents,
+  ) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#place = parts.place;
+    this.#fence = parts.fence;
+    this.#leaseMs = parts.leaseMs;
+    this.#expiresAt = parts.expiresAt;
+    this.#renewedAt = parts.begunAt;
+    this.#events = events;
+    this.#arm();
+  }
+
+  /** Stores a piece of output, and renews the lease unless that was just done: to renew it with each piece costs as much as the piece. */
+  async append(position: number, text: string): Promise<'stored' | 'fenced'> {
+    const askedAt = this.#clock.monotonic();
+    const renews = askedAt - this.#renewedAt >= this.#leaseMs / 12;
+    // Not spread from the place: V8 makes new hidden classes with each object that gets further fields behind a spread.
+    const step = { fence: this.#fence, position, text, ...this.#place, ...(renews && this.#renewal()) };
+    this.#appending++;
+    try {
+      return this.#hear(await this.#store.turns.append(step), renews ? askedAt : -Infinity) ? 'stored' : 'fenced';
+    } finally {
+      this.#appending--;
+    }
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  /** Checks the lease several times for each renewal, so that a lease that could not be renewed is given up well before it runs out. */
+  #arm(): void {
+    this.#timer = this.#clock.after(this.#leaseMs / 6, () => {
+      this.#arm();
+      const age = this.#clock.monotonic() - this.#renewedAt;
+      if (age > this.#leaseMs * 0.8) this.#events.lost();
+      else if (age >= this.#leaseMs / 3 && !this.#renewing && this.#appending === 0) void this.#renew();
+    });
+  }
+
+  async #renew(): Promise<void> {
+    this.#renewing = true;
+    const askedAt = this.#clock.monotonic();
+    const { leaseUntilMs, nowMs } = this.#renewal();
+    try {
+      const answer = await this.#store.turns.renew(this.#place, this.#fence, leaseUntilMs, nowMs);
+      if (!this.#hear(answer, askedAt) && this.#timer !== null) this.#events.fenced();
+    } catch {
+      // The store is away: the lease's age decides when to give up.
+    } finally {
+      this.#renewing = false;
+    }
+  }
+
+  #renewal(): { leaseUntilMs: number; nowMs: number } {
+    const nowMs = this.#clock.now();
+    return { leaseUntilMs: leaseUntil(nowMs, this.#leaseMs, this.#expiresAt), nowMs };
+  }
+
+  #hear(answer: AppendResult | Renewed, askedAt: number): boolean {
+    if (answer === 'fenced') return false;
+    this.#renewedAt = Math.max(this.#renewedAt, askedAt);
+    if (typeof answer === 'object') this.#events.stop(answer.stop);
+    return true;
+  }
+}

@@ -1,0 +1,149 @@
+/** Turns whose process died: their stored output becomes the partial message, and the session is free again. */
+import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import { secondsOf } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { estimateInputTokens, estimateTokens } from '../providers/model.ts';
+import { cutHistory } from '../providers/model/history.ts';
+import { StoreUnavailable, type Finished, type FinishTurn, type Message, type TakenOver, type Session, type Turn, type Versioned } from '../store/store.ts';
+import { codePoints } from '../base/text.ts';
+import { readFor } from './histories.ts';
+import { openActor } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { moveOf } from '../actors/history.ts';
+import { endSettlement, overTurn, sealSettlement, withdrawn } from './link-use.ts';
+import type { Takeovers } from './takeovers.ts';
+import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
+
+/** How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its session. */
+const endings = {
+  aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
+  ended: { status: 'aborted', stopReason: 'aborted', errorCode: null },
+  expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
+  died: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
+} as const;
+
+export interface OrphansOptions extends WithdrawalsOptions {
+  readonly withdrawals: Withdrawals;
+  readonly takeovers: Takeovers;
+}
+
+/** In the order in which they count: an ended session does not expire. */
+const overStates = ['ended', 'expired'] as const;
+
+/**
+ * Seals the session's turn if its lease has run out; resolves with the session after that. A living turn of another process is
+ * left alone, and so is a turn that this process withdraws. A turn without output and without a request to stop is withdrawn: its
+ * chat was never answered with a stream. If another writer moves the session meanwhile, it is read again and the turn sealed under
+ * the same fence. If the store does not accept the seal, the next attempt uses the same fence too: to give up would lock the turn
+ * for another lease.
+ */
+export async function sealOrphan(options: OrphansOptions, found: Versioned<Session>, turnId: string): Promise<Versioned<Session>> {
+  const { clock, withdrawals, takeovers } = options;
+  if (withdrawals.has(found.record.id, turnId)) return found;
+  const nowMs = clock.now();
+  const again = takeovers.has(turnId);
+  const untilMs = takeovers.begin(turnId, nowMs, limits.leaseMs);
+  if (untilMs === null) return found;
+  let done = false;
+  try {
+    const sealed = await seizeAndSeal(options, found, turnId, nowMs, untilMs);
+    done = sealed.done;
+    return sealed.session;
+  } catch (error) {
+    // The session can be read although its turn still cannot be sealed.
+    if (again && error instanceof StoreUnavailable) return found;
+    throw error;
+  } finally {
+    takeovers.end(turnId, done);
+  }
+}
+
+/** Resolves with the session after the step; `done` unless the turn still must be sealed under the seized fence. */
+async function seizeAndSeal(
+  options: OrphansOptions,
+  found: Versioned<Session>,
+  turnId: string,
+  nowMs: number,
+  untilMs: number,
+): Promise<{ session: Versioned<Session>; done: boolean }> {
+  const { store, owner } = options;
+  const { id: sessionId, workspaceId } = found.record;
+  const place = { workspaceId, sessionId, turnId };
+  const seized = await store.turns.takeOver(place, owner, untilMs, nowMs);
+  const turn = seized && (await store.turns.read(workspaceId, sessionId, turnId));
+  if (!seized || !turn) return { session: found, done: true };
+
+  const output = await store.turns.output(place);
+  // The provider's token count died with the process, so the tokens are estimated (see `estimateTokens`), within the assistant's budget.
+  const assistant = await store.catalog.read('assistant', workspaceId, found.record.assistantId);
+  const tokensMax = assistant?.record.model.historyTokensMax ?? limits.historyTokensMax;
+  const { charactersMax, messagesMax } = readFor(tokensMax);
+  // The message that began the turn was sent whatever the budget.
+  const said = await store.sessions.recentMessages(workspaceId, sessionId, turn.messageIndex, charactersMax + limits.messageCharactersMax, messagesMax + 1);
+  const inputTokens = estimateInputTokens(cutHistory(said, tokensMax).messages);
+  const orphan = { seized, turn: { ...turn, inputTokens, outputTokens: estimateTokens(output) }, output };
+  let session: Versioned<Session> | null = found;
+  for (let attempt = 0; session !== null && attempt < limits.decisionAttemptsMax; attempt++) {
+    const { record, finished } = await seal(options, session, orphan);
+    if (finished.outcome === 'finished') return { session: { record, version: finished.version }, done: true };
+    session = await store.sessions.read(workspaceId, sessionId);
+    if (finished.outcome === 'fenced') return { session: session ?? found, done: true };
+  }
+  return { session: session ?? found, done: session === null };
+}
+
+/** A turn that was taken over, with its tokens counted and its stored output. */
+interface Orphan {
+  readonly seized: TakenOver;
+  readonly turn: Turn;
+  readonly output: string;
+}
+
+/** Decides from the session's state how the turn ended, and stores that end. */
+async function seal(
+  { store, clock, inspector, mark }: OrphansOptions,
+  found: Versioned<Session>,
+  { seized, turn, output }: Orphan,
+): Promise<{ record: Session; finished: Finished }> {
+  const { id: sessionId, workspaceId, machine: snapshot } = found.record;
+  const { stop, ...fence } = seized;
+  const nowMs = clock.now();
+  const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot }, { kind: 'session', id: sessionId, workspaceId }, inspector);
+  const decision = machine.decide({ type: 'finished', at: nowMs, turnId: turn.id });
+  // If the session's deadline passed while no process ran it, the session expires, and that ends its turn.
+  const ending = endings[stop ?? (overStates.find((state) => state === decision.from || state === decision.to) ?? 'died')];
+  const moved = { ...found.record, mark: mark(), machine: machine.snapshot() };
+  const move = moveOf(decision, found.version + 1, nowMs, nobody, moved.machine);
+  const basis = { version: found.version, mark: found.record.mark, move };
+  if (ending === endings.died && output === '') {
+    const { session: record, ...settled } = withdrawn({ ...moved, messageCount: turn.messageIndex - 1 }, turn);
+    const finished = await store.turns.withdraw({ session: record, ...basis, turn, fence, ...settled, nowMs });
+    if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
+    return { record, finished };
+  }
+  const over = machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
+  const { session, ...settled } = over.settled === undefined ? sealSettlement(over.session, turn, nowMs) : over;
+  const message: Message = {
+    id: turn.messageId,
+    turnId: turn.id,
+    role: 'assistant',
+    content: output,
+    status: 'partial',
+    stopReason: ending.stopReason,
+    errorCode: ending.errorCode,
+    createdAt: turn.createdAt,
+  };
+  const step: FinishTurn = {
+    session,
+    ...basis,
+    turn: { ...overTurn(turn), ...ending, endedAt: secondsOf(nowMs) },
+    message,
+    tail: { position: codePoints(output), text: '' },
+    fence,
+    ...settled,
+    nowMs,
+  };
+  const finished = await store.turns.finish(step);
+  if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
+  return { record: session, finished };
+}

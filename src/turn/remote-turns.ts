@@ -1,0 +1,190 @@
+/** Turns that another process runs: this process reads them as they grow, and waits for their ends. */
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { StoreUnavailable, type OutputAfter, type Store, type TurnPlace } from '../store/store.ts';
+import { textBehind } from '../base/text.ts';
+import { terminalOf, TurnLog, type TurnEnd } from './turn.ts';
+
+/** A turn that is followed, with one log for all its readers in this process. */
+interface Followed {
+  readonly place: TurnPlace;
+  readonly log: TurnLog;
+  /** Set until the next poll; null while a poll is under way. */
+  timer: Timer | null;
+  /** A notice came while a poll was under way; the poll may have read the turn before the change. */
+  moved: boolean;
+  /** Since when the store has not answered, in monotonic milliseconds; null while it answers. */
+  awayAt: number | null;
+  /** Called once the store has been away for longer than a request may wait. */
+  readonly gaveUp: Set<() => void>;
+}
+
+export class RemoteTurns {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #followed = new Map<string, Followed>();
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** A log that grows with the stored turn for as long as it has followers. */
+  async follow(place: TurnPlace): Promise<TurnLog> {
+    const known = this.#followed.get(place.turnId);
+    const log = known?.log ?? new TurnLog();
+    // A reader may come with a cursor from another process, beyond the text that this process has read.
+    await this.#look(place, log);
+    if (known !== undefined && log.terminal === forgotten) {
+      // The log holds text that a failover lost. A new reader must not see text that is in no transcript.
+      this.#leave(known);
+      return this.follow(place);
+    }
+    const other = this.#followed.get(place.turnId);
+    if (other !== undefined) return other.log;
+    if (log.terminal === null) {
+      const followed: Followed = { place, log, timer: null, moved: false, awayAt: null, gaveUp: new Set() };
+      this.#followed.set(place.turnId, followed);
+      this.#rest(followed, limits.remotePollMs);
+    }
+    return log;
+  }
+
+  /** Polls at once: the turn has more output, or is over. */
+  wake(turnId: string): void {
+    const followed = this.#followed.get(turnId);
+    if (followed === undefined) return;
+    if (followed.timer === null) followed.moved = true;
+    else void this.#visit(followed);
+  }
+
+  wakeAll(): void {
+    for (const turnId of this.#followed.keys()) this.wake(turnId);
+  }
+
+  /**
+   * Waits until a turn that was found in the store has certainly begun; resolves with false if it was withdrawn. The store may
+   * have text of the turn although its owner got no answer: the owner then answers 503 and withdraws it. While the turn streams,
+   * more text shows that its owner goes on. An owner that does not lets the lease run out, and the turn is sealed or withdrawn
+   * soon after. `endedAt` is when the turn ended, null if it streamed when it was found. The owner of a turn that has just ended has
+   * `remoteBegunMs` to withdraw it. After that the turn is claimed, so that its owner can no longer withdraw it. Rejects with
+   * `StoreUnavailable` if the store does not answer.
+   */
+  async awaitBeginning(place: TurnPlace, log: TurnLog, endedAt: number | null): Promise<boolean> {
+    await this.#awaitMove(place.turnId, log, Infinity, () => log.stored > 0);
+    const first = log.stored;
+    const { leaseMs } = this.#store;
+    if (leaseMs === null || log.withdrawn) return !log.withdrawn;
+    await this.#awaitMove(place.turnId, log, leaseMs + limits.remoteSealMs, () => log.stored > first);
+    if (log.withdrawn || log.stored > first || log.terminal === null) return !log.withdrawn;
+    const sinceMs = endedAt === null ? 0 : this.#clock.now() - (endedAt + 1) * 1000;
+    if (sinceMs < limits.remoteBegunMs) await new Promise<void>((resolve) => void this.#clock.after(limits.remoteBegunMs - Math.max(0, sinceMs), resolve));
+    return this.#store.turns.claim(place);
+  }
+
+  /** Resolves once `isThere` is true, the log is final, or `withinMs` has passed. Rejects once polls have failed for `redisCallMs`. */
+  #awaitMove(turnId: string, log: TurnLog, withinMs: number, isThere: () => boolean): Promise<void> {
+    const isOver = (): boolean => isThere() || log.terminal !== null || log.cutOff;
+    if (isOver()) return Promise.resolve();
+    const gaveUp = this.#followed.get(turnId)?.gaveUp;
+    return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        timer?.cancel();
+        leave();
+        gaveUp?.delete(fail);
+      };
+      const end = (): void => {
+        stop();
+        resolve();
+      };
+      const fail = (): void => {
+        stop();
+        reject(new StoreUnavailable('the joined turn cannot be read'));
+      };
+      const leave = log.follow(() => void (isOver() && end()));
+      const timer = withinMs === Infinity ? null : this.#clock.after(withinMs, end);
+      gaveUp?.add(fail);
+    });
+  }
+
+  /** Resolves when the turn is over, or after `withinMs`. */
+  async awaitStop({ workspaceId, sessionId, turnId }: TurnPlace, withinMs: number): Promise<void> {
+    const until = this.#clock.monotonic() + withinMs;
+    while (this.#clock.monotonic() < until) {
+      const turn = await this.#store.turns.read(workspaceId, sessionId, turnId);
+      if (turn === null || turn.status !== 'streaming') return;
+      await new Promise<void>((resolve) => void this.#clock.after(limits.remotePollMs, resolve));
+    }
+  }
+
+  #rest(followed: Followed, waitMs: number): void {
+    followed.timer = this.#clock.after(waitMs, () => {
+      if (followed.log.followed) void this.#visit(followed);
+      else this.#leave(followed);
+    });
+  }
+
+  #leave(followed: Followed): void {
+    followed.timer?.cancel();
+    const { turnId } = followed.place;
+    if (this.#followed.get(turnId) === followed) this.#followed.delete(turnId);
+  }
+
+  async #visit(followed: Followed): Promise<void> {
+    const { place, log } = followed;
+    followed.timer?.cancel();
+    followed.timer = null;
+    let grown = false;
+    const askedAt = this.#clock.monotonic();
+    try {
+      do {
+        followed.moved = false;
+        grown = await this.#look(place, log);
+        followed.awayAt = null;
+      } while (followed.moved && log.terminal === null);
+    } catch (error) {
+      // While the store is away, polls go on: only the store knows how the turn ended. A fault in the program is not mended by a retry.
+      if (error instanceof StoreUnavailable) this.#away(followed, askedAt);
+      else log.cut();
+    }
+    if (log.terminal === null && !log.cutOff) this.#rest(followed, grown ? limits.remotePollMs : limits.remoteSilentMs);
+    else this.#leave(followed);
+  }
+
+  /** Requests that wait for the turn get 503 within two seconds; its readers go on. */
+  #away(followed: Followed, askedAt: number): void {
+    followed.awayAt ??= askedAt;
+    if (this.#clock.monotonic() - followed.awayAt < limits.redisCallMs - limits.remoteSilentMs) return;
+    for (const fail of [...followed.gaveUp]) fail();
+  }
+
+  /** Appends new text and the turn's end to the log; resolves with whether there was new text. Concurrent polls append each piece once. */
+  async #look(place: TurnPlace, log: TurnLog): Promise<boolean> {
+    const from = log.length;
+    const found = await this.#store.turns.outputAfter(place, from);
+    // The text beyond what other polls appended while this one was under way; null if this one read less than that.
+    const fresh = textBehind(found?.text ?? '', log.length - from);
+    if (fresh) {
+      log.append(fresh);
+      log.take();
+      log.commit(log.pieces.length);
+    }
+    log.withdrawn = found === null;
+    const terminal = found === null ? gone(log) : endOf(found, fresh !== null);
+    if (terminal !== null) log.close(terminal);
+    return Boolean(fresh);
+  }
+}
+
+/** The end of a turn that a failover lost, wholly or in its last text: the assistant did not fail, and the text that was read has no end. */
+const forgotten: TurnEnd = { type: 'failed', errorCode: 'api_error' };
+
+/** A turn that is not stored any more was withdrawn; if it had output already, a failover lost it. */
+const gone = (log: TurnLog): TurnEnd => (log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten);
+
+/** How the turn ended; null while it streams. The stored end belongs to the text that was read only if the stored text `reaches` that far. */
+function endOf({ turn, text }: OutputAfter, reaches: boolean): TurnEnd | null {
+  if (text === null) return forgotten;
+  const terminal = terminalOf(turn);
+  return terminal !== null && !reaches ? forgotten : terminal;
+}

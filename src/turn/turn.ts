@@ -1,0 +1,132 @@
+/**
+ * A turn's output: one append-only text with many cursors (idea 3 of the architecture). Positions count Unicode code
+ * points. Text becomes visible to cursors only once the store has it: that is the output gate.
+ */
+import type { Turn } from '../store/store.ts';
+import { codePoints } from '../base/text.ts';
+
+/** How a turn ended, as its readers see it. */
+export type TurnEnd =
+  | { type: 'completed'; inputTokens: number; outputTokens: number }
+  | { type: 'aborted' }
+  | { type: 'failed'; errorCode: string };
+
+/** How a stored turn ended; null while it streams. */
+export function terminalOf(turn: Turn): TurnEnd | null {
+  if (turn.status === 'streaming') return null;
+  if (turn.status === 'completed') return { type: 'completed', inputTokens: turn.inputTokens, outputTokens: turn.outputTokens };
+  if (turn.status === 'aborted') return { type: 'aborted' };
+  return { type: 'failed', errorCode: turn.errorCode ?? 'api_error' };
+}
+
+export class TurnLog {
+  /** The pieces in order, and for each piece the number of code points up to its end. */
+  readonly pieces: string[] = [];
+  readonly ends: number[] = [];
+  /** The stored pieces and code points, which cursors may see. */
+  storedPieces = 0;
+  stored = 0;
+  terminal: TurnEnd | null = null;
+  /** The turn left nothing behind: it failed before its first output. */
+  withdrawn = false;
+  /** This process cannot say how the turn ended: its readers are cut off, and learn the end when they resume. */
+  cutOff = false;
+  #appended = 0;
+  #taken = 0;
+  /** Called back when there is more to read; mostly one. */
+  #followers: (() => void)[] = [];
+
+  /** A log of a stored turn: of all its output if it is over (`terminal`), else of the output stored so far. */
+  static replay(text: string, terminal: TurnEnd | null): TurnLog {
+    const log = new TurnLog();
+    if (text !== '') log.append(text);
+    log.take();
+    log.commit(log.pieces.length);
+    if (terminal !== null) log.close(terminal);
+    return log;
+  }
+
+  /** Code points appended so far. */
+  get length(): number {
+    return this.#appended;
+  }
+
+  append(piece: string): void {
+    this.#appended += codePoints(piece);
+    this.pieces.push(piece);
+    this.ends.push(this.#appended);
+  }
+
+  /** The output that no write has taken yet, and the position it begins at; null if there is none. It is one piece from now on: it is stored as one, and fewer pieces live as long as the turn. */
+  take(): { position: number; text: string; pieces: number } | null {
+    const count = this.pieces.length - this.#taken;
+    if (count === 0) return null;
+    const position = this.#taken === 0 ? 0 : this.ends[this.#taken - 1]!;
+    if (count > 1) {
+      this.pieces.push(this.pieces.splice(this.#taken).join(''));
+      this.ends.splice(this.#taken, count - 1);
+    }
+    this.#taken = this.pieces.length;
+    return { position, text: this.pieces[this.#taken - 1]!, pieces: this.#taken };
+  }
+
+  /** All output that the store is not known to have, and the position it begins at. */
+  rest(): { position: number; text: string } {
+    return { position: this.stored, text: this.pieces.slice(this.storedPieces).join('') };
+  }
+
+  /** The store has the first `pieces` pieces. */
+  commit(pieces: number): void {
+    if (pieces <= this.storedPieces) return;
+    this.storedPieces = pieces;
+    this.stored = this.ends[pieces - 1]!;
+    this.#wake();
+  }
+
+  /** The store turns out to have the first `stored` code points, all of which were appended here: marks them as stored. */
+  commitUpTo(stored: number): void {
+    let pieces = this.storedPieces;
+    while (pieces < this.ends.length && this.ends[pieces]! <= stored) pieces++;
+    this.commit(pieces);
+  }
+
+  /** Ends the log without an end of the turn, because that cannot be known here. */
+  cut(): void {
+    if (this.terminal !== null || this.cutOff) return;
+    this.cutOff = true;
+    this.#wake();
+    this.#followers.length = 0;
+  }
+
+  /** Ends the log. Output that was never stored stays invisible, unless the step that stored the end also stored `all` output. */
+  close(terminal: TurnEnd, all = false): void {
+    if (this.terminal !== null) return;
+    this.terminal = terminal;
+    if (all) {
+      this.storedPieces = this.pieces.length;
+      this.stored = this.#appended;
+    }
+    this.#wake();
+    this.#followers.length = 0;
+  }
+
+  /** Whether the log has followers. */
+  get followed(): boolean {
+    return this.#followers.length > 0;
+  }
+
+  /** Calls back whenever there is more to read; returns a function that stops it. */
+  follow(callback: () => void): () => void {
+    // Mostly the only one: an array that grows by `push` reserves room for seventeen.
+    this.#followers = this.#followers.concat(callback);
+    return () => {
+      const at = this.#followers.indexOf(callback);
+      if (at >= 0) this.#followers.splice(at, 1);
+    };
+  }
+
+  #wake(): void {
+    // From the last one, because a follower that has read the end removes itself from the array.
+    for (let at = this.#followers.length - 1; at >= 0; at--) this.#followers[at]?.();
+  }
+}

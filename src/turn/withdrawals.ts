@@ -1,0 +1,192 @@
+/**
+ * Withdraws turns whose chats were answered 503 although the store may hold part of them: the answer to a step was lost, and the
+ * step may have been applied or may still be (contract 12). Each is withdrawn as soon as the store answers, unless another process
+ * has sealed it by then: readers may have seen its text.
+ */
+import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits, retryMs } from '../base/limits.ts';
+import { StoreUnavailable, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type Versioned } from '../store/store.ts';
+import { openActor, UnreadableSnapshot } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { moveOf } from '../actors/history.ts';
+import type { Inspector } from '../actors/inspector.ts';
+import { withdrawn, type Settled } from './link-use.ts';
+
+/** A turn to withdraw. */
+export interface Withdrawal {
+  readonly workspaceId: string;
+  readonly turn: Turn;
+  /** The version of the session that the turn was begun on. */
+  readonly basis: Basis;
+  /** The fence that the turn began with. */
+  readonly fence: Fence;
+  readonly remember: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
+  /** The chat. */
+  readonly cause?: Cause | undefined;
+  /** Called when the withdrawal is given up because of a fault in the program, which a retry does not mend. */
+  failed(cause: unknown): void;
+}
+
+export interface WithdrawalsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly inspector: Inspector;
+  /** This process's name as an owner of turns. */
+  readonly owner: string;
+  mark(): string;
+}
+
+interface Pending {
+  readonly withdrawal: Withdrawal;
+  /** The fence that the turn began with, or the one of this process's takeover: another process may have taken the turn over and died. */
+  fence: Fence;
+  /** When this process's takeover of the turn ends: after a lost answer the takeover is sent again with the same end. */
+  seizedUntilMs: number;
+  readonly over: Promise<void>;
+  end(): void;
+  timer: Timer | null;
+}
+
+export class Withdrawals {
+  readonly #options: WithdrawalsOptions;
+  /** By session: no other turn begins in it on this process until these are withdrawn. Hardly ever more than one. */
+  readonly #pending = new Map<string, Pending[]>();
+  #size = 0;
+  #closed = false;
+
+  constructor(options: WithdrawalsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Whether so many turns wait that no turn may begin which might have to be withdrawn as well. */
+  get full(): boolean {
+    return this.#size >= limits.withdrawalsMax;
+  }
+
+  /** Whether this turn of the session waits to be withdrawn: then it must not be sealed. */
+  has(sessionId: string, turnId: string): boolean {
+    return this.#pending.get(sessionId)?.some(({ withdrawal }) => withdrawal.turn.id === turnId) ?? false;
+  }
+
+  /** Whether a turn of the session waits to be withdrawn. */
+  isPending(sessionId: string): boolean {
+    return this.#pending.has(sessionId);
+  }
+
+  /** Begins to withdraw the turn. */
+  add(withdrawal: Withdrawal): void {
+    let end = (): void => {};
+    const over = new Promise<void>((resolve) => (end = resolve));
+    const pending: Pending = { withdrawal, fence: withdrawal.fence, seizedUntilMs: 0, over, end, timer: null };
+    const { sessionId } = withdrawal.turn;
+    this.#pending.set(sessionId, [...(this.#pending.get(sessionId) ?? []), pending]);
+    this.#size++;
+    void this.#try(pending, 0);
+  }
+
+  /** Waits until no turn of the session waits to be withdrawn, at most `withinMs`; resolves with whether that is so. */
+  async awaitSettled(sessionId: string, withinMs: number): Promise<boolean> {
+    const pending = this.#pending.get(sessionId);
+    if (pending === undefined) return true;
+    let timer: Timer | undefined;
+    const late = new Promise<void>((resolve) => (timer = this.#options.clock.after(withinMs, resolve)));
+    await Promise.race([Promise.all(pending.map(({ over }) => over)), late]);
+    timer?.cancel();
+    return !this.#pending.has(sessionId);
+  }
+
+  /** Resolves when no turn waits to be withdrawn. */
+  async allOver(): Promise<void> {
+    while (this.#size > 0) await Promise.all([...this.#pending.values()].flat().map(({ over }) => over));
+  }
+
+  /** Stops retrying. The next process that finds such a turn withdraws it if it has no output, and seals it otherwise. */
+  close(): void {
+    this.#closed = true;
+    for (const { timer } of [...this.#pending.values()].flat()) timer?.cancel();
+  }
+
+  async #try(pending: Pending, tries: number): Promise<void> {
+    const { clock } = this.#options;
+    const again = (): void => {
+      if (!this.#closed) pending.timer = clock.after(retryMs(tries), () => void this.#try(pending, tries + 1));
+    };
+    try {
+      if (!(await this.#withdrawn(pending))) return again();
+    } catch (error) {
+      // If a later version has moved the session, retries go on until a process of that version has sealed the turn, or the session can be read again.
+      if (error instanceof StoreUnavailable || (error instanceof UnreadableSnapshot && error.later)) return again();
+      pending.withdrawal.failed(error);
+    }
+    this.#drop(pending);
+    pending.end();
+  }
+
+  #drop(pending: Pending): void {
+    const { sessionId } = pending.withdrawal.turn;
+    const others = this.#pending.get(sessionId)!.filter((other) => other !== pending);
+    if (others.length > 0) this.#pending.set(sessionId, others);
+    else this.#pending.delete(sessionId);
+    this.#size--;
+  }
+
+  /**
+   * True if nothing of the turn is left and nothing can come, or if another process has sealed it. False if other writers keep
+   * moving the session, or if another process may still seal the turn.
+   */
+  async #withdrawn(pending: Pending): Promise<boolean> {
+    const { store } = this.#options;
+    const { workspaceId, turn: draft, basis, remember, cause = nobody } = pending.withdrawal;
+    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+      const found = await store.sessions.read(workspaceId, draft.sessionId);
+      if (found === null) return true;
+      const turn = await store.turns.read(workspaceId, draft.sessionId, draft.id);
+      // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
+      if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
+      const { session, machine, decision, ...settled } = this.#without(found, { ...(turn ?? draft), ...(draft.link && { link: draft.link }) }, turn !== null);
+      const { at } = decision.event;
+      const step = { session, ...settled, nowMs: at, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, at, cause, session.machine) };
+      const answer: Finished = await store.turns.withdraw(step);
+      if (answer.outcome === 'finished') {
+        machine.tell(decision, answer.version, cause);
+        return true;
+      }
+      if (answer.outcome === 'lost' || turn === null) continue;
+      if (turn.status !== 'streaming') return true;
+      if (!(await this.#seize(pending, turn))) return false;
+    }
+    return false;
+  }
+
+  /** Takes the turn over if the lease of the process that took it over before has run out; false if that process may still seal the turn. */
+  async #seize(pending: Pending, { id: turnId, sessionId }: Turn): Promise<boolean> {
+    const { store, clock, owner } = this.#options;
+    const nowMs = clock.now();
+    if (pending.seizedUntilMs <= nowMs) pending.seizedUntilMs = nowMs + limits.leaseMs;
+    const place = { workspaceId: pending.withdrawal.workspaceId, sessionId, turnId };
+    const seized = await store.turns.takeOver(place, owner, pending.seizedUntilMs, nowMs);
+    if (seized === null) return false;
+    pending.fence = { epoch: seized.epoch, owner: seized.owner };
+    return true;
+  }
+
+  /**
+   * The session without the turn. The turn's messages are the last ones, unless another turn has begun since. For a turn that has
+   * not begun the machine stays where it is, and nothing is given back.
+   */
+  #without({ record }: Versioned<Session>, turn: Turn, begun: boolean) {
+    const { clock, inspector, mark } = this.#options;
+    const identity = { kind: 'session', id: record.id, workspaceId: record.workspaceId } as const;
+    const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot: record.machine }, identity, inspector);
+    const decision = machine.decide({ type: 'finished', at: clock.now(), turnId: turn.id });
+    const last = begun && record.messageCount === turn.messageIndex + 1;
+    const session: Session = { ...record, messageCount: last ? turn.messageIndex - 1 : record.messageCount, mark: mark(), machine: machine.snapshot() };
+    const settled: Settled = begun ? withdrawn(session, turn) : { session };
+    return { ...settled, machine, decision };
+  }
+}

@@ -1,6 +1,0 @@
-/** Calls back when the signal is aborted, at once if it is already; returns what takes the callback back. A signal may outlive thousands of callers. */
-export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  if (signal.aborted) callback();
-  else signal.addEventListener('abort', callback, { once: true });
-  return () => signal.removeEventListener('abort', callback);
-}

@@ -1,0 +1,119 @@
+/** A process without a free descriptor: open connections go on, requests that need another one are refused as the contract says, and nothing ends. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { open, speaker } from '../providers/voice/talker.ts';
+import { edge, edges, openHouse } from './house.ts';
+import { Client, lineOf, openSupervised, portOf, streaming, told, workersUp } from './supervised.ts';
+import { chatPath, onProvider, until } from './talk.ts';
+
+// The turn in flight alone takes seven seconds.
+t.setTimeout(120_000);
+
+const descriptors = 120;
+
+/** Opens connections and sends nothing on them, until the server drops one: then all descriptors are in use. */
+async function fill(t: Test, port: number): Promise<() => Promise<void>> {
+  const idle: Socket[] = [];
+  const full = new AbortController();
+  while (!full.signal.aborted) {
+    const some = Array.from({ length: 20 }, () => connect(port, '127.0.0.1').on('error', () => {}).once('close', () => full.abort()));
+    idle.push(...some);
+    await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+  }
+  const free = async (): Promise<void> => {
+    const closed = idle.filter(({ closed }) => !closed).map((socket) => once(socket, 'close'));
+    for (const socket of idle) socket.destroy();
+    await Promise.all(closed);
+  };
+  t.teardown(free);
+  return free;
+}
+
+const codeOf = (text: string): string => JSON.parse(text).error.code;
+
+/** User and system time of a process so far, in hundredths of a second. */
+const ticksOf = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+};
+
+const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter((pid) => pid.trim() !== '').map(Number);
+
+for (const edge of edges) {
+  t.test(edge, async (t) => {
+    const house = await openHouse(t, { descriptors, env: { PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+    const port = portOf(house);
+    const { provider, assistant: remote } = await onProvider(t, house, () => {});
+    const { id: speaking } = await speaker(house);
+    const [session, ...remotes] = await Promise.all([speaking, remote.id, remote.id, remote.id].map(async (id) => (await house.session(id)).id));
+    const { token } = JSON.parse((await house.ask('/transcription-tokens', { body: { assistant_id: speaking } })).text);
+    // Each has a connection before there are no more.
+    const [client, ...others] = await Promise.all(Array.from({ length: 5 }, async () => {
+      const each = new Client(t, house);
+      await each.ask('/healthz');
+      return each;
+    }));
+    // It lasts longer than a step of the load meter, which reads the process's memory at the end of each.
+    const { stream } = await streaming(t, house, 'tokens=60,delay_ms=110', others.pop());
+    const line = connect(port, '127.0.0.1');
+    await once(line, 'connect');
+    const before = ticksOf(house.child.pid!);
+    const free = await fill(t, port);
+
+    const talker = open(`ws://127.0.0.1:${port}/transcription?token=${token}`, { createConnection: () => line });
+    await talker.until('ready');
+    // The token has had a process for it started. Another one cannot be.
+    for (const pid of childrenOf(house.child.pid!)) process.kill(pid, 'SIGKILL');
+    await lineOf(house, ({ msg, why }) => msg === 'a voice process ended' && why === 'SIGKILL');
+    const freeRest = await fill(t, port);
+    // uws closes a connection that was idle for ten seconds.
+    await Promise.all([client!, ...others].map((each) => each.ask('/healthz')));
+    talker.burst(Buffer.alloc(32_000));
+    t.equal(await talker.closed, 1011, 'a transcription socket');
+    t.equal(talker.heard.at(-1)?.code, 'voice_unavailable');
+
+    const speech = { assistant_id: speaking, text: 'Hello.' };
+    for (const what of ['at once', 'again']) {
+      const { status, text } = await client!.ask('/speech', speech);
+      t.same([status, codeOf(text)], [503, 'voice_unavailable'], `speech, ${what}`);
+    }
+    // At most one of a provider's connections still finds a descriptor.
+    const chats = remotes.map((id, index) => others[index]!.ask(chatPath(id), { message: 'Hello' }));
+    const refused = await Promise.any(chats);
+    t.same([refused.status, codeOf(refused.text)], [503, 'assistant_unavailable'], 'a provider that cannot be connected to');
+    t.ok(provider.requests.length <= 1);
+
+    t.ok(await stream.over);
+    t.match(stream.text, /event: turn\.completed/, 'the turn in flight has ended');
+    t.match(await client!.ask(chatPath(session!), { message: '2+2' }), { status: 200, text: /event: turn\.completed/ }, 'and another one begins and ends');
+    t.match(await client!.ask('/metrics'), { status: 200, text: /\nparley_unhandled_rejections_total 0\n/ });
+    t.ok(ticksOf(house.child.pid!) - before < 300, 'the event loop did not turn for nothing all the while');
+
+    await Promise.all([free(), freeRest()]);
+    for (const each of chats) each.catch(() => {});
+    await provider.close();
+    t.equal(await until(async () => (await client!.ask('/speech', speech)).status === 200), true, 'with descriptors there is a voice again');
+    t.equal(house.stderr(), '');
+  });
+}
+
+const lacking = whyNoRedis();
+
+t.test(`${edge}: a supervisor that cannot fork tries again`, lacking === null ? {} : { skip: lacking }, async (t) => {
+  const redis = await RedisServer.start();
+  t.teardown(() => redis.stop());
+  const house = await openSupervised(t, redis.url, 2, { descriptors, env: { PARLEY_SERVICE_PORT: '0', PARLEY_ALLOW_VOLATILE: '1' } });
+  const workers = await workersUp(house, 2);
+  const free = await fill(t, (await lineOf(house, ({ msg }) => msg === 'service port listens')).port);
+  process.kill(workers.get(2)!, 'SIGKILL');
+  await lineOf(house, ({ msg, worker }) => msg === 'worker died' && worker === 4);
+  t.match(told(house, 'worker died').slice(1, 3), [{ worker: 3, code: 1 }, { worker: 4, code: 1 }], 'it was tried twice in vain');
+  t.equal((await house.ask('/healthz')).status, 200, 'the other worker serves on');
+  await free();
+  await workersUp(house, 2);
+  t.same(await house.stop(), { code: 0, signal: null });
+  t.equal(house.stderr(), '');
+});

@@ -1,0 +1,50 @@
+/** A client of HTTP in few lines: `fetch` takes three times the CPU time for a request, and more than the server. */
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+
+export interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Lets go of an idle connection well before a server does: a request that crosses the server's close would fail. */
+const agent = new Agent({ keepAlive: true, timeout: 1000 });
+
+/** A failure of the connection is a TypeError with a cause, as `fetch` has it, and so no failure of a check. */
+export const cut = (error: unknown): unknown => (error instanceof Error && error.name === 'AbortError' ? error : new TypeError('the connection failed', { cause: error }));
+
+/** Resolves with the head of the answer. */
+export function send(url: string, { method, headers, body, signal }: Sent): Promise<IncomingMessage> {
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { ...length, ...headers }, agent, ...(signal && { signal }) }, (response) => {
+      // An answer may be cut when nobody reads it any more.
+      response.on('error', () => {});
+      resolve(response);
+    });
+    sent.on('error', (error) => reject(cut(error)));
+    sent.end(body);
+  });
+}
+
+export function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let index = 0; index < rawHeaders.length; index += 2) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!);
+  return headers;
+}
+
+const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { gzip: gunzipSync, br: brotliDecompressSync };
+
+/** The body as text, decompressed. */
+export async function textOf(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of response) pieces.push(piece as Buffer);
+  } catch (error) {
+    throw cut(error);
+  }
+  const bytes = Buffer.concat(pieces);
+  return (decoders[response.headers['content-encoding'] ?? '']?.(bytes) ?? bytes).toString();
+}

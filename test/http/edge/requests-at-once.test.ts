@@ -1,0 +1,31 @@
+/** On uws few requests of one turn of the event loop are answered as they are parsed, however many connections bring them. */
+import t from 'tap';
+import { openUwsEdge } from '../../../src/http/edge/uws.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { gate, RawClient, serve } from './harness.ts';
+
+t.test('of many requests that come at once no more run in a turn than may', async (t) => {
+  const [connections, each] = [4, limits.requestsAtOnce];
+  let [ran, inTurn, most] = [0, 0, 0];
+  const all = gate();
+  const { port } = await serve(t, openUwsEdge, {
+    exchange(exchange) {
+      if (++ran === connections * each) all.open();
+      if (inTurn++ === 0) setImmediate(() => (inTurn = 0));
+      most = Math.max(most, inTurn);
+      exchange.respond(200, {}, 'x');
+    },
+  });
+  const clients = Array.from({ length: connections }, () => new RawClient(port));
+  for (const { socket } of clients) {
+    const connected = gate();
+    socket.once('connect', () => connected.open());
+    await connected.promise;
+  }
+  // All of a connection's requests fit into what the engine reads at a time.
+  for (const { socket } of clients) socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(each));
+  // A request behind one that waits ends their connection.
+  await Promise.race([all.promise, ...clients.map(({ closed }) => closed)]);
+  t.ok(most <= limits.requestsAtOnce, `${most} of ${ran} ran in one turn`);
+  for (const client of clients) client.destroy();
+});

@@ -1,0 +1,220 @@
+import { execFile, spawn } from 'node:child_process';
+import { on, once } from 'node:events';
+import { watch } from 'node:fs';
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { temporaryFolder, type Owner } from '../folders.ts';
+import { startServer } from '../process.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Clone {
+  readonly path: (name: string) => string;
+  /** Runs `start.mjs` with these arguments to its end. */
+  readonly run: (args?: string[], env?: NodeJS.ProcessEnv) => Promise<{ code: unknown; stdout: string; stderr: string }>;
+}
+
+/** A clone whose command is `command`, with the packages of this one. */
+async function cloneWith(t: Owner, command: string): Promise<Clone> {
+  const folder = await temporaryFolder(t);
+  const path = (name: string): string => join(folder, name);
+  for (const name of ['src/install', 'src/cli', 'src/store/redis']) await mkdir(path(name), { recursive: true });
+  await mkdir(path('src/providers/voice/engine'), { recursive: true });
+  await mkdir(path('machines'));
+  for (const name of ['package.json', 'package-lock.json', 'src/install/start.mjs', 'src/install/prepare.mjs', 'src/install/load.mjs']) await copyFile(join(root, name), path(name));
+  await utimes(path('package-lock.json'), 1, 1);
+  await symlink(join(root, 'node_modules'), path('node_modules'));
+  await writeFile(path('src/cli/cli.ts'), command);
+  await writeFile(path('src/providers/voice/engine/main.ts'), '');
+  const run: Clone['run'] = (args = [], env = { PATH: process.env['PATH'] }) =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [path('src/install/start.mjs'), ...args], { env }, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
+    });
+  return { path, run };
+}
+
+t.test('the command is built when it is missing and runs with the arguments and its own exit code', async (t) => {
+  const { run } = await cloneWith(t, 'console.log(process.argv.slice(2).join()); process.exitCode = 7 as number;');
+  t.same(await run(['chat', '--json']), { code: 7, stdout: 'chat,--json\n', stderr: '' });
+});
+
+t.test('it runs in a folder whose name means something in a URL, with the native parts of its packages', async (t) => {
+  const command = "import { open } from 'lmdb'; const store = open({ path: './data #1' }); store.putSync('key', process.argv[2]); console.log(store.get('key'));";
+  const { path } = await cloneWith(t, command);
+  // A package that is linked is found at its own place, so those with native parts are copied.
+  await rm(path('node_modules'));
+  await mkdir(path('node_modules'));
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (name === 'lmdb' || name === '@lmdb') await cp(join(root, 'node_modules', name), path(`node_modules/${name}`), { recursive: true });
+    else await symlink(join(root, 'node_modules', name), path(`node_modules/${name}`));
+  }
+  const parent = await temporaryFolder(t);
+  let folder = path('.');
+  const runsIn = async (name: string, verb: string): Promise<void> => {
+    await rename(folder, join(parent, name));
+    folder = join(parent, name);
+    const [error, stdout, stderr] = await new Promise<unknown[]>((resolve) => {
+      execFile(process.execPath, [join(folder, 'src/install/start.mjs'), verb], { cwd: folder, env: { PATH: process.env['PATH'] } }, (...results) => resolve(results));
+    });
+    t.same([error, stdout, stderr], [null, `${verb}\n`, ''], `${verb} in ${JSON.stringify(name)}`);
+  };
+  const names = ['a#b', 'a?b', 'a%20b', '50% off', '%zz', 'a b', 'ä 中', "it's [1] {2}", 'a '];
+  // A server finds its packages in one of two ways, by the name; a command always in the same.
+  for (const name of names) await runsIn(name, 'serve');
+  for (const name of ['a#b?c%20d', names.join('')]) await runsIn(name, 'chat');
+});
+
+t.test('it is built again after a change, and only then', async (t) => {
+  const { path, run } = await cloneWith(t, "console.log('first');");
+  await run();
+  const built = await stat(path('dist/parley.mjs'));
+  t.equal((await run()).stdout, 'first\n');
+  t.equal((await stat(path('dist/parley.mjs'))).ino, built.ino, 'the same bundle');
+  await writeFile(path('src/cli/cli.ts'), "console.log('second');");
+  const later = built.mtimeMs / 1000 + 1;
+  await utimes(path('src/cli/cli.ts'), later, later);
+  t.equal((await run()).stdout, 'second\n');
+});
+
+/** Where characters beyond ASCII may stand in a program; `@` is a backtick. */
+const characters = String.raw`
+const tag = (parts: TemplateStringsArray): string => parts.join();
+const seen = [tag@é · 😀@, tag@\· \\·@, @–@, '÷', /^[×·]$/.source.length, ['×', '·', 'Ã', 'Â'].map((one) => /^[×·]$/.test(one)), /^[😀-😂]$/u.test('😁'), /^\·$/.test('·'), { 'ключ': 1 }['ключ'], (/* · */ 2)];
+console.log(JSON.stringify(seen));`.replaceAll('@', '`');
+
+t.test('characters beyond ASCII are what the source has, wherever they stand in it', async (t) => {
+  const { path, run } = await cloneWith(t, characters);
+  const said = (await run(['chat'])).stdout;
+  const seen = JSON.parse(said);
+  t.same([seen[0], seen[1], ...seen.slice(5)], ['é · 😀', '· \\·', [true, true, false, false], true, true, 1, 2]);
+  // How a regular expression is written is all that may differ.
+  const served = JSON.parse((await run(['serve'])).stdout);
+  t.same(served.toSpliced(4, 1), seen.toSpliced(4, 1), 'the server runs from another form of the program');
+  t.notMatch(await readFile(path('dist/server.cjs'), 'latin1'), /[^\0-\x7f]/, 'which is ASCII alone, as it is read');
+});
+
+/** Prints for each script that it runs whether V8 rejected the cached code: 'undefined' where none was offered. */
+const tellsTaken = `import vm from 'node:vm'; import { syncBuiltinESMExports } from 'node:module'; const { Script } = vm;
+vm.Script = class extends Script { constructor(...of) { super(...of); console.log('rejected', this.cachedDataRejected); } }; syncBuiltinESMExports();`;
+
+t.test('what V8 compiled is kept by a process that runs for a while, and the next start takes it, unless it is damaged', async (t) => {
+  const { path, run } = await cloneWith(t, "if (process.argv[3] === 'stay') process.stdin.resume(); else console.log('runs');");
+  const env = { PATH: process.env['PATH'], NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellsTaken)}` };
+  const start = async (): Promise<string> => (await run(['serve'], env)).stdout;
+  t.equal(await start(), 'rejected undefined\nruns\n');
+  t.equal(await start(), 'rejected undefined\nruns\n', 'one that ends at once keeps nothing');
+
+  const kept = async (): Promise<string> => {
+    const stays = spawn(process.execPath, [path('src/install/start.mjs'), 'serve', 'stay'], { env, stdio: ['pipe', 'ignore', 'inherit'] });
+    t.teardown(() => stays.kill('SIGKILL'));
+    const dist = watch(path('dist'));
+    for await (const [, name] of on(dist, 'change')) if (name.endsWith('.compiled')) break;
+    dist.close();
+    stays.stdin.end();
+    await once(stays, 'exit');
+    const names = (await readdir(path('dist'))).filter((name) => name.includes('.compiled'));
+    t.equal(names.length, 1);
+    return path(`dist/${names[0]}`);
+  };
+  const file = await kept();
+  t.equal(await start(), 'rejected false\nruns\n');
+
+  const bytes = await readFile(file);
+  bytes[bytes.length - 1]! ^= 1;
+  await writeFile(file, bytes);
+  t.equal(await start(), 'rejected undefined\nruns\n');
+  await kept();
+  t.equal(await start(), 'rejected false\nruns\n');
+
+  await writeFile(path('src/cli/cli.ts'), (await readFile(path('src/cli/cli.ts'), 'utf8')).replace("'runs'", "'goes'"));
+  const later = (await stat(path('dist/parley.mjs'))).mtimeMs / 1000 + 1;
+  await utimes(path('src/cli/cli.ts'), later, later);
+  t.equal(await start(), 'rejected undefined\ngoes\n', 'another text of the same length');
+});
+
+t.test('a build that fails says so in its last line and ends with 1', async (t) => {
+  const { run } = await cloneWith(t, 'const broken = (');
+  const { code, stdout, stderr } = await run();
+  t.same([code, stdout], [1, '']);
+  t.match(stderr, /src\/cli\/cli\.ts:1:.*\nparley: the build failed\.\n$/s);
+});
+
+t.test('without the optional packages it is built all the same, and says what is missing', async (t) => {
+  const folder = await temporaryFolder(t);
+  for (const name of ['package.json', 'package-lock.json', 'src', 'machines']) await cp(join(root, name), join(folder, name), { recursive: true });
+  await utimes(join(folder, 'package-lock.json'), 1, 1);
+  const { optionalDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { optionalDependencies: Record<string, string> };
+  const left = new Set(Object.keys(optionalDependencies).map((name) => name.split('/')[0]!));
+  await mkdir(join(folder, 'node_modules'));
+  await writeFile(join(folder, 'node_modules', '.package-lock.json'), '');
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (!left.has(name) && !name.startsWith('.')) await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  }
+  const found = await new Promise<string>((resolve) => {
+    const env = { PATH: process.env['PATH'], PORT: '0' };
+    execFile(process.execPath, [join(folder, 'src/install/start.mjs'), 'doctor', '--store', 'memory:'], { cwd: folder, env }, (_, stdout, stderr) => resolve(stdout + stderr));
+  });
+  t.match(found, /^warn  voice-packages  not installed: onnxruntime-node, /m);
+  t.match(found, /^warn  engine .*node:http serves instead/m);
+});
+
+t.test('packages older than the lockfile are installed, and a failure to do so is one line', async (t) => {
+  const { path, run } = await cloneWith(t, '');
+  const { mtimeMs } = await stat(join(root, 'node_modules/.package-lock.json'));
+  await utimes(path('package-lock.json'), mtimeMs / 1000 + 1, mtimeMs / 1000 + 1);
+  const { code, stderr } = await run([], { PATH: path('nowhere') });
+  t.equal(code, 1);
+  t.equal(stderr, 'parley: installing packages (npm ci)\nparley: npm ci failed: spawnSync npm ENOENT\n');
+});
+
+t.test('a start takes no development packages away, though a new lockfile has added one', { skip: process.platform === 'win32' && 'npm is no script there' }, async (t) => {
+  const { path, run } = await cloneWith(t, '');
+  const manifest = JSON.parse(await readFile(path('package.json'), 'utf8'));
+  await writeFile(path('package.json'), JSON.stringify({ ...manifest, devDependencies: { ...manifest.devDependencies, 'not-there-yet': '1.0.0' } }));
+  const { mtimeMs } = await stat(join(root, 'node_modules/.package-lock.json'));
+  await utimes(path('package-lock.json'), mtimeMs / 1000 + 1, mtimeMs / 1000 + 1);
+  await mkdir(path('bin'));
+  await writeFile(path('bin/npm'), `#!/bin/sh\necho "$@" > '${path('asked')}'\n`, { mode: 0o755 });
+  await run([], { PATH: `${path('bin')}:${process.env['PATH']}` });
+  t.match(await readFile(path('asked'), 'utf8'), /^ci --include=dev /);
+});
+
+t.test('a Node older than package.json wants is refused', async (t) => {
+  const { path, run } = await cloneWith(t, "console.log('runs');");
+  const want = async (version: number[]): Promise<unknown> => {
+    const manifest = JSON.parse(await readFile(path('package.json'), 'utf8'));
+    await writeFile(path('package.json'), JSON.stringify({ ...manifest, engines: { node: `>=${version.join('.')}` } }));
+    const { code, stdout, stderr } = await run();
+    return [code, stdout, stderr];
+  };
+  const [major, minor, patch] = process.versions.node.split('.').map(Number) as [number, number, number];
+  const newer = [[major, minor, patch + 1], [major, minor + 1, 0], [major + 1, 0, 0]];
+  for (const version of newer) {
+    t.same(await want(version), [1, '', `parley: Node ${version.join('.')} or newer is needed; this is ${process.versions.node}.\n`]);
+  }
+  for (const version of [[major, minor, patch], [major - 1, minor + 1, patch + 1]]) t.same(await want(version), [0, 'runs\n', '']);
+});
+
+t.test('`npm start` hands SIGTERM on to the server, which drains and ends with 0', async (t) => {
+  const { PATH, HOME } = process.env;
+  const npm = spawn('npm', ['start'], { cwd: root, env: { PATH, HOME, PORT: '0', PARLEY_STORE: 'memory:' }, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.teardown(() => npm.kill('SIGKILL'));
+  let printed = '';
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (!printed.includes('"listening"') && (printed += text).includes('"listening"')) npm.kill('SIGTERM');
+    else printed += text;
+  });
+  t.same(await once(npm, 'close'), [0, null]);
+  t.match(printed, /"msg":"ended"/);
+});
+
+t.test('a server whose output nobody reads any more serves on, and takes two signals at once, as a process group under npm gets them, for one wish to drain', async (t) => {
+  const server = await startServer(t, { env: { PARLEY_STORE: 'memory:' } });
+  server.child.stdout!.destroy();
+  for (let i = 0; i < 3; i++) t.equal((await fetch(`${server.url}/healthz`)).status, 200);
+  server.child.kill('SIGTERM');
+  server.child.kill('SIGINT');
+  t.same(await once(server.child, 'exit'), [0, null]);
+});

@@ -1,0 +1,142 @@
+import { begunTurn, turnMachine, type TurnContext, type TurnEnding, type TurnEvent, type TurnStop } from '../../machines/turn.ts';
+import type { Row } from './machine.ts';
+
+type TurnRow = Row<TurnContext, TurnEvent>;
+
+const at = 1000;
+const runsUntil = 2000;
+const until = 3000;
+
+/** A turn of a process that owns its store alone, and one on a store that processes share. */
+const alone = begunTurn({ runsUntil, shared: false });
+const shared = begunTurn({ runsUntil, shared: true });
+const begun: TurnContext = { ...shared, begun: true };
+const begunAlone: TurnContext = { ...alone, begun: true };
+const completing: TurnContext = { ...begun, ending: 'completed' };
+
+const output: TurnEvent = { type: 'output', at };
+const stored: TurnEvent = { type: 'stored', at };
+const unstored: TurnEvent = { type: 'unstored', at, fault: 'store_away' };
+const ended: TurnEvent = { type: 'ended', at };
+const failed: TurnEvent = { type: 'failed', at, reason: 'cut' };
+const overflow: TurnEvent = { type: 'overflow', at };
+const stop = (reason: TurnStop): TurnEvent => ({ type: 'stop', at, reason });
+const fault: TurnEvent = { type: 'fault', at, fault: 'error' };
+const leaseLost: TurnEvent = { type: 'lease.lost', at };
+const fenced: TurnEvent = { type: 'fenced', at, until };
+const taken: TurnEvent = { type: 'taken', at, until };
+const sealed: TurnEvent = { type: 'sealed', at };
+const unsealed = (fault: string, more: { certain?: boolean; last?: boolean } = {}): TurnEvent => ({ type: 'unsealed', at, fault, certain: false, last: false, until, ...more });
+const withdrawn = (isStored: boolean): TurnEvent => ({ type: 'withdrawn', at, stored: isStored });
+const fate = (end: Extract<TurnEvent, { type: 'fate' }>['end']): TurnEvent => ({ type: 'fate', at, end });
+const tick = (when: number): TurnEvent => ({ type: 'tick', at: when });
+const every = [output, stored, unstored, ended, failed, overflow, stop('aborted'), fault, leaseLost, fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)];
+
+const cancel = { type: 'model.cancel' };
+const seal = (reason: TurnEnding) => ({ type: 'seal', reason });
+const withdraw = { type: 'withdraw' };
+const follow = { type: 'follow' };
+const begin = { type: 'chat.begun' };
+const refused = (reason: string) => ({ type: 'chat.refused', reason });
+const left = { type: 'turn.left' };
+const settled = { type: 'settled' };
+const endReaders = { type: 'readers.end' };
+const cutReaders = { type: 'readers.cut' };
+const unsettled = { type: 'unsettled' };
+const faulted = (reason: string) => ({ type: 'faulted', reason });
+const providerFailed = { type: 'provider.failed', reason: 'cut' };
+
+const givenUp = [refused('unavailable'), withdraw];
+const unavailable = { refusal: 'unavailable' } as const;
+const waits = { waitUntil: until };
+const lost = { ending: 'ours', asStored: true } as const;
+
+/** The stops of a turn that has output: its end is stored. */
+const stops = (from: string, context: TurnContext): TurnRow[] => [
+  { from, context, event: stop('aborted'), to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
+  { from, context, event: stop('expired'), to: 'sealing', outcomes: [cancel, seal('expired')], changes: { ending: 'expired' } },
+  { from, context, event: stop('drain'), to: 'sealing', outcomes: [cancel, faulted('drain'), seal('ours')], changes: { ending: 'ours' } },
+  { from, context, event: tick(runsUntil), to: 'sealing', outcomes: [cancel, faulted('time_limit'), seal('ours')], changes: { ending: 'ours' } },
+  { from, context, event: ended, to: 'sealing', outcomes: [seal('completed')], changes: { ending: 'completed' } },
+  { from, context, event: failed, to: 'sealing', outcomes: [providerFailed, seal('provider')], changes: { ending: 'provider' } },
+  { from, context, event: overflow, to: 'sealing', outcomes: [cancel, faulted('output_limit'), seal('ours')], changes: { ending: 'ours' } },
+];
+
+/** The loss of a turn whose chat has not been answered. */
+const losses = (from: string): TurnRow[] => [
+  { from, context: shared, event: leaseLost, to: 'withdrawing', outcomes: [cancel, faulted('lease_lost'), ...givenUp], changes: unavailable },
+  { from, context: shared, event: fenced, to: 'asking', outcomes: [cancel, follow], changes: waits },
+  { from, context: shared, event: taken, to: 'asking', outcomes: [cancel, follow], changes: waits },
+];
+
+const rows: TurnRow[] = [
+  { from: 'waiting', context: alone, event: output, to: 'starting', outcomes: [{ type: 'append' }] },
+  { from: 'waiting', context: alone, event: ended, to: 'sealing', outcomes: [seal('completed')], changes: { ending: 'completed' } },
+  { from: 'waiting', context: alone, event: failed, to: 'withdrawing', outcomes: [providerFailed, withdraw], changes: { refusal: 'withdrawn' } },
+  { from: 'waiting', context: alone, event: fault, to: 'withdrawing', outcomes: [faulted('error'), withdraw], changes: unavailable },
+  { from: 'waiting', context: alone, event: stop('aborted'), to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
+  { from: 'waiting', context: alone, event: stop('expired'), to: 'sealing', outcomes: [cancel, seal('expired')], changes: { ending: 'expired' } },
+  { from: 'waiting', context: alone, event: tick(runsUntil), to: 'withdrawing', outcomes: [cancel, faulted('time_limit'), withdraw], changes: { refusal: 'late' } },
+  { from: 'waiting', context: alone, event: stop('drain'), to: 'withdrawing', outcomes: [cancel, faulted('drain'), withdraw], changes: unavailable },
+  ...losses('waiting'),
+
+  { from: 'starting', context: alone, event: stored, to: 'answering', outcomes: [begin], changes: { begun: true } },
+  { from: 'starting', context: alone, event: unstored, to: 'withdrawing', outcomes: [cancel, faulted('store_away'), ...givenUp], changes: unavailable },
+  ...stops('starting', alone),
+  ...losses('starting'),
+
+  // With a single owner of the store a rejection is certain: readers need not wait for the end.
+  { from: 'answering', context: begunAlone, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), endReaders, unsettled, seal('ours')], changes: lost },
+  { from: 'answering', context: begun, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), seal('ours')], changes: lost },
+  ...stops('answering', begun),
+  { from: 'answering', context: begun, event: leaseLost, to: 'sealing', outcomes: [cancel, faulted('lease_lost'), seal('ours')], changes: { ending: 'ours' } },
+  { from: 'answering', context: begun, event: fenced, to: 'sealing', outcomes: [cancel, seal('ours')], changes: { fenced: true, ending: 'ours' } },
+  { from: 'answering', context: begun, event: taken, to: 'following', outcomes: [cancel, left, unsettled, follow], changes: waits },
+
+  { from: 'sealing', context: completing, event: stored, to: 'sealing', outcomes: [{ type: 'unchanged' }] },
+  { from: 'sealing', context: { ...completing, begun: false }, event: stored, to: 'sealing', outcomes: [begin], changes: { begun: true } },
+  { from: 'sealing', context: completing, event: unstored, to: 'sealing', outcomes: [{ type: 'unchanged' }] },
+  { from: 'sealing', context: { ...completing, begun: false }, event: unstored, to: 'withdrawing', outcomes: [faulted('store_away'), ...givenUp], changes: unavailable },
+  { from: 'sealing', context: completing, event: sealed, to: 'completed', outcomes: [left, settled, endReaders, begin] },
+  { from: 'sealing', context: { ...begun, ending: 'aborted' }, event: sealed, to: 'aborted', outcomes: [left, settled, endReaders, begin] },
+  { from: 'sealing', context: { ...begun, ending: 'expired' }, event: sealed, to: 'failed', outcomes: [left, settled, endReaders, begin] },
+  { from: 'sealing', context: { ...begun, ending: 'ours', fenced: true }, event: sealed, to: 'failed', outcomes: [faulted('lease_lost'), left, settled, endReaders, begin] },
+  { from: 'sealing', context: { ...completing, begun: false }, event: unsealed('store_away'), to: 'withdrawing', outcomes: [faulted('store_away'), ...givenUp], changes: unavailable },
+  { from: 'sealing', context: { ...begunAlone, ending: 'completed' }, event: unsealed('error', { last: true }), to: 'failed', outcomes: [faulted('error'), unsettled, endReaders, left] },
+  { from: 'sealing', context: completing, event: unsealed('error', { last: true }), to: 'failed', outcomes: [faulted('error'), left, unsettled, cutReaders] },
+  { from: 'sealing', context: { ...begunAlone, ending: 'completed' }, event: unsealed('store_away'), to: 'sealing', outcomes: [faulted('store_away'), unsettled, endReaders, seal('ours')], changes: lost },
+  { from: 'sealing', context: completing, event: unsealed('store_forgot', { certain: true }), to: 'sealing', outcomes: [faulted('store_forgot'), unsettled, seal('ours')], changes: { ...lost, ...waits } },
+  { from: 'sealing', context: completing, event: unsealed('store_away'), to: 'sealing', outcomes: [unsettled, seal('completed')], changes: waits },
+  { from: 'sealing', context: { ...completing, waitUntil: 1500 }, event: unsealed('store_away'), to: 'sealing', outcomes: [unsettled, seal('completed')] },
+  { from: 'sealing', context: completing, event: unsealed('error'), to: 'sealing', outcomes: [faulted('error'), unsettled, seal('completed')], changes: waits },
+  { from: 'sealing', context: { ...completing, waitUntil: 1500 }, event: taken, to: 'following', outcomes: [left, unsettled, follow], changes: waits },
+  { from: 'sealing', context: { ...completing, begun: false }, event: taken, to: 'asking', outcomes: [follow], changes: waits },
+  { from: 'sealing', context: { ...completing, ...waits }, event: tick(until), to: 'sealing', outcomes: [cutReaders], changes: { waitUntil: null } },
+  { from: 'sealing', context: completing, event: tick(until), to: 'sealing', outcomes: [{ type: 'unchanged' }] },
+
+  { from: 'withdrawing', context: { ...alone, refusal: 'late' }, event: withdrawn(true), to: 'withdrawn', outcomes: [left, settled, endReaders, refused('late')] },
+  { from: 'withdrawing', context: { ...alone, refusal: 'late' }, event: withdrawn(false), to: 'withdrawn', outcomes: [left, unsettled, endReaders, refused('unavailable')] },
+
+  { from: 'asking', context: { ...shared, ...waits }, event: stored, to: 'sealing', outcomes: [begin, seal('ours')], changes: { begun: true, fenced: true, ending: 'ours', waitUntil: null } },
+  { from: 'asking', context: { ...shared, ...waits }, event: unstored, to: 'withdrawing', outcomes: [faulted('store_away'), ...givenUp], changes: unavailable },
+  { from: 'asking', context: { ...shared, ...waits }, event: fate('aborted'), to: 'aborted', outcomes: [left, settled, endReaders, begin], changes: { begun: true } },
+  { from: 'asking', context: { ...shared, ...waits }, event: fate('expired'), to: 'failed', outcomes: [left, settled, endReaders, begin], changes: { begun: true } },
+  ...(['completed', 'failed', 'gone', 'unknown'] as const).map((end): TurnRow => ({ from: 'asking', context: { ...shared, ...waits }, event: fate(end), to: 'withdrawing', outcomes: [faulted('fence_lost'), ...givenUp], changes: unavailable })),
+  { from: 'asking', context: { ...shared, ...waits }, event: tick(until), to: 'withdrawing', outcomes: [faulted('fence_lost'), ...givenUp], changes: unavailable },
+
+  { from: 'following', context: { ...begun, ...waits }, event: fate('aborted'), to: 'aborted', outcomes: [endReaders] },
+  { from: 'following', context: { ...begun, ...waits }, event: fate('expired'), to: 'failed', outcomes: [endReaders] },
+  { from: 'following', context: { ...begun, ...waits }, event: fate('completed'), to: 'completed', outcomes: [faulted('fence_lost'), endReaders] },
+  { from: 'following', context: { ...begun, ...waits }, event: fate('unknown'), to: 'failed', outcomes: [faulted('fence_lost'), cutReaders] },
+  ...(['failed', 'gone'] as const).map((end): TurnRow => ({ from: 'following', context: { ...begun, ...waits }, event: fate(end), to: 'failed', outcomes: [faulted('fence_lost'), endReaders] })),
+  { from: 'following', context: { ...begun, ...waits }, event: tick(until), to: 'failed', outcomes: [faulted('fence_lost'), cutReaders] },
+];
+
+/** An event that a state does not wait for changes nothing. */
+const named = new Set(rows.filter(({ event }) => event.type !== 'tick').map(({ from, event }) => `${from} × ${event.type}`));
+const standing: Readonly<Record<string, TurnContext>> = { waiting: alone, starting: alone, answering: begun };
+const rest = Object.keys(turnMachine.states).flatMap((from) =>
+  every.filter(({ type }) => !named.has(`${from} × ${type}`)).map((event): TurnRow => ({ from, context: standing[from] ?? completing, event, to: from, outcomes: [{ type: 'unchanged' }] })),
+);
+
+export const turnRows: TurnRow[] = [...rows, ...rest];

@@ -1,0 +1,285 @@
+/** The file between two stores: cut, damaged, foreign, and gone on with. */
+import { appendFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import t from 'tap';
+import type { Test } from 'tap';
+import { WheelClock } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { exportTo, importFrom, type Exported } from '../../../src/operations/moving.ts';
+import type { DumpProgress, DumpRow, DumpSource, DumpTarget } from '../../../src/store/dump.ts';
+import type { Message } from '../../../src/store/store.ts';
+import { temporaryFolder } from '../../folders.ts';
+import { ids, workspace } from '../../store/fixtures.ts';
+import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts';
+import { live } from './life.ts';
+import { inFolder, inMemory, onRedis, opened, type MakePlace, type Place } from './places.ts';
+
+const secret = 'a secret of thirty-two characters';
+
+async function exported(source: DumpSource, out: string, resume = false): Promise<Exported> {
+  await source.open();
+  try {
+    return await exportTo({ source, secret, version: '1.2.3', clock: new WheelClock(), ids, out, resume, onRows: () => {} });
+  } finally {
+    await source.close();
+  }
+}
+
+const imported = (target: DumpTarget, from: string, given = secret) => importFrom({ target, secret: given, from, onRows: () => {} });
+
+interface Scene {
+  readonly place: Place;
+  readonly path: (name: string) => string;
+  readonly file: string;
+  /** Without their line ends. */
+  readonly lines: readonly string[];
+}
+
+/** A store that has lived, several lives perhaps, and its export. */
+async function scene(t: Test, make: MakePlace = inMemory, lives = 1): Promise<Scene> {
+  const folder = await temporaryFolder(t);
+  const path = (name: string): string => join(folder, name);
+  const place = await make(t);
+  await opened(place, async (store) => {
+    for (let count = 0; count < lives; count++) await live(store, Date.now());
+  });
+  const file = path('export.jsonl');
+  await exported(place.source(), file);
+  return { place, path, file, lines: (await readFile(file, 'utf8')).trimEnd().split('\n') };
+}
+
+/** A target that fails at its nth batch, before or after it has taken it in. */
+function failing(target: DumpTarget, at: number, after: boolean): DumpTarget {
+  let batches = 0;
+  return {
+    name: target.name,
+    open: () => target.open(),
+    close: () => target.close(),
+    progress: (id) => target.progress(id),
+    async load(rows: readonly DumpRow[], progress: DumpProgress) {
+      if (++batches === at && !after) throw new Error('cut');
+      await target.load(rows, progress);
+      if (batches === at) throw new Error('cut');
+    },
+  };
+}
+
+/** A source that fails behind so many rows. */
+function cut(source: DumpSource, rows: number): DumpSource {
+  return {
+    name: source.name,
+    open: () => source.open(),
+    close: () => source.close(),
+    mark: () => source.mark(),
+    async *rows(nowMs, from) {
+      let left = rows;
+      for await (const row of source.rows(nowMs, from)) {
+        if (left-- === 0) throw new Error('cut');
+        yield row;
+      }
+    },
+  };
+}
+
+/** Cuts in a batch, by its number, before it is taken in or after. */
+type Cuts = readonly (readonly [at: number, after: boolean])[];
+
+async function resumes(t: Test, make: MakePlace, cuts: Cuts): Promise<void> {
+  const { file, lines, path } = await scene(t, inMemory, 4);
+  t.ok(lines.length > 2 * limits.movingRowsMax, 'there are three batches');
+  for (const [at, after] of cuts) {
+    const there = await make(t);
+    await t.rejects(imported(failing(there.target(), at, after), file), { message: 'cut' });
+    if (at > 1 || after) {
+      const unfinished = { message: /^An import into this store was cut\. Run parley import again/ };
+      await t.rejects(opened(there, async () => {}), unfinished);
+      await t.rejects(exported(there.source(), path('half.jsonl')), unfinished);
+    }
+    const done = await imported(there.target(), file);
+    t.equal(done.rows, lines.length - 2);
+    t.equal(done.before, limits.movingRowsMax * (after ? at : at - 1), 'it goes on where it was');
+    await exported(there.source(), path('there.jsonl'));
+    t.same((await readFile(path('there.jsonl'), 'utf8')).trimEnd().split('\n').slice(1), lines.slice(1));
+    await opened(there, (store) => store.ping());
+  }
+}
+
+t.test('an import into memory that was cut goes on', (t) => resumes(t, inMemory, [[1, false], [1, true], [2, false], [2, true], [3, false]]));
+
+t.test('an import into lmdb that was cut goes on', (t) => resumes(t, inFolder, [[1, true], [2, false]]));
+
+t.test('an import into redis that was cut goes on', { skip: whyNoRedis() ?? false }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  t.teardown(() => server.stop());
+  await resumes(t, onRedis(server.url), [[1, true], [2, false]]);
+  const there = await onRedis(server.url)(t);
+  const target = there.target();
+  await target.open();
+  const [kept, broken] = [workspace(), {} as Message];
+  const rows = [
+    { type: 'workspace', version: 1, record: kept },
+    { type: 'message', workspaceId: kept.id, sessionId: 'ses_1', index: 0, record: broken },
+  ] as const;
+  await t.rejects(target.load(rows, { id: 'x', rows: 2, done: true }));
+  await target.close();
+  await t.rejects(opened(there, async () => {}), { message: /^An import into this store was cut/ }, 'even in its first batch');
+
+  const volatile = await RedisServer.start();
+  t.teardown(() => volatile.stop());
+  const { file } = await scene(t);
+  await t.rejects(imported((await onRedis(volatile.url)(t)).target(), file), { message: /keeps no append-only file/ });
+});
+
+t.test('a file that was cut or changed is refused before anything is written', async (t) => {
+  const { lines, path } = await scene(t);
+  const broken = path('broken.jsonl');
+  const last = lines.length;
+  const changed = (at: number, from: string | RegExp, to: string): string[] => lines.map((line, index) => (index === at ? line.replace(from, to) : line));
+  const message = lines.findIndex((line) => line.startsWith('{"type":"message"'));
+  const wrong: [string, string[], RegExp][] = [
+    ['no closing line', lines.slice(0, -1), new RegExp(`ends after line ${last - 1} without its closing line`)],
+    ['a header alone', lines.slice(0, 1), /ends after line 1 without/],
+    ['nothing', [], /^The file is empty\.$/],
+    ['a row less', lines.toSpliced(9, 1), new RegExp(`has ${last - 3} rows where its closing line says ${last - 2}`)],
+    ['two rows in each other\'s place', lines.with(5, lines[6]!).with(6, lines[5]!), /checksum of the closing line/],
+    ['a changed text', changed(message, '"content":"', '"content":"X'), /checksum of the closing line/],
+    ['a field of another type', changed(message, /"index":\d+/, '"index":"no"'), new RegExp(`^Line ${message + 1} cannot be taken in: index must be integer\\.$`)],
+    ['a field within', changed(message, /"role":"\w+"/, '"role":"root"'), new RegExp(`^Line ${message + 1} cannot be taken in: record\\.role `)],
+    ['a field less', changed(message, /"index":\d+,/, ''), new RegExp(`^Line ${message + 1} cannot be taken in: .*index`)],
+    ['an unknown row', changed(2, /"type":"\w+"/, '"type":"toString"'), /^Line 3 cannot be taken in: type must name a kind of row\.$/],
+    ['no row', lines.with(4, 'null'), /^Line 5 cannot be taken in: type must/],
+    ['no JSON', lines.with(4, '{"type'), /^Line 5 is not JSON\.$/],
+    ['another file', ['{"log":1}'], /its first line is not a header/],
+    ['a later format', changed(0, '"format":2', '"format":3'), /^The file has format 3, of parley 1\.2\.3; this version reads formats up to 2\. Import it with that version/],
+    ['a broken header', changed(0, '"id":', '"no":'), /^The header on line 1/],
+  ];
+  for (const [name, content, said] of wrong) {
+    const there = await inMemory(t);
+    await writeFile(broken, content.map((line) => `${line}\n`).join(''));
+    await t.rejects(imported(there.target(), broken), { message: said }, name);
+    const { rows } = await exported(there.source(), path('nothing.jsonl'));
+    t.equal(rows, 0, `${name}: nothing was written`);
+  }
+  await writeFile(broken, `${lines.join('\n')}\n`);
+  for (let cut = (await stat(broken)).size - 1; cut > 0; cut = Math.floor(cut / 2)) {
+    await truncate(broken, cut);
+    await t.rejects(imported((await inMemory(t)).target(), broken), { message: /was cut short|is empty/ });
+  }
+  await writeFile(broken, `${lines[0]}\n`);
+  await appendFile(broken, 'x'.repeat(limits.movingLineBytesMax + 1));
+  await t.rejects(imported((await inMemory(t)).target(), broken), { message: /a line of more than/ });
+});
+
+t.test('a compressed file that was cut is known as such, and one that is none is refused', async (t) => {
+  const { place, path, lines } = await scene(t);
+  const packed = path('export.jsonl.gz');
+  await exported(place.source(), packed);
+  t.same(gunzipSync(await readFile(packed)).toString().trimEnd().split('\n').slice(1), lines.slice(1));
+  t.equal((await stat(packed)).mode & 0o777, 0o600, 'for its owner alone');
+  await imported((await inMemory(t)).target(), packed);
+  // The last bytes are a checksum of the packing alone.
+  for (let cut = (await stat(packed)).size - 16; cut > 0; cut = Math.floor(cut / 2)) {
+    await truncate(packed, cut);
+    await t.rejects(imported((await inMemory(t)).target(), packed), { message: /was cut short|is empty/ }, `${cut}`);
+  }
+  await writeFile(packed, lines.join('\n'));
+  await t.rejects(imported((await inMemory(t)).target(), packed), { message: /^The file cannot be unpacked/ });
+});
+
+t.test('another secret is refused with the way to the right one, and so is a store that holds anything', async (t) => {
+  const { place, file, path } = await scene(t);
+  await t.rejects(imported((await inMemory(t)).target(), file, `${secret}!`), { message: /another PARLEY_SECRET\. Set PARLEY_SECRET to that of the exported installation/ });
+  const header = JSON.parse((await readFile(file, 'utf8')).split('\n')[0]!);
+  t.notMatch(JSON.stringify(header), secret);
+  const used = /^The store holds other data\. Import into an empty one/;
+  await t.rejects(imported(place.target(), file), { message: used }, 'the store itself');
+  const there = await inMemory(t);
+  await imported(there.target(), file);
+  await exported(place.source(), path('later.jsonl'));
+  await t.rejects(imported(there.target(), path('later.jsonl')), { message: used }, 'a store that took in another file');
+});
+
+t.test('a folder in which a server has been, and nothing is, takes an import', async (t) => {
+  const { file } = await scene(t);
+  const place = await inFolder(t);
+  await opened(place, (store) => store.ping());
+  await t.resolves(imported(place.target(), file));
+});
+
+/** Resumes from the file of a process that died: its beginning, up to the middle of a row. */
+async function goesOn(t: Test, make: MakePlace, name: string, parts = [0, 0.001, 0.02, 0.1, 0.5, 0.8, 0.97, 1]): Promise<void> {
+  const { place, path, lines } = await scene(t, make);
+  const out = path(name);
+  const read = async () => (name.endsWith('.gz') ? gunzipSync(await readFile(out)) : await readFile(out)).toString().trimEnd().split('\n');
+  t.equal((await exported(place.source(), out, true)).resumed, null, 'nothing to go on with');
+  const whole = await readFile(out);
+  let kept = 0;
+  for (const part of parts) {
+    for (const again of [false, true]) {
+      await writeFile(`${out}.part`, whole.subarray(0, Math.ceil(part * whole.length)));
+      if (again && part < 1) await t.rejects(exported(cut(place.source(), 3), out, true), { message: 'cut' });
+      const done = await exported(place.source(), out, true);
+      t.equal(done.rows, lines.length - 2);
+      if (!again) {
+        t.ok(part < 0.1 || (done.resumed ?? 0) >= kept, 'the more there is the less is to do');
+        kept = done.resumed ?? 0;
+      }
+      t.same((await read()).slice(1), lines.slice(1), `cut at ${part}`);
+      t.notOk(existsSync(`${out}.part`) || existsSync(`${out}.part.old`));
+    }
+  }
+  t.ok(kept > lines.length / 2);
+}
+
+t.test('an export that was cut goes on', async (t) => {
+  await t.test('plain', (t) => goesOn(t, inMemory, 'out.jsonl'));
+  await t.test('compressed', (t) => goesOn(t, inMemory, 'out.jsonl.gz'));
+  await t.test('from a folder', (t) => goesOn(t, inFolder, 'out.jsonl', [0, 0.1, 0.8, 1]));
+});
+
+t.test('an export of a folder that has moved on begins anew, and one of another installation is refused', async (t) => {
+  const { place, path, file } = await scene(t, inFolder);
+  const out = path('out.jsonl');
+  await t.rejects(exported(cut(place.source(), 60), out), { message: 'cut' });
+  t.notOk(existsSync(out), 'it has no name before it is whole');
+  await writeFile(`${out}.part`, await readFile(file));
+  await opened(place, (store) => store.ping());
+  t.equal((await exported(place.source(), out, true)).resumed, null);
+  await writeFile(`${out}.part`, await readFile((await scene(t)).file));
+  await t.rejects(exported(place.source(), out, true), { message: /out\.jsonl\.part was begun from another installation/ });
+});
+
+t.test('however much there is, little of it is held at a time', async (t) => {
+  const path = join(await temporaryFolder(t), 'many.jsonl.gz');
+  const count = 10 * limits.movingRowsMax;
+  let told = 0;
+  const template = (await scene(t)).lines.find((line) => line.startsWith('{"type":"session"'))!;
+  const many: DumpSource = {
+    name: 'memory',
+    open: async () => {},
+    close: async () => {},
+    mark: () => null,
+    async *rows() {
+      for (; told < count; told++) yield JSON.parse(template);
+    },
+  };
+  t.equal((await exported(many, path)).rows, count);
+  let [largest, taken, ahead] = [0, 0, 0];
+  const target: DumpTarget = {
+    name: 'memory',
+    open: async () => {},
+    close: async () => {},
+    progress: async (id) => ({ id, rows: 0, done: false }),
+    async load(rows) {
+      largest = Math.max(largest, rows.length);
+      taken += rows.length;
+      ahead = Math.max(ahead, read - taken);
+    },
+  };
+  let read = 0;
+  await importFrom({ target, secret, from: path, onRows: (doing, rows) => (read = doing === 'importing' ? rows : 0) });
+  t.same([taken, largest], [count, limits.movingRowsMax]);
+  t.ok(ahead <= limits.movingRowsMax);
+});

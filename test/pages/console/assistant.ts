@@ -1,0 +1,126 @@
+/** The assistant's page: its public link with its possible cost and its use, the widget's line, and its voice. */
+import type { Test } from 'tap';
+import type { Page } from 'playwright-core';
+import { Visit } from '../link/visits.ts';
+import { findings, settled, until, within, type Console } from './console.ts';
+
+export async function theAssistant(t: Test, console: Console): Promise<void> {
+  await within(t, console, "whether a model's reasoning is shown is set", setReasoning);
+  await within(t, console, 'the link is set, and what the server refuses is said at the field', setLink);
+  await within(t, console, 'what the link has used is there, and goes on being so', linkInUse);
+  await within(t, console, "the widget's line has what was chosen", widgetLine);
+  await within(t, console, 'the voice is heard, and says why it is not', voiceHeard);
+}
+
+/** Removes the browser's complaints about answers 409 and 422. */
+const withoutRefusal = (complaints: string[]): void => void complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4(09|22)/.test(one)));
+
+async function setReasoning(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'thinker', model: { provider: 'openai', name: 'm' } });
+  const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json.model.reasoning;
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  await settled(page);
+  const choice = page.locator('[name="model.reasoning"]');
+  t.equal(await choice.inputValue(), 'hidden');
+  await choice.selectOption('shown');
+  const saved = page.waitForResponse((response) => response.request().method() === 'PATCH');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await saved;
+  t.equal(await stored(), 'shown');
+  t.same(await findings(page), []);
+}
+
+async function setLink(t: Test, page: Page, { url, house }: Console, complaints: string[]): Promise<void> {
+  await house.assistant({ name: 'other', link: { slug: 'taken' } });
+  const { id } = await house.assistant({ name: 'asked' });
+  const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json;
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  await settled(page);
+  await page.getByLabel('Public link').check();
+  await page.getByLabel('Widget', { exact: false }).check();
+  const slug = page.getByLabel(/^Slug/);
+  await slug.fill('taken');
+  await page.getByLabel('Minutes a day').fill('30');
+  await page.getByLabel('Visitors at a time').fill('none');
+  await page.getByText(/for 30 minutes\. .*180,000 output tokens/).waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  // The field is marked one frame before it is focused.
+  await page.locator('[name="link.slug"][aria-invalid="true"]:focus').waitFor();
+  t.match(await page.locator('small.fault').textContent(), /`link\.slug`/);
+  t.same(await findings(page), []);
+  await slug.fill('asked');
+  const origins = page.getByLabel('Sites that may show the widget');
+  await origins.fill('https://shop.example.com\nftp://nowhere');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('textarea[aria-invalid="true"]').waitFor();
+  t.match(await page.locator('small.fault').textContent(), /`link\.origins`/);
+  await origins.fill('https://shop.example.com\nhttp://localhost:3000');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('region', { name: 'The page' }).getByRole('link', { name: /\/p\/asked$/ }).waitFor();
+  t.match(await stored(), { channels: { link: true, widget: true }, link: { slug: 'asked', origins: ['https://shop.example.com', 'http://localhost:3000'], limits: { minutes_per_day: 30, concurrent_visitors: null } } });
+  await page.getByLabel('Minutes a day').fill('');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+  t.equal((await stored()).link.limits.minutes_per_day, 600, 'what was emptied is the default again');
+  withoutRefusal(complaints);
+}
+
+async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ channels: { link: true }, link: { slug: 'used', limits: { messages_per_visitor_per_day: 1 } } });
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.getByText('0 used, 0 refused today').waitFor();
+  await page.getByText('0 present, 0 refused today').waitFor();
+  t.equal(await page.getByRole('note').count(), 0, 'every visitor has an address of their own');
+  const visit = await Visit.to(house, 'used', { headers: { 'x-forwarded-for': '203.0.113.9' } });
+  const session = await visit.session();
+  t.equal((await visit.say(session, 'Hello')).status, 200);
+  t.equal((await visit.say(session, 'Hello?')).status, 429);
+  await page.getByText('1 present, 0 refused today').waitFor();
+  await page.getByText(/^1(\.\d)? used, 0 refused today/).waitFor();
+  await page.getByText(/^1 refused today/).waitFor();
+  t.match(await page.getByRole('note').textContent(), /^A request came with X-Forwarded-For from an address that the server does not know as a proxy\. If it was your proxy.*PARLEY_TRUSTED_PROXIES.*made the header up/);
+  t.same(await findings(page), []);
+}
+
+async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'shown', greeting: 'Hello there.', channels: { widget: true }, link: { slug: 'shown', origins: [] } });
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  const part = page.getByRole('region', { name: 'The widget' });
+  await part.getByText('No site is listed above').waitFor();
+  const line = part.locator('.command code');
+  const { snippet } = (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/link`)).json;
+  t.equal((await line.textContent())!.replace(/http:\/\/[^/]+/, ''), snippet.replace(/http:\/\/[^/]+/, ''), "it is the server's");
+  await part.getByLabel('Words on its button').fill('Ask "us" $& <now>');
+  await part.getByLabel('Colours').selectOption('dark');
+  await part.getByLabel('On the left').check();
+  await part.getByLabel('Accent').fill('#ffcc00');
+  t.match(await line.textContent(), 'data-slug="shown" data-label="Ask &quot;us&quot; $&amp; &lt;now>" data-accent="#ffcc00" data-theme="dark" data-position="left" async></script>');
+  await part.getByText('Hello there.').waitFor();
+  t.same(await findings(page), []);
+  await part.getByRole('button', { name: 'Ask "us" $& <now>' }).click();
+  await part.getByText('Hello there.').waitFor({ state: 'detached' });
+}
+
+async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console, complaints: string[]): Promise<void> {
+  const { id } = (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'spoken', channels: { voice: true }, voice: { provider: 'synthetic', name: 'audio_ms=200' } } })).json;
+  const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  const { data: voices } = (await (await fetch(`${standIn.url}/console/api${path}/voices`)).json()) as { data: { id: string; name: string }[] };
+  const last = voices.at(-1)!;
+  const chosen = page.getByLabel('Voice', { exact: true });
+  await chosen.getByRole('option', { name: new RegExp(last.name) }).waitFor({ state: 'attached' });
+  await chosen.selectOption(last.id);
+  await page.getByLabel('A sentence to hear it by').fill('Hello.');
+  await page.getByRole('button', { name: 'Save and hear it' }).click();
+  const audio = page.locator('audio');
+  await audio.waitFor();
+  t.equal((await house.console(path)).json.voice.voice, last.id, 'it is what was chosen');
+  await until(page, `document.querySelector('audio').duration > 0.1`);
+  await house.console(path, { method: 'PATCH', body: { channels: { voice: false } } });
+  await page.getByRole('button', { name: 'Hear it' }).click();
+  await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').waitFor();
+  t.match(await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').textContent(), /voice.*req_\w{26}/i);
+  const now = Math.floor(Date.now() / 1000);
+  t.equal((await house.console(`/workspaces/${house.workspaceId}/usage?start=${now - 86_400}&end=${now + 86_400}`)).json.totals.speech_characters, 0, 'it counts in no usage');
+  withoutRefusal(complaints);
+}

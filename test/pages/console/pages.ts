@@ -1,0 +1,95 @@
+/** Every page of the console, empty and full, light and dark, on a phone and a desk: readable by all, and within its policy. */
+import type { Test } from 'tap';
+import type { Page } from 'playwright-core';
+import { faintTexts, overflow } from '../../browser.ts';
+import { findings, settled, turnTo, type Console, type Furnished } from './console.ts';
+
+export async function everyPage(t: Test, console: Console, full: Furnished): Promise<void> {
+  const { house } = console;
+  const bare: string = (await house.console('/workspaces', { body: { name: 'bare' } })).json.id;
+  const w = house.workspaceId;
+  const paths = [
+    ...[`${w}/live`, `${w}/live?kind=key`, `${w}/live?kind=turn`, `${w}/live?kind=socket`, `${w}/live?state=streaming`],
+    ...[`${w}/live/session/${full.session.id}`, `${w}/live/session/${full.ended.id}?at=2`, `${w}/live/turn/${full.turn.turnId}?session=${full.session.id}`, `${w}/live/key/${full.key.id}`, `${w}/live/assistant/${full.assistant.id}`],
+    ...[`${w}/assistants`, `${w}/assistants/new`, `${w}/assistants/${full.assistant.id}`],
+    ...[`${w}/keys`, `${w}/keys/${full.key.id}`, `${w}/credentials`, `${w}/usage`],
+    ...[`${w}/sessions`, `${w}/sessions?status=ended&channel=api`, `${w}/sessions/${full.session.id}`, `${w}/sessions/${full.ended.id}`],
+    ...['load', 'workspaces', 'people', 'sign-in'],
+    ...['live', 'assistants', 'keys', 'sessions', 'credentials', 'usage'].map((name) => `${bare}/${name}`),
+  ];
+  const { page, complaints, context } = await console.open();
+  const look = async (path: string, open: () => Promise<unknown>): Promise<void> => {
+    const name = path.replaceAll(/(wks|ses|turn|key|asst)_\w+/g, (id) => (id === bare ? 'bare' : id.split('_')[0]!));
+    await t.test(name, (t) => looked(t, page, open, complaints));
+  };
+  for (const path of ['nowhere', `${w}/nowhere`]) await look(path, () => page.goto(console.url(path)));
+  for (const path of paths) await look(path, () => turnTo(page, console, console.url(path)));
+  await context.close();
+  await t.test('a greeting stands once in a session and in a trial', (t) => greeting(t, console, full.ended.id));
+  await t.test('a failure says what happened and under which request id', (t) => failing(t, console));
+}
+
+/** Checks a page on a phone, and then in a window that grows: the pages' scripts read the width only where they follow it. */
+async function looked(t: Test, page: Page, open: () => Promise<unknown>, complaints: string[]): Promise<void> {
+  complaints.length = 0;
+  await page.setViewportSize({ width: 360, height: 900 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  await open();
+  await settled(page);
+  for (const width of [360, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    await drawn(page);
+    t.match(await page.title(), / · parley$/, 'it has a name');
+    t.ok(Number(await page.evaluate(overflow)) <= 0, `it fits ${width} px`);
+    t.same(await page.evaluate(ragged), [], `the rows of a state's card are in columns, ${width} px`);
+    t.same(await findings(page, width === 360 ? 'not contrast' : 'all'), [], `${width} px`);
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      t.same(await page.evaluate(faintTexts), [], `${colorScheme}, ${width} px`);
+    }
+  }
+  t.same(complaints, [], 'nothing is refused, nothing fails, and nothing else is asked for');
+}
+
+/** The states in whose cards what rows lead to does not begin at one place: a script for the page. */
+const ragged = `[...document.querySelectorAll('.state')].filter((card) => {
+  const shown = [...card.querySelectorAll('.row > .to')].filter((words) => words.checkVisibility());
+  return new Set(shown.map((words) => Math.round(words.getBoundingClientRect().left))).size > 1;
+}).map(({ dataset }) => dataset.state)`;
+
+/** Resolves when what follows the width of the window has done so. */
+const drawn = (page: Page): Promise<void> => page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))');
+
+async function greeting(t: Test, { open, url, house }: Console, session: string): Promise<void> {
+  const { page, complaints, context } = await open();
+  const said = page.getByText('Hello! Ask me when we are open.', { exact: true });
+  await page.goto(url(house.workspaceId, 'sessions', session));
+  await page.getByText('6 * 7 = 42.').waitFor();
+  t.equal(await said.count(), 1, 'of a session');
+  t.match(await page.getByRole('article').first().innerText(), /^Hello! Ask me when we are open\.\s+greeting/, 'and is called one');
+  const { id } = (await house.console(`/workspaces/${house.workspaceId}/assistants`)).json.data.find(({ name }: { name: string }) => name === 'opening hours');
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  const talk = page.getByRole('region', { name: 'Talk' });
+  await talk.getByText('Hello! Ask me when we are open.').waitFor();
+  await page.getByLabel('Message', { exact: true }).fill('What is 6 times 7?');
+  await page.keyboard.press('Enter');
+  await talk.getByText('6 * 7 = 42.').waitFor();
+  t.equal(await talk.getByText('Hello! Ask me when we are open.', { exact: true }).count(), 1, 'of a trial');
+  t.same(complaints, []);
+  await context.close();
+}
+
+async function failing(t: Test, { open, url, house, standIn }: Console): Promise<void> {
+  const { page, complaints, context } = await open();
+  const stop = standIn.answer(/\/keys\?/, 500, { error: { type: 'api_error', code: 'api_error', message: 'Something went wrong.' }, request_id: `req_${'0'.repeat(26)}` });
+  await page.goto(url(house.workspaceId, 'keys'));
+  await page.getByRole('alert').waitFor();
+  t.match(await page.getByRole('alert').textContent(), /Something went wrong\..*req_0{26}/);
+  t.same(await findings(page), []);
+  stop();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('table', { name: 'Keys' }).waitFor();
+  t.equal(await page.getByRole('alert').count(), 0, 'and is mended by trying again');
+  t.same(complaints.filter((one) => !one.includes('500')), []);
+  await context.close();
+}

@@ -1,0 +1,43 @@
+/** Counts that the console makes for its pages: the axes of plots over any time, and what a public link may cost. */
+import t from 'tap';
+import { linkLimits } from '../../../src/base/limits.ts';
+import { worstDay } from '../../../src/pages/console/parts/link-cost.ts';
+import { linkDefaults } from '../../../src/pages/console/parts/link-limits.ts';
+import { increments, labelOf, rangeOf } from '../../../src/pages/console/parts/time-axis.ts';
+
+const hour = 3600;
+
+t.test('labels are as fine as the steps between them', (t) => {
+  // Noon of a day of the place, so that no midnight is near.
+  const noon = new Date(2026, 8, 21, 12).getTime() / 1000;
+  for (const step of increments) {
+    const labels = Array.from({ length: 8 }, (_, index) => labelOf(noon + index * step, step));
+    // From half a day on the hours come again, beside the name of another day.
+    if (step < 3 * hour || step >= 24 * hour) t.equal(new Set(labels).size, labels.length, `${step} s: ${labels.join(' ')}`);
+  }
+  const midnight = new Date(2026, 8, 22).getTime() / 1000;
+  t.same([labelOf(midnight, 60), labelOf(midnight, 5), labelOf(midnight + 60, 60), labelOf(midnight + 5, 5)], ['22 Sept', '22 Sept', '00:01', '00:00:05']);
+  t.end();
+});
+
+t.test('a plot is never without width', (t) => {
+  t.same(rangeOf([100], false), [100, 101]);
+  t.same(rangeOf([100, 105], false), [100, 105]);
+  t.same(rangeOf([100, 105], true), [100, 110], 'the last bar has its width');
+  t.same(rangeOf([100], true), [100, 100 + 24 * hour], 'a single bar is a day');
+  t.ok(rangeOf([], false)[1] > 0);
+  t.end();
+});
+
+t.test('what the worst day may cost', async (t) => {
+  t.same(linkDefaults, linkLimits, 'the form has the defaults of the server');
+  const said = (limits: object, fields = {}) => worstDay({ provider: 'openai', outputTokens: '', linkLimits: limits, ...fields });
+  t.match(said({}), /for 600 minutes, and for up to 150 more .* 4\.5 million output tokens\. What the model reads comes on top/);
+  t.match(said({}, { outputTokens: '500' }), /A reply has at most 500 tokens\./);
+  t.match(said({}, { provider: 'scripted' }), /4\.5 million output tokens\. The embedded model costs nothing\.$/);
+  t.match(said({ minutes_per_day: 'none', concurrent_visitors: '1' }), /1 visitor is answered without a pause .* 8\.6 million/);
+  t.match(said({ minutes_per_day: '10', concurrent_visitors: 'none' }), /for 10 minutes\. .* 60,000 output tokens, and the turns that still run then/);
+  t.match(said({ minutes_per_day: '5000', concurrent_visitors: '1' }), /8\.6 million/, 'a day has no more minutes than it has');
+  t.match(said({ minutes_per_day: 'none', concurrent_visitors: 'none' }), /Nothing bounds/);
+  t.match(said({ messages_per_visitor_per_day: '0' }), /nobody is answered/);
+});

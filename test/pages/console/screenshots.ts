@@ -1,0 +1,84 @@
+/** `npm run screenshots`: the pictures of the documents, of pages as they are. */
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { whyNoBrowser } from '../../browser.ts';
+import type { Owner } from '../../folders.ts';
+import { takePictures } from '../link/pictures.ts';
+import { takeWidgetPictures } from '../link/widget-pictures.ts';
+import { furnish, openConsole, settled, type Console, type Furnished } from './console.ts';
+
+const folder = fileURLToPath(new URL('../../../docs/console/', import.meta.url));
+
+interface Picture {
+  readonly name: string;
+  readonly colorScheme: 'light' | 'dark';
+  readonly width?: number;
+  readonly path: readonly string[];
+  /** Prepares the page before the picture is taken. */
+  readonly set?: (page: Page, console: Console) => Promise<void>;
+}
+
+const picturesOf = (workspace: string, { session, ended, assistant, key }: Furnished): readonly Picture[] => [
+  { name: 'live', colorScheme: 'light', path: [workspace, 'live'], set: somethingHappens },
+  { name: 'session', colorScheme: 'light', path: [workspace, 'live', 'session', session.id] },
+  { name: 'past', colorScheme: 'dark', path: [workspace, 'live', 'session', ended.id], set: twoStepsBack },
+  { name: 'assistant', colorScheme: 'light', path: [workspace, 'assistants', assistant.id], set: aTrial },
+  { name: 'link', colorScheme: 'light', path: [workspace, 'assistants', assistant.id], set: theLink },
+  { name: 'key', colorScheme: 'dark', path: [workspace, 'keys', key.id] },
+  { name: 'sessions', colorScheme: 'light', path: [workspace, 'sessions'] },
+  { name: 'phone', colorScheme: 'light', width: 390, path: [workspace, 'sessions', ended.id] },
+];
+
+/** A conversation of another visitor while the page is open. */
+async function somethingHappens(page: Page, { house }: Console): Promise<void> {
+  const assistant = (await house.console(`/workspaces/${house.workspaceId}/assistants`)).json.data.find(({ name }: { name: string }) => name === 'opening hours');
+  const one = await house.session(assistant.id);
+  for (const message of ['Hello', 'What is 12 plus 30?']) await (await house.stream(`/sessions/${one.id}/chat`, { body: { message } })).rest();
+  await page.locator('.happened li').nth(3).waitFor();
+}
+
+async function twoStepsBack(page: Page): Promise<void> {
+  await page.getByRole('slider').focus();
+  for (let presses = 0; presses < 2; presses++) await page.keyboard.press('ArrowLeft');
+  await page.getByLabel('What would happen if it got').selectOption({ label: 'chat' });
+}
+
+async function aTrial(page: Page): Promise<void> {
+  await page.getByLabel('Message', { exact: true }).fill('What is 6 times 7?');
+  await page.keyboard.press('Enter');
+  await page.getByRole('article', { name: 'Assistant' }).getByText('= 42').waitFor();
+  await page.locator('.beside .row.lit').waitFor();
+}
+
+/** The part of the link in use, in the middle of the page. */
+async function theLink(page: Page): Promise<void> {
+  await page.getByText('1 present').waitFor();
+  await page.evaluate(`[...document.querySelectorAll('legend')].find(({ textContent }) => textContent.startsWith('Public link')).scrollIntoView()`);
+}
+
+if (whyNoBrowser) {
+  process.stderr.write(`${whyNoBrowser}.\n`);
+  process.exit(1);
+}
+const endings: (() => unknown)[] = [];
+const owner: Owner = { teardown: (end) => void endings.push(end) };
+const console = await openConsole(owner);
+const furnished = await furnish(console.house);
+mkdirSync(folder, { recursive: true });
+for (const { name, colorScheme, width = 1440, path, set } of picturesOf(console.house.workspaceId, furnished)) {
+  const { page, complaints, context } = await console.open({ width, colorScheme });
+  await page.setViewportSize({ width, height: width < 720 ? 760 : 800 });
+  await page.goto(console.url(...path));
+  await settled(page);
+  await set?.(page, console);
+  await page.screenshot({ path: `${folder}${name}.png` });
+  process.stdout.write(`docs/console/${name}.png${complaints.length > 0 ? ` (${complaints.join('; ')})` : ''}\n`);
+  await context.close();
+}
+const linkFolder = fileURLToPath(new URL('../../../docs/link/', import.meta.url));
+for (const name of await takePictures(console.house, console.browser, linkFolder)) process.stdout.write(`docs/link/${name}\n`);
+const widgetFolder = fileURLToPath(new URL('../../../docs/widget/', import.meta.url));
+for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
+for (const end of endings.reverse()) await end();
+process.exit(0);

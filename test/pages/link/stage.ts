@@ -1,0 +1,40 @@
+/** Visitors on a host in memory, with a manual clock. */
+import { shownUse, type VisitorUse } from '../../../src/turn/link-use.ts';
+import type { Session } from '../../../src/store/store.ts';
+import type { ModelSink } from '../../../src/providers/model.ts';
+import type { TurnRunner } from '../../../src/turn/runner.ts';
+import type { Scene } from '../../host/scene.ts';
+
+export const dayMs = 86_400_000;
+export const unlimited = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null } as const;
+
+export interface LinkTurn {
+  readonly runner: TurnRunner;
+  readonly model: ModelSink;
+}
+
+export const visitorOf = (scene: Scene, visitorId: string, limits: VisitorUse['limits'] = unlimited, addressKey = 'somewhere'): VisitorUse => ({ assistantId: scene.assistantId, visitorId, addressKey, limits });
+
+export async function linkSession({ host, workspaceId, assistantId }: Scene, visitorId: string, maxCallSeconds = 7 * 86_400): Promise<Session> {
+  const wanted = { workspaceId, assistantId, channel: 'link', visitor: {}, link: { visitorId, clock: null }, metadata: {}, maxCallSeconds, greeting: null, remember: null } as const;
+  return (await host.sessions.create(wanted)).session;
+}
+
+/** A message: the turn that it begins. Throws the refusal. */
+export async function say(scene: Scene, sessionId: string, use: VisitorUse, remember = null): Promise<LinkTurn> {
+  const wanted = { message: 'Hello', assistantRefusal: null, takesSlot: false, use, remember, providerFailed: () => {}, ourFault: () => {}, over: () => {} };
+  const started = await scene.host.turns.begin(await scene.actor(sessionId), wanted);
+  if (started.kind !== 'started') throw new Error(`The turn is ${started.kind}.`);
+  let model: ModelSink | undefined;
+  started.runner.start((sink) => {
+    model = sink;
+    return { cancel: () => {} };
+  });
+  return { runner: started.runner, model: model! };
+}
+
+/** Minutes and visitors as the console shows them, in milliseconds. */
+export async function used({ store, workspaceId, assistantId, clock }: Scene): Promise<{ ms: number; visitors: number }> {
+  const [ms, visitors] = await store.limits.used(workspaceId, shownUse(assistantId), clock.now());
+  return { ms: ms!, visitors: visitors! };
+}

@@ -1,0 +1,153 @@
+import t from 'tap';
+import type { LookupAddress } from 'node:dns';
+import { AddressRefused, baseUrlProblem, guardedLookup, isPublicAddress, mayCall } from '../../../src/providers/client/address.ts';
+import { openaiModel } from '../../../src/providers/model/openai.ts';
+import { ask, client, delta, done, eventStream, provider } from '../model/provider.ts';
+
+const refusedHosts = [
+  '127.0.0.1', '127.1', '0177.0.0.1', '0x7f.0.0.1', '0x7f000001', '2130706433', '017700000001', '0.0.0.0', '0', '10.1.2.3', '172.16.0.1',
+  '172.31.255.255', '192.168.0.1', '169.254.169.254', '0xa9fea9fe', '100.64.0.1', '198.18.0.1', '192.0.2.1', '192.0.0.1', '203.0.113.5',
+  '224.0.0.1', '240.0.0.1', '255.255.255.255', '１２７.0.0.1', '127.0.0.1.', '[::]', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::ffff:a9fe:a9fe]',
+  '[::127.0.0.1]', '[fe80::1]', '[fec0::1]', '[fc00::1]', '[fd12:3456::1]', '[ff02::1]', '[64:ff9b::7f00:1]', '[64:ff9b:1::1]', '[2002:7f00:1::]',
+  '[2001:db8::1]', '[2001::1]', '[100::1]', '[4000::1]', 'localhost', 'LOCALHOST', 'localhost.', 'a.localhost',
+];
+
+t.test('base URLs that reach into a private network are refused by their text', async (t) => {
+  for (const host of refusedHosts) {
+    t.equal(baseUrlProblem(`http://${host}/v1`, false), 'unencrypted_url', host);
+    t.equal(baseUrlProblem(`https://${host}:8443/v1`, false), 'invalid_field', host);
+    t.equal(baseUrlProblem(`https://${host}/v1`, true), null, `${host}, where private addresses are allowed`);
+  }
+});
+
+t.test('without encryption only a private address is called, and only where these are allowed', async (t) => {
+  const outside = ['example.com', '8.8.8.8', '[2606:4700::1111]', '[::ffff:8.8.8.8]', '[2002:808:808::1]', '[64:ff9b::808:808]', '192.0.2.1', '224.0.0.1', '240.0.0.1', '[2001:db8::1]', '[4000::1]'];
+  for (const host of outside) {
+    t.equal(baseUrlProblem(`http://${host}/v1`, false), 'unencrypted_url', host);
+    t.equal(baseUrlProblem(`HTTP://${host}:8080/v1`, true), host === 'example.com' ? null : 'unencrypted_url', `${host}, where private addresses are allowed`);
+    t.equal(baseUrlProblem(`https://${host}/v1`, true), null, `${host}, encrypted`);
+  }
+  const private_ = ['127.0.0.1', '0x7f000001', '10.1.2.3', '172.16.0.1', '192.168.0.1', '169.254.1.1', '100.64.0.1', '0.0.0.0', '[::1]', '[::]', '[fe80::1]', '[fd12:3456::1]', '[::ffff:10.0.0.1]', 'localhost', 'a.localhost.'];
+  for (const host of private_) t.equal(baseUrlProblem(`http://${host}:8080/v1`, true), null, host);
+});
+
+t.test('public base URLs pass', async (t) => {
+  for (const url of ['https://api.openai.com/v1', 'https://example.com:8080/v1/', 'https://8.8.8.8/v1', 'https://[2606:4700::1111]/v1', 'https://[::ffff:8.8.8.8]/v1']) {
+    t.equal(baseUrlProblem(url, false), null, url);
+  }
+});
+
+t.test('other schemes, user names, queries and fragments are refused everywhere', async (t) => {
+  const urls = ['', 'nonsense', 'ftp://example.com/', 'file:///etc/passwd', 'unix:/run/x', 'https://user@example.com/', 'https://:pw@example.com/', 'https://example.com/?a=1', 'https://example.com/#a', 'https://'];
+  for (const url of urls) {
+    t.equal(baseUrlProblem(url, false), 'invalid_field', url);
+    t.equal(baseUrlProblem(url, true), 'invalid_field', url);
+  }
+});
+
+t.test('a text that is no address is not public', async (t) => {
+  t.equal(isPublicAddress('example.com'), false);
+  t.equal(isPublicAddress(''), false);
+  t.equal(isPublicAddress('fe80::1%eth0'), false);
+  t.equal(isPublicAddress('8.8.8.8'), true);
+});
+
+const resolving = (...lists: string[][]) => {
+  const asked: string[] = [];
+  const lookup = (hostname: string, _options: object, callback: (error: null, addresses: LookupAddress[]) => void): void => {
+    const addresses = lists[Math.min(asked.push(hostname) - 1, lists.length - 1)]!;
+    callback(null, addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+  };
+  return { lookup, asked };
+};
+
+t.test('a name is refused when any of its addresses is private', async (t) => {
+  for (const addresses of [['127.0.0.1'], ['8.8.8.8', '10.0.0.1'], ['::ffff:127.0.0.1'], ['2606:4700::1111', 'fe80::1'], []]) {
+    guardedLookup(isPublicAddress, resolving(addresses).lookup)('evil.test', { all: true }, (error) => t.ok(error instanceof AddressRefused, addresses.join()));
+  }
+});
+
+t.test('the addresses handed on are the addresses checked, and a later answer is checked again', async (t) => {
+  const { lookup, asked } = resolving(['8.8.8.8', '8.8.4.4'], ['127.0.0.1']);
+  const guarded = guardedLookup(isPublicAddress, lookup);
+  guarded('rebinding.test', { all: true }, (error, addresses) => t.same([error, addresses], [null, [{ address: '8.8.8.8', family: 4 }, { address: '8.8.4.4', family: 4 }]]));
+  t.equal(asked.length, 1);
+  guarded('rebinding.test', {}, (error) => t.ok(error instanceof AddressRefused));
+  guardedLookup(isPublicAddress, resolving(['8.8.8.8']).lookup)('one.test', { all: false }, (error, address, family) => t.same([error, address, family], [null, '8.8.8.8', 4]));
+});
+
+t.test('a name that resolves to this machine is never connected to', async (t) => {
+  const server = await provider((response) => response.writeHead(200, eventStream).end(delta('x', 'stop') + done));
+  t.teardown(server.close);
+  const port = new URL(server.baseUrl).port;
+  const { lookup, asked } = resolving(['127.0.0.1']);
+  const guarded = openaiModel(client(t, {}, { allowPrivate: false, lookup }));
+  t.equal(await ask(guarded, { baseUrl: `https://evil.test:${port}/v1` }).settled, 'address');
+  t.equal(await ask(guarded, { baseUrl: `https://127.0.0.1:${port}/v1` }).settled, 'address');
+  t.equal(await ask(guarded, { baseUrl: `https://localhost:${port}/v1` }).settled, 'address');
+  for (const host of ['evil.test', '127.0.0.1', 'localhost']) t.equal(await ask(guarded, { baseUrl: `http://${host}:${port}/v1` }).settled, 'address', `unencrypted: ${host}`);
+  t.same(asked, ['evil.test'], 'literals and localhost are refused without a look-up');
+  t.equal(server.sockets.length, 0);
+});
+
+t.test('a name is called without encryption only where each of its addresses is private', async (t) => {
+  const server = await provider((response) => response.writeHead(200, eventStream).end(delta('x', 'stop') + done));
+  t.teardown(server.close);
+  const port = new URL(server.baseUrl).port;
+  for (const addresses of [['8.8.8.8'], ['127.0.0.1', '8.8.8.8'], ['2606:4700::1111'], ['64:ff9b::808:808'], ['2002:808:808::1'], []]) {
+    guardedLookup(mayCall(false, true), resolving(addresses).lookup)('public.test', { all: true }, (error) => t.ok(error instanceof AddressRefused, addresses.join()));
+    guardedLookup(mayCall(true, true), resolving(addresses).lookup)('public.test', { all: true }, (error) => t.equal(error === null, addresses.length > 0, `${addresses.join()}, encrypted`));
+  }
+  // Addresses for examples, which lead nowhere.
+  for (const addresses of [['192.0.2.1'], ['127.0.0.1', '192.0.2.1'], ['2001:db8::1']]) {
+    const { lookup, asked } = resolving(addresses);
+    t.equal(await ask(openaiModel(client(t, {}, { lookup })), { baseUrl: `http://public.test:${port}/v1` }).settled, 'address', addresses.join());
+    t.same(asked, ['public.test']);
+  }
+  const model = openaiModel(client(t, {}, { lookup: resolving(['127.0.0.1']).lookup }));
+  t.equal(await ask(model, { baseUrl: `http://private.test:${port}/v1` }).settled, 'end');
+  t.equal(server.sockets.length, 1);
+});
+
+t.test('one connection takes one look-up, and goes to the address that it gave', async (t) => {
+  const server = await provider((response) => response.writeHead(200, eventStream).end(delta('x', 'stop') + done));
+  t.teardown(server.close);
+  const { lookup, asked } = resolving(['127.0.0.1'], ['192.0.2.1']);
+  const model = openaiModel(client(t, {}, { lookup }));
+  const baseUrl = `http://provider.test:${new URL(server.baseUrl).port}/v1`;
+  t.equal(await ask(model, { baseUrl }).settled, 'end');
+  t.equal(asked.length, 1);
+  t.equal(server.requests[0]!.headers.host, new URL(baseUrl).host);
+});
+
+t.test('the name server failing: no such name is the address, anything else the connection', async (t) => {
+  for (const [code, failure] of [['ENOTFOUND', 'address'], ['ENODATA', 'address'], ['EAI_AGAIN', 'connect']] as const) {
+    const model = openaiModel(client(t, {}, { lookup: (_name, _options, callback) => callback(Object.assign(new Error(), { code }), []) }));
+    t.equal(await ask(model, { baseUrl: 'http://gone.test/v1' }).settled, failure, code);
+  }
+});
+
+t.test('environment proxies are not used', async (t) => {
+  const proxy = await provider((response) => response.end());
+  const server = await provider((response) => response.writeHead(200, eventStream).end(delta('x', 'stop') + done));
+  t.teardown(() => Promise.all([proxy.close(), server.close()]));
+  const before = { ...process.env };
+  t.teardown(() => void (process.env = before));
+  process.env['http_proxy'] = process.env['HTTP_PROXY'] = new URL(proxy.baseUrl).origin;
+  process.env['no_proxy'] = process.env['NO_PROXY'] = '';
+  t.equal(await ask(openaiModel(client(t)), { baseUrl: server.baseUrl }).settled, 'end');
+  t.equal(proxy.sockets.length, 0);
+});
+
+t.test('a closed port is a failure to connect', async (t) => {
+  const server = await provider(() => {});
+  await server.close();
+  t.equal(await ask(openaiModel(client(t)), { baseUrl: server.baseUrl }).settled, 'connect');
+});
+
+t.test('a server that does not speak TLS is a failure to connect', async (t) => {
+  const server = await provider(() => {});
+  t.teardown(server.close);
+  const heard = ask(openaiModel(client(t)), { baseUrl: server.baseUrl.replace('http:', 'https:') });
+  t.equal(await heard.settled, 'connect');
+});

@@ -1,0 +1,28 @@
+/** How voice gives way as its processes get busier (contract 8, "Overload"), and comes back. */
+import t from 'tap';
+import type { Clock } from '../../../src/base/clock.ts';
+import { Ladder } from '../../../src/providers/voice/ladder.ts';
+
+t.test('partials become rarer, then stop, then new sockets are refused; and back', async (t) => {
+  const waiting = { final: 0, speech: 0, ahead: 0, partial: 0 } as const;
+  const processes = { load: { waiting, busy: 0, finalWaitsMs: 0 } };
+  const time = { now: 0 };
+  const ladder = new Ladder(processes, { monotonic: () => time.now } as Clock);
+  const at = (busy: number, finalWaitsMs = 0): unknown[] => {
+    processes.load = { waiting, busy, finalWaitsMs };
+    return [ladder.rung, ladder.stretch(), ladder.full];
+  };
+  t.same(at(0.29), ['none', 1, false]);
+  t.same(at(0.3), ['partials_rarer', 2, false]);
+  t.same(at(0.45), ['partials_rarer', 4, false]);
+  t.same(at(0.6), ['partials_off', Infinity, false]);
+  t.same(at(0.85), ['partials_off', Infinity, false], 'busy for a moment');
+  time.now = 4_999;
+  t.same(at(0.85), ['partials_off', Infinity, false]);
+  time.now = 5_000;
+  t.same(at(0.85), ['full', Infinity, true], 'busy for five seconds');
+  t.same(at(0.84), ['partials_off', Infinity, false], 'at once when it is less');
+  t.same(at(0.85), ['partials_off', Infinity, false], 'and the seconds begin again');
+  t.same(at(0, 1_001), ['full', 1, true], 'finals that wait for longer than a second');
+  t.same(at(0, 1_000), ['none', 1, false]);
+});

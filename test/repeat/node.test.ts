@@ -1,0 +1,3 @@
+import { repeatFewTimes } from './small.ts';
+
+repeatFewTimes('node');

@@ -1,0 +1,198 @@
+/** A row for each route. */
+import { limits } from '../../src/base/limits.ts';
+import type { Route } from '../../src/http/request.ts';
+import type { Row, Sent } from './rows.ts';
+import { eachOf, Statuses, type Ask } from './sender.ts';
+import type { RepeatWorld } from './world.ts';
+
+/** Sends so many requests, a few at a time. A row that is not answered once with the status that it is there for has shown nothing. */
+export async function requests({ port }: RepeatWorld, times: number, make: (time: number) => Ask, wanted: number | null = null, moves = true): Promise<Sent> {
+  const statuses = new Statuses();
+  await eachOf(port, times, async (ask, time) => statuses.add((await ask(make(time))).status), moves);
+  return sentOf(statuses, times, wanted);
+}
+
+/** The result of requests that were to be answered with a status, null for any from 200 to 399. */
+export function sentOf(statuses: Statuses, sent: number, wanted: number | null): Sent {
+  const seen = wanted === null ? statuses.answered((status) => status >= 200 && status < 400) : statuses.answered((status) => status === wanted);
+  return { sent, came: String(statuses), missed: seen > 0 ? null : `no answer was ${wanted ?? '2xx or 3xx'}` };
+}
+
+type Make = (world: RepeatWorld, time: number) => object;
+
+const nothing: Make = () => ({});
+
+/** The routes by their callers, with the bodies of routes that take one of their own. */
+const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>> = {
+  nobody: {
+    'GET /openapi.json': null,
+    'GET /asyncapi.json': null,
+    'GET /': null,
+    'GET /favicon.ico': null,
+    'GET /docs': null,
+    'GET /healthz': null,
+    'GET /readyz': null,
+    'GET /metrics': null,
+    'GET /p/{slug}/about': null,
+    'POST /p/{slug}/visitors': () => ({ channel: 'link' }),
+    'POST /console/api/sign-in': (_, time) => ({ token: `wrong-${time}` }),
+    'GET /console': null,
+    'GET /console/': null,
+    'GET /console/{path*}': null,
+    'GET /p/{slug}': null,
+    'GET /p/{slug}/frame': null,
+    'GET /link/{file}': null,
+    'GET /widget.js': null,
+    'OPTIONS /p/{slug}/about': null,
+    'OPTIONS /p/{slug}/visitors': null,
+    'OPTIONS /p/{slug}/sessions': null,
+    'OPTIONS /p/{slug}/sessions/{id}': null,
+    'OPTIONS /p/{slug}/sessions/{id}/transcript': null,
+    'OPTIONS /p/{slug}/sessions/{id}/end': null,
+    'OPTIONS /p/{slug}/sessions/{id}/chat': null,
+    'OPTIONS /p/{slug}/sessions/{id}/turns/{turn_id}/abort': null,
+    'OPTIONS /p/{slug}/sessions/{id}/turns/{turn_id}/events': null,
+    'OPTIONS /p/{slug}/transcription-tokens': null,
+    'OPTIONS /p/{slug}/speech': null,
+  },
+  key: {
+    'GET /assistants': null,
+    'GET /assistants/{id}': null,
+    'POST /sessions': ({ ids }) => ({ assistant_id: ids.assistants }),
+    'GET /sessions': null,
+    'GET /sessions/{id}': null,
+    'POST /sessions/{id}/end': nothing,
+    'POST /sessions/{id}/chat': () => ({ message: 'Hello' }),
+    'POST /sessions/{id}/turns/{turn_id}/abort': nothing,
+    'GET /sessions/{id}/turns/{turn_id}/events': null,
+    'GET /sessions/{id}/transcript': null,
+    'GET /usage': null,
+    'GET /voices': null,
+    'POST /speech': ({ speaker }) => ({ assistant_id: speaker, text: 'Hello', format: 'wav' }),
+    'POST /transcription-tokens': ({ speaker }) => ({ assistant_id: speaker }),
+  },
+  visitor: {
+    'POST /p/{slug}/sessions': nothing,
+    'GET /p/{slug}/sessions/{id}': null,
+    'GET /p/{slug}/sessions/{id}/transcript': null,
+    'POST /p/{slug}/sessions/{id}/chat': () => ({ message: 'Hello' }),
+    'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort': nothing,
+    'GET /p/{slug}/sessions/{id}/turns/{turn_id}/events': null,
+    'POST /p/{slug}/transcription-tokens': ({ visited }) => ({ session_id: visited.session }),
+    'POST /p/{slug}/speech': ({ visited }) => ({ session_id: visited.session, text: 'Hello', format: 'wav' }),
+    'POST /p/{slug}/sessions/{id}/end': nothing,
+  },
+  operator: {
+    'POST /console/api/sign-out': nothing,
+    'GET /console/api/me': null,
+    'GET /console/api/sign-ins': null,
+    'DELETE /console/api/sign-ins/{id}': nothing,
+    'POST /console/api/sign-in-links': (_, time) => ({ name: `Person ${time}` }),
+    'GET /console/api/workspaces': null,
+    'POST /console/api/workspaces': (_, time) => ({ name: `W ${time}` }),
+    'GET /console/api/workspaces/{w}': null,
+    'PATCH /console/api/workspaces/{w}': (_, time) => ({ name: `spare ${time}` }),
+    'DELETE /console/api/workspaces/{w}': nothing,
+    'GET /console/api/workspaces/{w}/assistants': null,
+    'POST /console/api/workspaces/{w}/assistants': (_, time) => ({ name: `A ${time}` }),
+    'GET /console/api/workspaces/{w}/assistants/{id}': null,
+    'PATCH /console/api/workspaces/{w}/assistants/{id}': (_, time) => ({ name: `A ${time}` }),
+    'DELETE /console/api/workspaces/{w}/assistants/{id}': nothing,
+    'GET /console/api/workspaces/{w}/assistants/{id}/link': null,
+    'POST /console/api/workspaces/{w}/assistants/{id}/publish': nothing,
+    'POST /console/api/workspaces/{w}/assistants/{id}/unpublish': nothing,
+    'POST /console/api/workspaces/{w}/assistants/{id}/disable': nothing,
+    'POST /console/api/workspaces/{w}/assistants/{id}/enable': nothing,
+    'GET /console/api/workspaces/{w}/keys': null,
+    'POST /console/api/workspaces/{w}/keys': (_, time) => ({ name: `K ${time}` }),
+    'GET /console/api/workspaces/{w}/keys/{id}': null,
+    'PATCH /console/api/workspaces/{w}/keys/{id}': (_, time) => ({ name: `K ${time}` }),
+    'POST /console/api/workspaces/{w}/keys/{id}/revoke': nothing,
+    'POST /console/api/workspaces/{w}/keys/{id}/rotate': () => ({ overlap_seconds: 60 }),
+    'GET /console/api/workspaces/{w}/credentials': null,
+    'POST /console/api/workspaces/{w}/credentials': (_, time) => ({ kind: 'model', provider: 'openai', api_key: `k${time}` }),
+    'PATCH /console/api/workspaces/{w}/credentials/{id}': (_, time) => ({ api_key: `k${time}` }),
+    'DELETE /console/api/workspaces/{w}/credentials/{id}': nothing,
+    'POST /console/api/workspaces/{w}/credentials/{id}/test': nothing,
+    'GET /console/api/workspaces/{w}/sessions': null,
+    'GET /console/api/workspaces/{w}/sessions/{id}': null,
+    'GET /console/api/workspaces/{w}/sessions/{id}/transcript': null,
+    'GET /console/api/workspaces/{w}/usage': null,
+    'GET /console/api/machines': null,
+    'GET /console/api/machines/{kind}': null,
+    'GET /console/api/load': null,
+    'POST /console/api/workspaces/{w}/assistants/{id}/trials': nothing,
+    'POST /console/api/workspaces/{w}/sessions/{id}/chat': () => ({ message: 'Hello' }),
+    'POST /console/api/workspaces/{w}/sessions/{id}/end': nothing,
+    'POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort': nothing,
+    'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events': null,
+    'GET /console/api/workspaces/{w}/sessions/{id}/history': null,
+    'GET /console/api/workspaces/{w}/keys/{id}/history': null,
+    'GET /console/api/workspaces/{w}/assistants/{id}/history': null,
+    'GET /console/api/workspaces/{w}/assistants/{id}/voices': null,
+    'POST /console/api/workspaces/{w}/assistants/{id}/speech': () => ({ text: 'Hello', format: 'wav' }),
+  },
+  provider: {},
+};
+
+/** Routes after which an id is of no use to later rows: they get a spare id, and DELETE an unknown one. */
+const isLast = ({ path }: Pick<Route, 'path'>): boolean => /\/(end|revoke|unpublish|publish|disable|enable)$/.test(path);
+
+function idOf(route: Pick<Route, 'method' | 'path'>, kind: string, { ids, spares, speaker, visited, credential }: RepeatWorld, time: number): string {
+  if (route.method === 'DELETE') return `none_${time}`;
+  if (route.path.startsWith('/p/')) return isLast(route) ? spares.visited : visited.session;
+  if (route.path.includes('/{w}/sessions') && route.method === 'POST') return spares.trial;
+  if (route.path.endsWith('/speech')) return speaker;
+  if (route.path.endsWith('/test')) return credential;
+  return (isLast(route) ? (spares as Readonly<Record<string, string>>)[kind] : undefined) ?? (ids as Readonly<Record<string, string>>)[kind]!;
+}
+
+function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time: number): string {
+  const { ids, house, visited } = world;
+  // The console's rows of sessions and assistants, and the one that asks a provider, look where these are.
+  const workspace = /\{w\}\/(assistants|sessions)|\/test$/.test(route.path) ? house.workspaceId : ids.workspaces;
+  return route.path
+    .replace('{slug}', 'repeat')
+    .replace('{w}', route.method === 'DELETE' && route.path.endsWith('{w}') ? `wks_${time}` : workspace)
+    .replace('{turn_id}', route.path.startsWith('/p/') ? visited.turn : /\/console\/.*abort$/.test(route.path) ? world.spares.trialTurn : ids.turns)
+    .replace('{kind}', 'session')
+    .replace('{file}', `nothing-${time}.js`)
+    .replace('{path*}', `nothing/${time}`)
+    .replace(/(\w[\w-]*)\/\{id\}/, (_, kind: string) => `${kind}/${idOf(route, kind, world, time)}`)
+    .concat(route.path === '/voices' ? `?assistant_id=${world.speaker}` : '');
+}
+
+const tokenOf = (by: Row['by'], { house, visit }: RepeatWorld): string | null => ({ nobody: null, key: house.key, visitor: visit.token, operator: house.operatorToken, provider: null })[by];
+
+/** The request of a row, for the time that it is sent. */
+export function requestOf(by: Row['by'], route: Pick<Route, 'method' | 'path'>, body: unknown, world: RepeatWorld, time: number): Ask {
+  const token = tokenOf(by, world);
+  return {
+    method: route.method,
+    path: pathOf(route, world, time),
+    headers: { ...(route.path === '/' && { accept: 'text/html' }), ...(token !== null && { authorization: `Bearer ${token}` }), ...(body != null && { 'content-type': 'application/json' }) },
+    ...(body != null && { body: JSON.stringify(body) }),
+  };
+}
+
+/** The routes whose repetition is answered otherwise than with success. */
+const wanted: Readonly<Record<string, number>> = {
+  'POST /console/api/sign-in': 429,
+  'GET /link/{file}': 404,
+  'POST /console/api/workspaces/{w}/assistants/{id}/trials': 429,
+};
+
+/** How often a route must be sent to be answered so. */
+const least: Readonly<Record<string, number>> = { 'POST /console/api/sign-in': 1.5 * limits.failedSignInsPerMinuteOfAll };
+
+export const routeRows: readonly Row[] = Object.entries(bodies).flatMap(([by, made]) =>
+  Object.entries(made).map(([covers, make]): Row => {
+    const [method, path] = covers.split(' ') as [Route['method'], string];
+    return {
+      name: covers,
+      by: by as Row['by'],
+      covers,
+      send: (world, times) => requests(world, Math.max(times, least[covers] ?? 0), (time) => requestOf(by as Row['by'], { method, path }, make?.(world, time), world, time), wanted[covers] ?? (method === 'DELETE' ? 404 : null)),
+    };
+  }),
+);

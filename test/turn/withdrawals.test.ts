@@ -1,0 +1,84 @@
+/** Turns that wait to be withdrawn: how many may, for how long, and what ends the waiting. */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { left, nothing, open, passing, remember, unanswered } from '../host/losses.ts';
+import { Scene, withSteps } from '../host/scene.ts';
+
+t.test('a process that ends waits for its withdrawals no longer than for its seals', async (t) => {
+  const { scene, losses, pass, close } = await open();
+  const [one, two] = [await scene.session(), await scene.session()];
+  losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
+  await t.rejects(scene.begin(one.id), unanswered);
+  await t.rejects(scene.begin(two.id), unanswered);
+  let over = false;
+  const drained = scene.host.turns.drain(30_000, 5000).then(() => (over = true));
+  await pass(4500);
+  t.equal(over, false);
+  await pass(1000);
+  t.equal(over, true);
+  const again = scene.host.turns.drain(30_000, 5000);
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  await Promise.all([drained, again]);
+  t.match(await left(scene, one.id), nothing);
+  close();
+  t.equal(scene.clock.timers, 0, 'nothing is left running');
+});
+
+t.test('where so many turns wait to be withdrawn none begins', async (t) => {
+  const { scene, losses, pass, close } = await open();
+  const waiting = limits.withdrawalsMax;
+  const { id } = await scene.session();
+  const { id: other } = await scene.session();
+  losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
+  try {
+    (limits as { withdrawalsMax: number }).withdrawalsMax = 1;
+    await t.rejects(scene.begin(id), unanswered);
+    losses.delete('beginTurn');
+    await t.rejects(scene.begin(other), { message: 'too many turns wait to be withdrawn' });
+  } finally {
+    (limits as { withdrawalsMax: number }).withdrawalsMax = waiting;
+  }
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  t.ok(await scene.streaming(other));
+  close();
+});
+
+t.test('a withdrawal that fails for a fault in the program is given up, and told', async (t) => {
+  const made = await Scene.open();
+  const bug = new TypeError('a bug');
+  const scene = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, beginTurn: () => Promise.reject(new StoreUnavailable('no answer')), withdrawTurn: () => Promise.reject(bug) }));
+  await t.rejects(scene.begin((await scene.session()).id), unanswered);
+  while (scene.faults.length === 0) await turnOfTheLoop();
+  t.same(scene.faults, [{ reason: 'error', cause: bug }]);
+  scene.host.close();
+  t.equal(scene.clock.timers, 0);
+});
+
+t.test('where one process owns the store a rejection is certain, and there is nothing to withdraw', async (t) => {
+  const made = await Scene.open();
+  let full = true;
+  const refused = <Step extends object, Answer>(take: (step: Step) => Promise<Answer>) => (step: Step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : take(step));
+  const { store } = made;
+  const scene = made.beside(withSteps(store, { beginTurn: refused(store.turns.begin.bind(store.turns)) }));
+  const { id } = await scene.session();
+  await t.rejects(scene.begin(id), { message: 'The disk is full.' });
+  full = false;
+  t.ok(await scene.begin(id), 'at once');
+
+  full = true;
+  const other = made.beside(withSteps(store, { appendOutput: refused(store.turns.append.bind(store.turns)), withdrawTurn: refused(store.turns.withdraw.bind(store.turns)) }));
+  const session = await other.session();
+  const talk = await other.begin(session.id, remember);
+  talk.model.text('one');
+  t.same(await talk.runner.begun, { kind: 'unavailable' });
+  await passing(made, limits.storeRetryMsMax);
+  full = false;
+  await passing(made, limits.storeRetryMsMax);
+  t.match(await left(other, session.id), { ...nothing, slots: 1 }, 'the first piece leaves nothing either');
+  t.ok(await other.streaming(session.id));
+  for (const { host } of [scene, other]) host.close();
+});
