@@ -6,7 +6,6 @@ import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import type { Config } from '../src/base/config.ts';
 import { Host } from '../src/host/host.ts';
-import type { StartedTurn } from '../src/host/turns.ts';
 import { resealCredentials } from '../src/operations/resealing.ts';
 import type { Store } from '../src/store/store.ts';
 import { openVault } from '../src/access/vault.ts';
@@ -14,6 +13,7 @@ import { messageView, usageCountsView } from '../src/conversation/views.ts';
 import { openHouse } from './api/house.ts';
 import { refused, sayInVain, transcriptOf } from './api/talk.ts';
 import { answer, type GoldenSnapshot } from './golden/machines.ts';
+import { StagedModel, unreported } from './host/scene.ts';
 import { aboutOf, dataFolder, forms, type About, type Golden } from './golden/opened.ts';
 import { machines } from './machines/machine.ts';
 import { ids, page } from './store/fixtures.ts';
@@ -94,26 +94,22 @@ async function keys(t: Test, { about }: Golden, host: Host): Promise<void> {
 
 async function conversations(t: Test, { about, store }: Golden, host: Host): Promise<void> {
   const { workspaceId, sessions } = about;
-  const begin = async (id: string): Promise<{ told: string[]; over: Promise<void> }> => {
-    const told: string[] = [];
+  const begin = async (id: string): Promise<{ told: string[]; over: Promise<unknown> }> => {
     const actor = (await host.sessions.of(workspaceId, id))!;
-    const started: StartedTurn = await host.turns.begin(actor, {
+    const model = new StagedModel((sink) => {
+      sink.text('and on');
+      sink.end();
+    });
+    const started = await host.turns.begin(actor, {
       message: 'Third',
       assistantRefusal: null,
       takesSlot: true,
       remember: null,
-      providerFailed: () => {},
-      ourFault: () => {},
-      over: () => {},
+      model,
+      reports: unreported,
     });
     if (started.kind !== 'started') throw new Error(started.kind);
-    told.push(...started.conversation.map(({ content }) => content));
-    started.runner.start((model) => {
-      model.text('and on');
-      model.end();
-      return { cancel: () => {} };
-    });
-    return { told, over: started.runner.over };
+    return { told: model.conversation.map(({ content }) => content), over: started.runner.over };
   };
   const { told, over } = await begin(sessions.open);
   await over;

@@ -1,13 +1,13 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
 import { Failure } from '../base/errors.ts';
-import type { SessionActor } from '../host/sessions.ts';
-import type { StartedTurn, WantedTurn } from '../host/turns.ts';
+import type { SessionActor, TurnInFlight } from '../turn/session-actor.ts';
+import type { WantedTurn } from '../host/turns.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
 import { refusedByDrain, type Services } from './services.ts';
-import type { Cause, Turn, Assistant, Message } from '../store/store.ts';
+import type { Assistant, Turn } from '../store/store.ts';
 import { terminalOf, TurnLog } from '../turn/turn.ts';
-import type { Begun } from '../turn/outcome.ts';
+import type { Begun, TurnModel, TurnReports } from '../turn/outcome.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
@@ -21,7 +21,7 @@ export interface FoundTurn {
   readonly turnId: string;
   readonly messageId: string;
   readonly log: TurnLog;
-  readonly runner: TurnRunner | null;
+  readonly runner: TurnInFlight | null;
   /** Unix seconds; null while the turn is in flight. */
   readonly endedAt: number | null;
 }
@@ -66,12 +66,21 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   const startedAt = clock.monotonic();
   const cause = causeByParty(party, sent.requestId);
   const assistantRefusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
-  const wanted = wantedTurn(party, sent, { cause, assistantRefusal, use: useOf(party, assistant), historyTokensMax: assistant.record.model.historyTokensMax }, services);
+  const wanted: WantedTurn = {
+    message: sent.text,
+    assistantRefusal,
+    takesSlot: party.channel === 'api',
+    use: useOf(party, assistant),
+    remember,
+    cause,
+    historyTokensMax: assistant.record.model.historyTokensMax,
+    model: modelOf(assistant.record, services),
+    reports: reportsOf(sent, services),
+  };
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(actor, wanted);
     if (started.kind === 'started') {
-      void callModel(started.runner, assistant.record, started.conversation, services);
-      return { turn: await awaitAnswer(started, startedAt, services), replayed: false };
+      return { turn: await awaitAnswer(started.runner, startedAt, services), replayed: false };
     }
     const joined = await join(actor, started.remembered.resultId, services);
     if (joined !== null) return { turn: joined, replayed: true };
@@ -79,24 +88,7 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   throw new Failure('service_unavailable');
 }
 
-const wantedTurn = ({ channel }: Party, { sessionId, text, remember, requestId }: SentMessage, { cause, assistantRefusal, use, historyTokensMax }: Pick<WantedTurn, 'assistantRefusal' | 'use' | 'historyTokensMax'> & { cause: Cause }, { log, metrics }: Services): WantedTurn => ({
-  use,
-  cause,
-  historyTokensMax,
-  message: text,
-  assistantRefusal,
-  takesSlot: channel === 'api',
-  remember,
-  providerFailed: (reason) => log.warn({ request_id: requestId, session_id: sessionId, reason }, 'model provider failed'),
-  leftOut: (messages) => log.info({ request_id: requestId, session_id: sessionId, messages }, 'the model was not sent the whole conversation'),
-  ourFault: (turnId, reason, cause) => {
-    metrics.turnFaults.inc({ reason });
-    log.error({ request_id: requestId, session_id: sessionId, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
-  },
-  over: (outcome) => metrics.turns.inc({ outcome }),
-});
-
-async function awaitAnswer({ runner }: Extract<StartedTurn, { kind: 'started' }>, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
+async function awaitAnswer(runner: TurnRunner, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
   const turn = running(runner);
   await awaitBeginning(turn);
   if (runner.log.stored > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
@@ -167,23 +159,33 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   return { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal), endedAt: stored.turn.endedAt };
 }
 
-const running = (runner: TurnRunner): FoundTurn => ({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
+const running = (runner: TurnInFlight): FoundTurn => ({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
 
-/** Calls the assistant's model: opens its credential and cuts the history to the budget. Never throws: if the model cannot be called, the turn is refused, and the client gets `assistant_unavailable`. */
-async function callModel(runner: TurnRunner, assistant: Assistant, history: readonly Message[], services: Services): Promise<void> {
-  const { provider, name, systemPrompt, temperature, outputTokensMax, reasoning = 'hidden' } = assistant.model;
-  const model = services.models.get(provider);
-  if (model === undefined) return runner.refuse('credential');
-  try {
-    const opened = model.needsCredential ? openCredential(assistant.workspaceId, 'model', assistant.model, services) : { baseUrl: null, apiKey: null };
-    const access = opened instanceof Promise ? await opened : opened;
-    if (access === null) return runner.refuse('credential');
-    const { messages, leftOut } = cutHistory(history, assistant.model.historyTokensMax ?? limits.historyTokensMax);
-    if (leftOut > 0) runner.noteLeftOut(leftOut);
-    const request = { name, systemPrompt, messages, temperature, outputTokensMax, reasoning, assistantName: assistant.name, ...access };
-    runner.start((sink) => model.start(request, sink));
-  } catch (error) {
-    // A fault of ours, such as a store that is away, must not be reported as the assistant's.
-    runner.fail(error);
-  }
-}
+/** The assistant's model, with its credential and its budget of history. */
+const modelOf = ({ workspaceId, name: assistantName, model }: Assistant, services: Services): TurnModel => ({
+  prepare: (conversation) => {
+    const { provider, name, systemPrompt, temperature, outputTokensMax, reasoning = 'hidden', historyTokensMax } = model;
+    const asked = services.models.get(provider);
+    if (asked === undefined) return null;
+    const opened = asked.needsCredential ? openCredential(workspaceId, 'model', model, services) : { baseUrl: null, apiKey: null };
+    return promptly(opened, (access) => {
+      if (access === null) return null;
+      const { messages, leftOut } = cutHistory(conversation, historyTokensMax ?? limits.historyTokensMax);
+      return { leftOut, start: (sink) => asked.start({ name, systemPrompt, messages, temperature, outputTokensMax, reasoning, assistantName, ...access }, sink) };
+    });
+  },
+});
+
+/** Logs and counts what becomes of a turn. */
+const reportsOf = ({ sessionId, requestId }: SentMessage, { log, metrics }: Services): TurnReports => {
+  const fields = { request_id: requestId, session_id: sessionId };
+  return {
+    providerFailed: (reason) => log.warn({ ...fields, reason }, 'model provider failed'),
+    leftOut: (messages) => log.info({ ...fields, messages }, 'the model was not sent the whole conversation'),
+    ourFault: (turnId, reason, cause) => {
+      metrics.turnFaults.inc({ reason });
+      log.error({ ...fields, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
+    },
+    over: (outcome) => metrics.turns.inc({ outcome }),
+  };
+};

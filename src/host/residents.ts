@@ -13,7 +13,7 @@ import { moveOf } from '../actors/history.ts';
 import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
 import { Mailbox } from '../actors/mailbox.ts';
 import { Population, type Resident } from '../actors/population.ts';
-import { Refusals, type Refused } from './refusals.ts';
+import { Refusals, type Refused } from '../actors/refusals.ts';
 
 /** An object with a type: an event, an outcome. */
 type Typed = { type: string };

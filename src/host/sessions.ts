@@ -1,21 +1,18 @@
 /** Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered. */
 import { openedSession, sessionKind, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
-import { secondsOf, type Timer } from '../base/clock.ts';
+import { secondsOf } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
-import { StoreUnavailable, type Basis, type Cause, type Message, type IdempotencyRecord, type Session, type SessionLink, type StopRequest, type Versioned } from '../store/store.ts';
-import type { TurnRunner } from '../turn/runner.ts';
-import { migratedSnapshot, openActor, type Stateful } from '../actors/actor.ts';
+import { StoreUnavailable, type Cause, type Message, type IdempotencyRecord, type Session, type SessionLink, type StopRequest, type Versioned } from '../store/store.ts';
+import { SessionActor, type SessionActorParts, type SessionDecision } from '../turn/session-actor.ts';
+import { migratedSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { createdMove, moveOf } from '../actors/history.ts';
-import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
 import { admission, endSettlement, speechSettlement, type VisitorUse } from '../turn/link-use.ts';
-import { Mailbox } from '../actors/mailbox.ts';
 import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from '../turn/orphans.ts';
-import { Population, type Resident } from '../actors/population.ts';
-import { Refusals } from './refusals.ts';
+import { Population } from '../actors/population.ts';
 
 export interface NewSession {
   readonly workspaceId: string;
@@ -35,103 +32,18 @@ export interface NewSession {
   readonly cause?: Cause;
 }
 
-/** The decision of a session's machine on an event. */
-export type SessionDecision = Decision<SessionEvent, SessionOutcome>;
-
 /** A request's `Idempotency-Key`, to be looked up among those remembered. */
 type Asked = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
-
-export class SessionActor implements Resident {
-  usedAt = 0;
-  record: Session;
-  version: number;
-  readonly machine: Stateful<SessionEvent, SessionOutcome>;
-  readonly mailbox = new Mailbox();
-  readonly identity: ActorIdentity;
-  /** The turn in flight, if this process runs it. */
-  runner: TurnRunner | null = null;
-  /** Fires when a session with a turn in flight expires. Without a turn the clock is read instead. */
-  deadline: Timer | null = null;
-  /** The version that an unanswered move was decided on: while the stored session still has this version, the move may still be applied. */
-  unsettledAt: number | null = null;
-  /** Fires when a session with a turn in flight and an unanswered move must be read again. */
-  look: Timer | null = null;
-  /** The cause of the abort of the turn in flight, if it was a request to this process. */
-  abortedBy: Cause = nobody;
-  /** Null if there were none. */
-  refusals: Refusals | null = null;
-  /** How many looks at the stored session must find it unchanged before a step relies on this process's copy; none for a new session. */
-  looksDue: number;
-  readonly #inspector: Inspector;
-
-  constructor(found: Versioned<Session>, inspector: Inspector) {
-    this.record = found.record;
-    this.version = found.version;
-    this.looksDue = found.version > 1 ? limits.looksAfterMove : 0;
-    this.identity = { kind: 'session', id: found.record.id, workspaceId: found.record.workspaceId };
-    this.#inspector = inspector;
-    this.machine = openActor(sessionKind, { snapshot: found.record.machine }, this.identity, inspector);
-    inspector.life('activated', this.identity, this.machine);
-  }
-
-  get busy(): boolean {
-    return this.runner !== null || this.mailbox.busy;
-  }
-
-  /** The version and mark that a decision made now is based on. */
-  get basis(): Basis {
-    return { version: this.version, mark: this.record.mark };
-  }
-
-  get context(): SessionContext {
-    return this.machine.context as SessionContext;
-  }
-
-  /**
-   * Whether the session has an open turn that this process does not run: another process runs it, or the process that ran it has
-   * died. This is also true while this process begins a turn; a caller that then reads the session again queues behind that
-   * beginning in the mailbox.
-   */
-  get abandoned(): boolean {
-    const { activeTurnId } = this.context;
-    return activeTurnId !== null && this.runner?.turnId !== activeTurnId;
-  }
-
-  get unsettled(): boolean {
-    return this.unsettledAt === this.version;
-  }
-
-  /** A decision can no longer be undone: it is committed, or there was nothing to commit. */
-  tell(decision: SessionDecision, cause: Cause): void {
-    const { event, from, to, outcomes } = decision;
-    this.machine.tell(decision, this.version, cause);
-    // A refusal that moves the session, as one by its deadline does, is committed.
-    if (from === to && isRefused(outcomes)) (this.refusals ??= new Refusals()).note(this.version, event.at, decision, cause);
-  }
-
-  /** Adopts the stored session. Throws `UnreadableSnapshot` and then changes nothing. */
-  adopt(found: Versioned<Session>): void {
-    const { state } = this.machine;
-    this.machine.restore(found.record.machine);
-    this.record = found.record;
-    this.version = found.version;
-    if (this.machine.state !== state) this.#inspector.life('activated', this.identity, this.machine);
-  }
-
-  passivated(): void {
-    this.deadline?.cancel();
-    this.look?.cancel();
-    this.#inspector.life('passivated', this.identity, this.machine);
-  }
-}
 
 export class Sessions {
   readonly population: Population<SessionActor>;
   readonly options: SessionsOptions;
+  readonly #actorParts: SessionActorParts;
 
   constructor(options: SessionsOptions) {
     this.options = options;
     this.population = new Population(options.clock, limits);
+    this.#actorParts = { store: options.store, inspector: options.inspector, population: this.population };
   }
 
   /** Creates a session with its greeting. Under an `Idempotency-Key` that was used before, returns the session created then. */
@@ -211,7 +123,7 @@ export class Sessions {
     const load = async (): Promise<SessionActor | null> => {
       loaded = true;
       const found = await this.#readSettled(workspaceId, sessionId);
-      return found && new SessionActor(found, this.options.inspector);
+      return found && new SessionActor(found, this.#actorParts);
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
@@ -248,7 +160,7 @@ export class Sessions {
       actor.looksDue = Math.max(0, actor.looksDue - 1);
       return 'same';
     }
-    adopt(actor, found);
+    actor.adopt(found);
     actor.looksDue = limits.looksAfterMove;
     return 'changed';
   }
@@ -300,7 +212,7 @@ export class Sessions {
   /** Charges a request that counts as a message of the visitor but begins no turn. Throws the 429. */
   spend(actor: SessionActor, use: VisitorUse, cause: Cause = nobody): Promise<void> {
     return actor.mailbox.post(async () => {
-      const { store, clock, visitors } = this.options;
+      const { clock, visitors } = this.options;
       const at = clock.now();
       const { activeTurnId } = actor.context;
       const turnRuns = activeTurnId !== null && actor.record.link?.clock?.movedBy === activeTurnId;
@@ -313,8 +225,7 @@ export class Sessions {
         const isOfTurn = present !== null && present.movedBy === actor.context.activeTurnId;
         const clock = isOfTurn ? { ...present, untilMs: Math.max(present.untilMs, wanted.clock.untilMs) } : wanted.clock;
         const moved = { lastActivityAt: secondsOf(at), mark: this.options.mark(), link: { visitorId: use.visitorId, clock } };
-        const session = { ...actor.record, ...moved };
-        if (await this.commit(actor, session, () => store.sessions.save(session, actor.basis))) return;
+        if (await actor.save({ ...actor.record, ...moved })) return;
       }
     });
   }
@@ -322,14 +233,14 @@ export class Sessions {
   /** A voice socket of the visitor's session is open: its clock runs, and the visitor is present. */
   keepPresent(actor: SessionActor, cause: Cause): Promise<void> {
     return actor.mailbox.post(async () => {
-      const { store, clock, visitors } = this.options;
+      const { clock, visitors } = this.options;
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
         const at = clock.now();
         const { session, settled } = speechSettlement(actor.record, actor.context.activeTurnId, at);
         if (settled === undefined) return;
         const moved = { ...session, lastActivityAt: secondsOf(at), mark: this.options.mark() };
-        if (await this.commit(actor, moved, () => store.sessions.save(moved, actor.basis, undefined, settled, at))) return visitors.noteMoved(moved, cause);
+        if (await actor.save(moved, undefined, settled, at)) return visitors.noteMoved(moved, cause);
       }
     });
   }
@@ -364,8 +275,7 @@ export class Sessions {
       const moved = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
       const { session, settled } = endSettlement(moved, activeTurnOf(actor.record), Math.min(at, actor.record.expiresAt * 1000));
       const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
-      const committed = this.commit(actor, session, async () => this.options.store.sessions.save(session, actor.basis, move, settled, at));
-      if (!(await committed.catch((error) => this.#failUnanswered(actor, error)))) return false;
+      if (!(await actor.save(session, move, settled, at).catch((error) => this.#failUnanswered(actor, error)))) return false;
       if (settled !== undefined) this.options.visitors.noteMoved(session, cause);
     }
     for (const outcome of outcomes) {
@@ -404,43 +314,9 @@ export class Sessions {
     try {
       await this.options.store.turns.requestStop({ workspaceId, sessionId, turnId }, reason, leaseUntilMs, nowMs);
     } catch (error) {
-      actor.machine.restore(actor.record.machine);
+      actor.undo();
       throw error;
     }
-  }
-
-  /**
-   * Runs the store's step and adopts its new version; true if it was applied. If another writer moved the session, reloads the
-   * actor and resolves with false. If the store is away, undoes the decision and rethrows the error.
-   */
-  async commit(actor: SessionActor, session: Session, step: () => Promise<number | null>): Promise<boolean> {
-    try {
-      const version = await step();
-      if (version !== null) {
-        actor.record = session;
-        actor.version = version;
-        return true;
-      }
-    } catch (error) {
-      actor.machine.restore(actor.record.machine);
-      throw error;
-    }
-    await this.reload(actor);
-    return false;
-  }
-
-  /** Drops the decision and adopts the stored session. */
-  async reload(actor: SessionActor): Promise<void> {
-    try {
-      const found = await this.options.store.sessions.read(actor.record.workspaceId, actor.record.id);
-      actor.looksDue = limits.looksAfterMove;
-      if (found !== null) return adopt(actor, found);
-    } catch (error) {
-      actor.machine.restore(actor.record.machine);
-      throw error;
-    }
-    this.population.discard(actor.record.id);
-    throw new Failure('session_not_found');
   }
 
   /** The stored session; the open turn of a dead process is sealed first. */
@@ -459,15 +335,6 @@ function sameBody(earlier: IdempotencyRecord, { bodyDigest }: Asked): Idempotenc
 
 /** The outcomes that end a turn or the session. */
 const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'session.ended', 'session.expired']);
-
-function adopt(actor: SessionActor, found: Versioned<Session>): void {
-  actor.adopt(found);
-  // The session may be over and its turn still running: the end was stored, but the store's answer was lost.
-  const reason = stopsWith[actor.machine.state];
-  if (reason !== undefined) void actor.runner?.stop(reason);
-}
-
-const stopsWith: Readonly<Record<string, StopRequest>> = { ended: 'aborted', expired: 'expired' };
 
 const activeTurnOf = ({ machine }: Session): string | null => (migratedSnapshot(sessionKind, machine).context as SessionContext).activeTurnId;
 

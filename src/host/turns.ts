@@ -4,31 +4,42 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { Members } from '../base/members.ts';
 import { messageOf } from '../store/records.ts';
-import { StoreUnavailable, type BegunTurn as Begun, type Message, type IdempotencyRecord, type Session, type Turn } from '../store/store.ts';
+import { StoreUnavailable, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type Turn } from '../store/store.ts';
 import { Pace } from '../turn/pace.ts';
-import type { TurnRunner } from '../turn/runner.ts';
+import { TurnRunner } from '../turn/runner.ts';
 import { Histories } from '../turn/histories.ts';
 import { movedSession, moveOf } from '../actors/history.ts';
 import { leaseUntil } from '../turn/lease.ts';
-import { admission, visitorSlot } from '../turn/link-use.ts';
+import { admission, visitorSlot, type VisitorUse } from '../turn/link-use.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import { RunningTurn, type LeasedTurn, type TurnsParts, type WantedTurn } from './running.ts';
-import type { SessionActor, SessionDecision, Sessions } from './sessions.ts';
+import { TurnLedger, type LeasedTurn, type LedgerParts } from '../turn/ledger.ts';
+import type { TurnModel, TurnReports } from '../turn/outcome.ts';
+import type { SessionActor, SessionDecision } from '../turn/session-actor.ts';
+import type { Sessions } from './sessions.ts';
 import { LinkRefused } from './visitors.ts';
-import type { Withdrawal } from '../turn/withdrawals.ts';
 import type { WorkspaceActor, Workspaces } from './workspaces.ts';
 
-export type { WantedTurn } from './running.ts';
+export interface WantedTurn {
+  readonly message: string;
+  /** The refusal of the assistant's machine to `converse`; null if it does not refuse. */
+  readonly assistantRefusal: string | null;
+  /** Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own (contract 12). */
+  readonly takesSlot: boolean;
+  /** The visitor whose limits the turn takes; left out for a turn that takes none of the link's. */
+  readonly use?: VisitorUse | undefined;
+  readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
+  /** The chat. */
+  readonly cause?: Cause;
+  /** How much of the conversation its model is sent at most, in estimated tokens; the default if it is left out. */
+  readonly historyTokensMax?: number | null | undefined;
+  readonly model: TurnModel;
+  readonly reports: TurnReports;
+}
 
-/**
- * A new turn, for whose model its caller needs the conversation so far with the new message last; or the turn that an earlier
- * request with the same key began.
- */
-export type StartedTurn =
-  | { readonly kind: 'started'; readonly runner: TurnRunner; readonly conversation: readonly Message[] }
-  | { readonly kind: 'remembered'; readonly remembered: IdempotencyRecord };
+/** A new turn, or the turn that an earlier request with the same key began. */
+export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | { readonly kind: 'remembered'; readonly remembered: IdempotencyRecord };
 
 /** Whether a request that begins a turn has looked at the stored session. */
 interface Look {
@@ -61,15 +72,18 @@ export class Turns {
   readonly #workspaces: Workspaces;
   readonly #options: SessionsOptions;
   readonly #histories: Histories;
-  readonly #parts: TurnsParts;
+  readonly #pace: Pace;
+  readonly #ledgerParts: LedgerParts;
   readonly population = new TurnsInFlight();
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
     this.#sessions = sessions;
     this.#workspaces = workspaces;
     this.#options = sessions.options;
-    this.#histories = new Histories(sessions.options.store);
-    this.#parts = { sessions, histories: this.#histories, pace: new Pace(sessions.options.clock) };
+    const { store, clock, withdrawals, visitors, mark } = sessions.options;
+    this.#histories = new Histories(store);
+    this.#pace = new Pace(clock);
+    this.#ledgerParts = { store, clock, histories: this.#histories, withdrawals, visitors, mark };
   }
 
   get inFlight(): number {
@@ -114,7 +128,7 @@ export class Turns {
   #beginInOrder(actor: SessionActor, wanted: WantedTurn, waited: boolean): Promise<StartedTurn | 'behind'> {
     return actor.mailbox.post(async () => {
       if (this.#isBehind(actor)) return 'behind';
-      if (waited) await this.#sessions.reload(actor);
+      if (waited) await actor.reload();
       const look: Look = { taken: false };
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const earlier = wanted.remember && (await this.#sessions.earlier(actor.record.workspaceId, wanted.remember));
@@ -122,7 +136,7 @@ export class Turns {
         if (earlier && !look.taken && (await this.#checkElsewhere(actor, look))) continue;
         if (earlier) return { kind: 'remembered', remembered: earlier };
         const running = await this.#beginOnce(actor, wanted, look);
-        if (running !== null) return { kind: 'started', runner: running.runner, conversation: running.conversation };
+        if (running !== null) return { kind: 'started', runner: running };
       }
       throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
@@ -140,7 +154,7 @@ export class Turns {
   }
 
   /** Resolves with the running turn, or null if another writer moved the session and the caller must decide again. */
-  async #beginOnce(actor: SessionActor, wanted: WantedTurn, look: Look): Promise<RunningTurn | null> {
+  async #beginOnce(actor: SessionActor, wanted: WantedTurn, look: Look): Promise<TurnRunner | null> {
     const { ids, clock } = this.#options;
     const at = clock.now();
     const begunAt = clock.monotonic();
@@ -172,7 +186,7 @@ export class Turns {
       const acquired = !wanted.takesSlot || this.#workspaces.acquire(workspace, cause);
       if (!(acquired instanceof Promise ? await acquired : acquired)) throw workspaceFull();
     } catch (error) {
-      actor.machine.restore(before.machine);
+      actor.undo();
       // If another process has begun a turn on the session, this request is a conflict, even if that turn took the workspace's last slot (contract 3).
       if (isFull(error) && (await this.#checkElsewhere(actor, look))) return null;
       throw error;
@@ -191,11 +205,9 @@ export class Turns {
       endedAt: null,
     };
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax);
-    if (begun === null) {
-      this.#release(before, wanted);
-      return null;
-    }
-    return this.#run({ actor, before, history, begunAt, ...begun }, wanted);
+    if (begun === null) return null;
+    const { remember, historyTokensMax } = wanted;
+    return this.#run({ actor, before, history, begunAt, remember, cause, historyTokensMax: historyTokensMax ?? undefined, ...begun }, wanted);
   }
 
   #checkElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
@@ -204,7 +216,7 @@ export class Turns {
   }
 
   async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {
-    const { store, ids, owner, visitors } = this.#options;
+    const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
     const { cause = nobody } = wanted;
     const before = actor.record;
@@ -216,40 +228,41 @@ export class Turns {
     const turn: Turn = { ...draft, messageId: ids.make('msg'), ...(admitted && { link: admitted.link }) };
     const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), before.messageCount + 2);
     const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
-    let answer: Begun | undefined;
-    let held = false;
+    let answer: Begun;
     try {
-      held = await this.#sessions.commit(actor, session, () => {
-        const begun = store.turns.begin({
-          session,
-          version: basis.version,
-          mark: basis.mark,
-          turn,
-          userMessage,
-          slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
-          ...(admitted && { asked: admitted.asked }),
-          owner,
-          leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
-          remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
-          nowMs: at,
-          move: moveOf(decision, basis.version + 1, at, cause, session.machine),
-        });
-        return begun.then((begun) => {
-          answer = begun;
-          return begun.outcome === 'begun' ? begun.version : null;
-        });
+      answer = await store.turns.begin({
+        session,
+        version: basis.version,
+        mark: basis.mark,
+        turn,
+        userMessage,
+        slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
+        ...(admitted && { asked: admitted.asked }),
+        owner,
+        leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
+        remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
+        nowMs: at,
+        move: moveOf(decision, basis.version + 1, at, cause, session.machine),
       });
     } catch (error) {
+      actor.undo();
       this.#release(before, wanted);
       // With a single owner of the store a rejection is certain. Otherwise the turn may be stored, or may still be.
-      if (answer === undefined && store.leaseMs !== null) this.#withdraw({ workspaceId: before.workspaceId, turn, basis, fence: { epoch: 1, owner } }, wanted);
+      const { remember, reports } = wanted;
+      if (store.leaseMs !== null) withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence: { epoch: 1, owner }, remember, cause, reports });
       throw error;
     }
-    if (held) actor.tell(decision, cause);
-    if (admitted !== null && held) visitors.noteAccepted(session, at + placeMs, cause);
-    if (answer?.outcome === 'full') throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
-    if (answer?.outcome === 'limited') throw await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
-    return held && answer?.outcome === 'begun' ? { turn, basis, fence: answer.fence, said: userMessage } : null;
+    if (answer.outcome === 'begun') {
+      actor.committed(session, answer.version);
+      actor.tell(decision, cause);
+      if (admitted !== null) visitors.noteAccepted(session, at + placeMs, cause);
+      return { turn, basis, fence: answer.fence, said: userMessage };
+    }
+    this.#release(before, wanted);
+    await actor.reload();
+    if (answer.outcome === 'full') throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
+    if (answer.outcome === 'limited') throw await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
+    return null;
   }
 
   async #failFull({ workspaceId }: Session): Promise<Failure> {
@@ -257,30 +270,35 @@ export class Turns {
     return workspaceFull();
   }
 
-  #withdraw(begun: Pick<Withdrawal, 'workspaceId' | 'turn' | 'basis' | 'fence'>, { remember, cause, ourFault }: WantedTurn): void {
-    this.#options.withdrawals.add({ ...begun, remember, cause, failed: (cause) => ourFault(begun.turn.id, 'error', cause) });
-  }
-
   /** Whether the turn's chat was answered 503 and the turn is not withdrawn yet. */
   withdraws(actor: SessionActor, turnId: string): boolean {
     return this.#options.withdrawals.has(actor.record.id, turnId);
   }
 
-  #run(begun: LeasedTurn, wanted: WantedTurn): RunningTurn {
-    const { actor, before } = begun;
-    const turn = new RunningTurn(begun, wanted, this.#parts, (running) => {
-      this.population.delete(running.runner);
-      if (actor.runner === running.runner) {
-        actor.runner = null;
-        actor.deadline?.cancel();
-      }
-      this.#release(before, wanted, running.endedBy);
-    });
-    this.population.add(turn.runner);
-    actor.runner = turn.runner;
+  #run(begun: LeasedTurn, wanted: WantedTurn): TurnRunner {
+    const { actor, before, turn, cause } = begun;
+    const { store, clock, inspector, turnMsMax } = this.#options;
+    const { model, reports } = wanted;
+    const steps = new TurnLedger(begun, reports, this.#ledgerParts);
+    const facts = { turnId: turn.id, messageId: turn.messageId, workspaceId: before.workspaceId, cause };
+    const runner = new TurnRunner(facts, { steps, model, reports, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
+    this.population.add(runner);
+    actor.runner = runner;
     actor.abortedBy = nobody;
     this.#watchDeadline(actor);
-    return turn;
+    void runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy));
+    void runner.start(steps.conversation);
+    return runner;
+  }
+
+  /** This process no longer runs the turn. */
+  #close(actor: SessionActor, runner: TurnRunner, wanted: WantedTurn, endedBy: Cause): void {
+    this.population.delete(runner);
+    if (actor.runner === runner) {
+      actor.runner = null;
+      actor.deadline?.cancel();
+    }
+    this.#release(actor.record, wanted, endedBy);
   }
 
   #release({ workspaceId }: Session, { takesSlot, cause = nobody }: WantedTurn, endedBy = cause): void {

@@ -1,11 +1,11 @@
 /** The owner's lease on a turn: renewed by its appends, and by a heartbeat where nothing is appended. */
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { AppendResult, Fence, Renewed, StopRequest, Store, TurnPlace } from '../store/store.ts';
+import type { AppendResult, Fence, StopRequest, Store, TurnPlace } from '../store/store.ts';
 
 export interface LeaseEvents {
   /** The turn was requested to stop. */
-  stop(reason: StopRequest): void;
+  stop(reason: StopRequest): unknown;
   /** Another process may own the turn soon. */
   lost(): void;
   /** Another process owns the turn or its slot, or the turn is over. */
@@ -51,14 +51,16 @@ export class Lease {
   }
 
   /** Stores a piece of output, and renews the lease unless that was just done: to renew it with each piece costs as much as the piece. */
-  async append(position: number, text: string): Promise<'stored' | 'fenced'> {
+  async append(position: number, text: string): Promise<AppendResult> {
     const askedAt = this.#clock.monotonic();
     const renews = askedAt - this.#renewedAt >= this.#leaseMs / 12;
     // Not spread from the place: V8 makes new hidden classes with each object that gets further fields behind a spread.
     const step = { fence: this.#fence, position, text, ...this.#place, ...(renews && this.#renewal()) };
     this.#appending++;
     try {
-      return this.#hear(await this.#store.turns.append(step), renews ? askedAt : -Infinity) ? 'stored' : 'fenced';
+      const answer = await this.#store.turns.append(step);
+      if (answer !== 'fenced' && renews) this.#renewedAt = Math.max(this.#renewedAt, askedAt);
+      return answer;
     } finally {
       this.#appending--;
     }
@@ -85,7 +87,9 @@ export class Lease {
     const { leaseUntilMs, nowMs } = this.#renewal();
     try {
       const answer = await this.#store.turns.renew(this.#place, this.#fence, leaseUntilMs, nowMs);
-      if (!this.#hear(answer, askedAt) && this.#timer !== null) this.#events.fenced();
+      if (answer !== 'fenced') this.#renewedAt = Math.max(this.#renewedAt, askedAt);
+      else if (this.#timer !== null) this.#events.fenced();
+      if (typeof answer === 'object') void this.#events.stop(answer.stop);
     } catch {
       // The store is away: the lease's age decides when to give up.
     } finally {
@@ -96,12 +100,5 @@ export class Lease {
   #renewal(): { leaseUntilMs: number; nowMs: number } {
     const nowMs = this.#clock.now();
     return { leaseUntilMs: leaseUntil(nowMs, this.#leaseMs, this.#expiresAt), nowMs };
-  }
-
-  #hear(answer: AppendResult | Renewed, askedAt: number): boolean {
-    if (answer === 'fenced') return false;
-    this.#renewedAt = Math.max(this.#renewedAt, askedAt);
-    if (typeof answer === 'object') this.#events.stop(answer.stop);
-    return true;
   }
 }

@@ -1,9 +1,10 @@
-/** The end of a turn, the effects of its runner, and the faults that are counted as ours. */
+/** A turn's interfaces to the store, its model and its reports; how it can end, and the faults that are counted as ours. */
 import type { ChatRefusal, TurnEnding } from '../../machines/turn.ts';
 import type { TurnFault } from '../base/metrics.ts';
-import type { ModelFailure, ModelUsage } from '../providers/model.ts';
-import { StoreUnavailable } from '../store/store.ts';
-import type { TurnEnd } from './turn.ts';
+import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
+import { StoreUnavailable, type AppendResult, type Cause, type Message } from '../store/store.ts';
+import type { LeaseEvents } from './lease.ts';
+import type { TurnEnd, TurnLog } from './turn.ts';
 
 /** The result of a turn (contract 6). Time limit, output limit, drain and store faults are ours: `api_error`. */
 export type TurnResult =
@@ -23,16 +24,18 @@ export const results = {
   ours: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
 } as const satisfies Record<TurnEnding, TurnResult>;
 
-/** The runner's effects, implemented by the host. Each rejects with `StoreUnavailable` if the store does not answer. */
-export interface TurnEffects {
-  append(position: number, text: string): Promise<'stored' | 'fenced'>;
+/** A turn's steps in the store (see `TurnLedger`). Each rejects with `StoreUnavailable` if the store does not answer. */
+export interface TurnSteps {
+  /** Begins to renew the lease, where there is one; `events` are told what becomes of it. */
+  open(events: LeaseEvents): void;
+  /** Stores a piece of output; resolves with the reason of a request to stop the turn, if there is one. */
+  append(position: number, text: string): Promise<AppendResult>;
   /**
-   * Seals the turn with its last output, or with the stored output if `tail` is null; resolves with the counted tokens. Rejects
-   * with a `RangeError` if the store has lost output before `tail`.
+   * Seals the turn with its last output, or with the stored output if `tail` is null; resolves with the counted tokens. Rejects with a `RangeError` if the store has lost output before `tail`.
    */
-  finish(outcome: TurnResult, tail: { position: number; text: string } | null, usage: ModelUsage | null, length: number): Promise<'fenced' | ModelUsage>;
+  finish(outcome: TurnResult, tail: { position: number; text: string } | null, usage: ModelUsage | null, log: TurnLog): Promise<'fenced' | ModelUsage>;
   /**
-   * Undoes the turn and whatever is stored of it. Resolves with true once that is done, or with false if the store did not answer;
+   * Undoes the turn and all of it that is stored. Resolves with true once that is done, or with false if the store did not answer;
    * then it is retried in the background. Never rejects.
    */
   withdraw(): Promise<boolean>;
@@ -41,15 +44,33 @@ export interface TurnEffects {
    * text before `position` is not stored any more. `unknown` if the end is not stored yet and `wanted` returns false.
    */
   fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'>;
-  /** Called when this process no longer runs the turn. */
-  left(): void;
-  /** The model was not sent so many of the messages that it was given. */
-  leftOut(messages: number): void;
-  /** Reports a failure of the provider to the log and the metrics. */
+  /** Notes that the model was not sent so many of the messages that it was given. */
+  noteLeftOut(messages: number): void;
+  /** Stops renewing the lease; returns the cause of the turn's end, unknown if another process has ended it. */
+  leave(): Cause;
+}
+
+/** The assistant's model, as a turn asks it. */
+export interface TurnModel {
+  /** Prepares the request with the messages in order, the newest last; null if the model's credential or provider cannot be used. */
+  prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null>;
+}
+
+export interface PreparedCall {
+  /** The number of messages that are too much for the budget, and are not sent. */
+  readonly leftOut: number;
+  start(sink: ModelSink): ModelCall;
+}
+
+/** The log and the metrics of a turn. */
+export interface TurnReports {
+  /** The provider failed. */
   providerFailed(reason: ModelFailure): void;
-  /** Reports a fault that is not the provider's: called once, with the first fault and the error that was thrown, if any. */
-  ourFault(reason: TurnFault, cause: unknown): void;
-  /** The turn is sealed, withdrawn, or ended by another process; called once. */
+  /** The model was not sent so many messages of the conversation. */
+  leftOut(messages: number): void;
+  /** A fault that is not the provider's, with the error that was thrown, if any. */
+  ourFault(turnId: string, reason: TurnFault, cause: unknown): void;
+  /** The turn is sealed, withdrawn, or ended by another process. */
   over(status: TurnStatus): void;
 }
 

@@ -13,11 +13,13 @@ import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
-import { StoreUnavailable, type Cause } from '../store/store.ts';
+import { StoreUnavailable, type AppendResult, type Cause, type Message } from '../store/store.ts';
 import { codePoints, endsInHalf } from '../base/text.ts';
-import { TurnLog, type TurnEnd } from './turn.ts';
-import { faultOf, results, terminalFor, type Begun, type Fate, type TurnEffects, type TurnStatus } from './outcome.ts';
+import type { LeaseEvents } from './lease.ts';
+import { faultOf, results, terminalFor, type Begun, type Fate, type TurnModel, type TurnReports, type TurnStatus, type TurnSteps } from './outcome.ts';
 import type { Pace } from './pace.ts';
+import type { TurnInFlight } from './session-actor.ts';
+import { TurnLog, type TurnEnd } from './turn.ts';
 
 /** How long readers wait for an end that is not known here, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
@@ -38,6 +40,9 @@ export interface TurnFacts {
 }
 
 export interface TurnParts {
+  readonly steps: TurnSteps;
+  readonly model: TurnModel;
+  readonly reports: TurnReports;
   readonly clock: Clock;
   readonly pace: Pace;
   readonly inspector: Inspector;
@@ -50,7 +55,7 @@ export interface TurnParts {
   readonly shared: boolean;
 }
 
-export class TurnRunner implements Member, ModelSink {
+export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight {
   readonly turnId: string;
   readonly messageId: string;
   readonly identity: ActorIdentity;
@@ -62,13 +67,12 @@ export class TurnRunner implements Member, ModelSink {
   readonly log = new TurnLog();
   /** Resolves when the stream may begin, or when it is certain that it never will. */
   readonly begun: Promise<Begun>;
-  readonly #effects: TurnEffects;
   readonly #parts: TurnParts;
   readonly #cause: Cause;
   /** The turn's own time: from the wall clock at its beginning, it goes on like the monotonic one. */
   readonly #epochMs: number;
   #announceBegun!: (begun: Begun) => void;
-  readonly #over = new Announced<void>();
+  readonly #over = new Announced<Cause>();
   /** Whether the end of the turn is stored. */
   readonly #settled = new Announced<boolean>();
   #call: ModelCall | null = null;
@@ -93,12 +97,11 @@ export class TurnRunner implements Member, ModelSink {
   #timer: Timer | null = null;
   #faulty = false;
 
-  constructor({ turnId, messageId, workspaceId, cause }: TurnFacts, effects: TurnEffects, parts: TurnParts) {
+  constructor({ turnId, messageId, workspaceId, cause }: TurnFacts, parts: TurnParts) {
     const { clock, inspector, turnMsMax, shared } = parts;
     this.turnId = turnId;
     this.messageId = messageId;
     this.identity = { kind: 'turn', id: turnId, workspaceId };
-    this.#effects = effects;
     this.#parts = parts;
     this.#cause = cause;
     const nowMs = clock.now();
@@ -108,10 +111,11 @@ export class TurnRunner implements Member, ModelSink {
     this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
     this.#guard(() => inspector.life('activated', this.identity, this.machine));
     this.#watchDeadline();
+    parts.steps.open(this);
   }
 
-  /** Resolves once the turn is sealed or withdrawn, or another process owns it. */
-  get over(): Promise<void> {
+  /** Resolves once the turn is sealed or withdrawn, or another process owns it, with the cause of that. */
+  get over(): Promise<Cause> {
     return this.#over.promise;
   }
 
@@ -120,19 +124,18 @@ export class TurnRunner implements Member, ModelSink {
     return this.#settled.promise;
   }
 
-  /** Calls the model. */
-  start(call: (sink: ModelSink) => ModelCall): void {
-    if (this.machine.state === 'waiting') this.#call = call(this);
-  }
-
-  /** Fails the turn before its model is called, because its credential or provider cannot be used. */
-  refuse(reason: ModelFailure): void {
-    this.failed(reason);
-  }
-
-  /** Ends the turn for a fault of ours before its model was called. */
-  fail(cause: unknown): void {
-    this.#send({ type: 'fault', at: this.#now, fault: faultOf(cause) }, cause);
+  /** Calls the model, with the conversation up to the user's message. */
+  async start(conversation: readonly Message[]): Promise<void> {
+    try {
+      const preparing = this.#parts.model.prepare(conversation);
+      const prepared = preparing instanceof Promise ? await preparing : preparing;
+      if (prepared === null) return this.failed('credential');
+      if (prepared.leftOut > 0) this.noteLeftOut(prepared.leftOut);
+      if (this.machine.state === 'waiting') this.#call = prepared.start(this);
+    } catch (error) {
+      // A fault of ours, such as a store that is away, must not be reported as the assistant's.
+      this.#send({ type: 'fault', at: this.#now, fault: faultOf(error) }, error);
+    }
   }
 
   /** Stops the turn and its provider at once; resolves as `settled` does. Has no effect on a turn that is over. */
@@ -147,7 +150,7 @@ export class TurnRunner implements Member, ModelSink {
   }
 
   /** The lease cannot be renewed: further output of the model is rejected. Readers get the end once the store has answered. */
-  lose(): void {
+  lost(): void {
     this.#send({ type: 'lease.lost', at: this.#now });
   }
 
@@ -166,7 +169,7 @@ export class TurnRunner implements Member, ModelSink {
   }
 
   noteLeftOut(messages: number): void {
-    this.#effects.leftOut(messages);
+    this.#parts.steps.noteLeftOut(messages);
   }
 
   usage(usage: ModelUsage): void {
@@ -210,7 +213,7 @@ export class TurnRunner implements Member, ModelSink {
     for (const outcome of decision.outcomes) this.#guard(() => this.#carryOut(outcome, error));
     this.#watchDeadline();
     if (!final.has(to)) return;
-    this.#guard(() => this.#effects.over(to as TurnStatus));
+    this.#guard(() => this.#parts.reports.over(to as TurnStatus));
     this.#guard(() => this.#parts.inspector.life('passivated', this.identity, this.machine));
   }
 
@@ -242,8 +245,7 @@ export class TurnRunner implements Member, ModelSink {
       case 'chat.refused':
         return this.#announceBegun({ kind: outcome.reason });
       case 'turn.left':
-        this.#effects.left();
-        return this.#over.announce();
+        return this.#over.announce(this.#parts.steps.leave());
       case 'readers.end':
         return this.log.close(this.#terminal, this.#allStored);
       case 'readers.cut':
@@ -253,7 +255,7 @@ export class TurnRunner implements Member, ModelSink {
       case 'unsettled':
         return this.#settled.announce(false);
       case 'provider.failed':
-        return this.#effects.providerFailed(outcome.reason as ModelFailure);
+        return this.#parts.reports.providerFailed(outcome.reason as ModelFailure);
       case 'faulted':
         return this.#report(outcome.reason as TurnFault, error);
       case 'unchanged':
@@ -264,7 +266,7 @@ export class TurnRunner implements Member, ModelSink {
   #report(reason: TurnFault, cause: unknown): void {
     if (this.#faulty) return;
     this.#faulty = true;
-    this.#effects.ourFault(reason, cause);
+    this.#parts.reports.ourFault(this.turnId, reason, cause);
   }
 
   /** Sets the timer to the machine's next deadline, if it is another one than before. */
@@ -318,12 +320,12 @@ export class TurnRunner implements Member, ModelSink {
     const { pace } = this.#parts;
     let fresh: ReturnType<TurnLog['take']> = null;
     let tries = 0;
-    let isFenced: boolean;
+    let answer: AppendResult;
     while (this.#listens) {
       fresh ??= this.log.take();
       if (fresh === null) break;
       try {
-        isFenced = (await this.#effects.append(fresh.position, fresh.text)) === 'fenced';
+        answer = await this.#parts.steps.append(fresh.position, fresh.text);
       } catch (error) {
         if (this.#mayWait(error)) {
           await this.#pause(Math.min(retryMs(tries++), limits.appendRetryMsMax));
@@ -332,10 +334,11 @@ export class TurnRunner implements Member, ModelSink {
         this.#send({ type: 'unstored', at: this.#now, fault: faultOf(error) }, error);
         break;
       }
-      if (isFenced) {
+      if (answer === 'fenced') {
         this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
         break;
       }
+      if (typeof answer === 'object') void this.stop(answer.stop);
       const { pieces } = fresh;
       this.#guard(() => this.log.commit(pieces));
       fresh = null;
@@ -350,7 +353,7 @@ export class TurnRunner implements Member, ModelSink {
   }
 
   /**
-   * Whether a piece whose answer was lost is retried, at its position, until the lease has run out (see `lose`). The first piece
+   * Whether a piece whose answer was lost is retried, at its position, until the lease has run out (see `lost`). The first piece
    * is not retried, because a chat waits for it.
    */
   #mayWait(error: unknown): boolean {
@@ -369,7 +372,7 @@ export class TurnRunner implements Member, ModelSink {
     const result = results[ending!];
     let counted: 'fenced' | ModelUsage;
     try {
-      counted = await this.#effects.finish(result, asStored ? null : this.log.rest(), this.#usage, asStored ? this.log.stored : this.log.length);
+      counted = await this.#parts.steps.finish(result, asStored ? null : this.log.rest(), this.#usage, this.log);
     } catch (error) {
       this.#tries++;
       // A fault in the program is retried a few times, a store that is away until it answers.
@@ -383,7 +386,7 @@ export class TurnRunner implements Member, ModelSink {
   }
 
   async #withdraw(): Promise<void> {
-    const stored = await this.#effects.withdraw();
+    const stored = await this.#parts.steps.withdraw();
     if (this.#context.refusal === 'withdrawn') this.#terminal = { type: 'failed', errorCode: 'assistant_unavailable' };
     this.#send({ type: 'withdrawn', at: this.#now, stored });
   }
@@ -392,7 +395,7 @@ export class TurnRunner implements Member, ModelSink {
   async #follow(): Promise<void> {
     const { stored } = this.log;
     const question = ++this.#questions;
-    const fate = await this.#effects.fate(stored, () => question === this.#questions && this.#isWanted).catch(() => 'unknown' as const);
+    const fate = await this.#parts.steps.fate(stored, () => question === this.#questions && this.#isWanted).catch(() => 'unknown' as const);
     const { state } = this.machine;
     if (question !== this.#questions || (state !== 'asking' && state !== 'following')) return;
     const end = endOf(fate);

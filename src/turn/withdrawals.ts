@@ -12,6 +12,7 @@ import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import { withdrawn, type Settled } from './link-use.ts';
+import type { TurnReports } from './outcome.ts';
 
 /** A turn to withdraw. */
 export interface Withdrawal {
@@ -24,8 +25,8 @@ export interface Withdrawal {
   readonly remember: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
   /** The chat. */
   readonly cause?: Cause | undefined;
-  /** Called when the withdrawal is given up because of a fault in the program, which a retry does not mend. */
-  failed(cause: unknown): void;
+  /** A withdrawal is given up because of a fault in the program, which a retry does not mend: that is reported. */
+  readonly reports: Pick<TurnReports, 'ourFault'>;
 }
 
 export interface WithdrawalsOptions {
@@ -121,7 +122,8 @@ export class Withdrawals {
     } catch (error) {
       // If a later version has moved the session, retries go on until a process of that version has sealed the turn, or the session can be read again.
       if (error instanceof StoreUnavailable || (error instanceof UnreadableSnapshot && error.later)) return again();
-      pending.withdrawal.failed(error);
+      const { reports, turn } = pending.withdrawal;
+      reports.ourFault(turn.id, 'error', error);
     }
     this.#drop(pending);
     pending.end();

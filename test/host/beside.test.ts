@@ -1,11 +1,11 @@
 /** Processes that meet over one session: each answers as one process alone would (contract 3 and 6). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import type { SessionActor } from '../../src/host/sessions.ts';
+import type { SessionActor } from '../../src/turn/session-actor.ts';
 import type { WantedTurn } from '../../src/host/turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
-import { Scene, withSteps } from './scene.ts';
+import { Scene, StagedModel, unreported, withSteps } from './scene.ts';
 
 /** Processes on a store that several share. */
 async function open(options: { turnsInFlightMax?: number } = {}): Promise<{ one: Scene; two: Scene; three: Scene; die(): void }> {
@@ -52,7 +52,7 @@ const remember = { scope: 'key_1 /sessions/ses_1/chat', key: 'k', bodyDigest: 'd
 
 /** Begins a turn on the session as this process saw it last. */
 const chat = ({ host }: Scene, actor: SessionActor, more: Partial<WantedTurn> = {}) =>
-  host.turns.begin(actor, { message: 'Hello', assistantRefusal: null, takesSlot: true, remember: null, providerFailed: () => {}, ourFault: () => {}, over: () => {}, ...more });
+  host.turns.begin(actor, { message: 'Hello', assistantRefusal: null, takesSlot: true, remember: null, model: new StagedModel(), reports: unreported, ...more });
 
 t.test('a turn on a session that talks elsewhere is a conflict, though that turn took the last slot', async (t) => {
   const { one, two } = await open({ turnsInFlightMax: 1 });
@@ -94,8 +94,9 @@ t.test('a turn begins on what a process knew only if that is how the session sti
   talk.model.end();
   await talk.runner.over;
   t.equal((await asKnown()).version, 1, 'known from before the turn elsewhere');
-  const started = await chat(two, await asKnown());
-  t.match(started, { kind: 'started', conversation: [{ role: 'user' }, { role: 'assistant', content: 'one ' }, { role: 'user' }] }, 'the model gets what was said elsewhere');
+  const model = new StagedModel();
+  t.match(await chat(two, await asKnown(), { model }), { kind: 'started' });
+  t.match(model.conversation, [{ role: 'user' }, { role: 'assistant', content: 'one ' }, { role: 'user' }], 'the model gets what was said elsewhere');
 });
 
 t.test('a refusal is of the session as it is, not of what a process knew', async (t) => {
@@ -175,13 +176,12 @@ t.test('an expiry that a turn meets on what a process knew is told once', async 
 t.test('a session that moves between processes is looked at first, until this process has moved it alone for a while', async (t) => {
   const { one, two, id, asKnown } = await known();
   const turn = async (scene: Scene, actor: SessionActor): Promise<void> => {
-    const started = await chat(scene, actor);
-    if (started.kind !== 'started') throw new Error('It was begun before.');
-    started.runner.start((model) => {
-      model.text('one ');
-      model.end();
-      return { cancel: () => {} };
+    const model = new StagedModel((sink) => {
+      sink.text('one ');
+      sink.end();
     });
+    const started = await chat(scene, actor, { model });
+    if (started.kind !== 'started') throw new Error('It was begun before.');
     await started.runner.over;
   };
   await turn(one, await one.actor(id));

@@ -2,16 +2,16 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import { draftSnapshot } from '../../src/host/assistants.ts';
-import type { SessionActor } from '../../src/host/sessions.ts';
-import type { StartedTurn } from '../../src/host/turns.ts';
+import type { SessionActor } from '../../src/turn/session-actor.ts';
 import { Host } from '../../src/host/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
-import type { ModelSink } from '../../src/providers/model.ts';
+import type { ModelCall, ModelSink } from '../../src/providers/model.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
 import type { Cause, Message, IdempotencyRecord, Session, Store } from '../../src/store/store.ts';
+import type { PreparedCall, TurnModel, TurnReports } from '../../src/turn/outcome.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import * as records from '../store/fixtures.ts';
@@ -25,6 +25,33 @@ export interface Talk {
   readonly history: readonly Message[];
   readonly cancelled: () => boolean;
 }
+
+/** A model that says what the test has it say. */
+export class StagedModel implements TurnModel {
+  /** The messages that it was given. */
+  conversation: readonly Message[] = [];
+  sink: ModelSink | null = null;
+  cancelled = false;
+  readonly #says: (sink: ModelSink) => void;
+
+  /** `says`: what it says at once. */
+  constructor(says: (sink: ModelSink) => void = () => {}) {
+    this.#says = says;
+  }
+
+  prepare(conversation: readonly Message[]): PreparedCall {
+    this.conversation = conversation;
+    return { leftOut: 0, start: (sink) => this.#start(sink) };
+  }
+
+  #start(sink: ModelSink): ModelCall {
+    this.sink = sink;
+    this.#says(sink);
+    return { cancel: () => void (this.cancelled = true) };
+  }
+}
+
+export const unreported: TurnReports = { providerFailed: () => {}, leftOut: () => {}, ourFault: () => {}, over: () => {} };
 
 export class Scene {
   readonly clock: ManualClock;
@@ -87,26 +114,24 @@ export class Scene {
 
   /** Begins a turn; throws the refusal. */
   async begin(sessionId: string, remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null, takesSlot = true, cause?: Cause): Promise<Talk> {
-    const started: StartedTurn = await this.host.turns.begin(await this.actor(sessionId), {
+    const model = new StagedModel();
+    const started = await this.host.turns.begin(await this.actor(sessionId), {
       message: 'Hello',
       assistantRefusal: null,
       takesSlot,
       remember,
       ...(cause && { cause }),
-      providerFailed: () => {},
-      ourFault: (_turnId, reason, cause) => this.faults.push({ reason, cause }),
-      over: (status) => this.overs.push(status),
+      model,
+      reports: {
+        ...unreported,
+        ourFault: (_turnId, reason, cause) => this.faults.push({ reason, cause }),
+        over: (status) => this.overs.push(status),
+      },
     });
     if (started.kind !== 'started') throw new Error(`The turn is ${started.kind}.`);
-    const { runner, conversation: history } = started;
-    let cancelled = false;
-    let model: ModelSink | undefined;
-    runner.start((sink) => {
-      model = sink;
-      return { cancel: () => void (cancelled = true) };
-    });
-    if (model === undefined) throw new Error('The turn was over before its model was called.');
-    return { runner, model, history, cancelled: () => cancelled };
+    const { conversation: history, sink } = model;
+    if (sink === null) throw new Error('The turn was over before its model was called.');
+    return { runner: started.runner, model: sink, history, cancelled: () => model.cancelled };
   }
 
   /** Begins a turn and has its first words stored. */

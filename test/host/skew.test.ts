@@ -8,7 +8,7 @@ import { makeKey } from '../../src/access/keys.ts';
 import { StoreClock } from '../../src/store/clock.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import { key } from '../store/fixtures.ts';
-import { Scene, turnMsMax } from './scene.ts';
+import { Scene, StagedModel, turnMsMax, unreported } from './scene.ts';
 
 /** A process whose own clock is so far ahead of the store's. */
 function processOn(scene: Scene, aheadMs: number) {
@@ -60,5 +60,4 @@ t.test('sessions and keys', async (t) => {
   t.same(await answers(), new Set(['session_expired', 'expired_api_key']), 'at their time');
 });
 
-const nothing = (): void => {};
-const chat = { message: 'Hello', takesSlot: true, remember: null, providerFailed: nothing, ourFault: nothing, over: nothing };
+const chat = { message: 'Hello', takesSlot: true, remember: null, model: new StagedModel(), reports: unreported };

@@ -41,7 +41,7 @@ t.test('a fault of ours is told once, with its cause', async (t) => {
   t.same([slotless.end, told(slotless), slotless.statuses], ['api_error', [['lease_lost', null]], ['failed']], 'the turn was still its own to end');
 
   const lost = new Stage().start();
-  lost.runner.lose();
+  lost.runner.lost();
   t.same(told(lost), [['lease_lost', null]]);
 
   const ending = new Stage().start();
@@ -49,8 +49,7 @@ t.test('a fault of ours is told once, with its cause', async (t) => {
   t.same(told(ending), [['drain', null]]);
 
   for (const [reason, cause] of [['store_away', away], ['store_forgot', new RangeError('a hole')], ['error', new TypeError('a bug')]] as const) {
-    const stage = new Stage();
-    stage.runner.fail(cause);
+    const stage = new Stage().start({ fault: cause });
     await settle();
     t.same([told(stage), stage.withdrawals.length], [[[reason, cause]], 1]);
     stage.withdrawals[0]!.resolve(true);

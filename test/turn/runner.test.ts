@@ -92,10 +92,8 @@ t.test('a failure before the first output leaves nothing behind', async (t) => {
   await settle();
   t.same([stage.begun, stage.statuses, stage.over], ['withdrawn', ['withdrawn'], true]);
 
-  const refused = new Stage();
-  refused.runner.refuse('credential');
-  refused.start();
-  t.equal(refused.calls, 0, 'and no model is called');
+  const refused = new Stage().start({ credential: false });
+  t.same([refused.calls, refused.reasons], [0, ['credential']], 'and no model is called');
 });
 
 t.test('a failure within the stream keeps what is there', async (t) => {
@@ -276,7 +274,7 @@ t.test('once its lease has run out no more is said, and how it ended is told whe
   await settle();
   stage.appends[1]!.reject(away);
   await settle();
-  stage.runner.lose();
+  stage.runner.lost();
   stage.model.text('late');
   stage.clock.advance(retryMs(0));
   await settle();
@@ -293,7 +291,7 @@ t.test('once its lease has run out no more is said, and how it ended is told whe
   t.same([stage.seen, stage.end, stage.over], ['one two', 'api_error', true]);
 
   const waiting = new Stage({ unsure: true }).start();
-  waiting.runner.lose();
+  waiting.runner.lost();
   await settle();
   t.same([waiting.begun, waiting.withdrawals.length, waiting.cancelled], ['unavailable', 1, 1]);
 });
@@ -312,7 +310,7 @@ t.test('an end whose answer is lost is sent again as it was, and told once it is
     stage.finishes[tries]!.reject(away);
     await settle();
     void stage.runner.stop('aborted');
-    stage.runner.lose();
+    stage.runner.lost();
     t.same([stage.end, stage.over, stage.settled], [null, false, false]);
     stage.clock.advance(retryMs(tries));
     await settle();

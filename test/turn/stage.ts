@@ -1,10 +1,11 @@
 /** A turn in flight whose store answers when the test lets it, and whose model's text the test sets. */
 import { nobody } from '../../src/actors/cause.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
-import type { ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
+import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
+import type { AppendResult } from '../../src/store/store.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import type { Fate, TurnResult } from '../../src/turn/outcome.ts';
+import type { Fate, PreparedCall, TurnResult } from '../../src/turn/outcome.ts';
 import { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -28,6 +29,7 @@ export interface Finish {
   readonly outcome: TurnResult;
   readonly tail: { readonly position: number; readonly text: string } | null;
   readonly usage: ModelUsage | null;
+  /** The code points that count. */
   readonly length: number;
 }
 
@@ -37,7 +39,7 @@ export const turnMsMax = 5000;
 export class Stage {
   readonly clock = new ManualClock();
   readonly pace = new Pace(this.clock);
-  readonly appends: Step<{ position: number; text: string }, 'stored' | 'fenced'>[] = [];
+  readonly appends: Step<{ position: number; text: string }, AppendResult>[] = [];
   readonly finishes: Step<Finish, 'fenced' | ModelUsage>[] = [];
   readonly withdrawals: Step<null, boolean>[] = [];
   readonly fates: Step<number, Fate | null | 'unknown'>[] = [];
@@ -49,6 +51,7 @@ export class Stage {
   readonly statuses: string[] = [];
   readonly runner: TurnRunner;
   model!: ModelSink;
+  #prepare: () => PreparedCall | null = () => null;
   calls = 0;
   cancelled = 0;
   /** Whether the model may send: null for a model without backpressure. */
@@ -69,36 +72,55 @@ export class Stage {
     this.runner = new TurnRunner(
       { turnId: 'turn_1', messageId: 'msg_1', workspaceId: 'ws_1', cause: nobody },
       {
-        append: (position, text) => step(this.appends, { position, text }),
-        finish: (outcome, tail, usage, length) => step(this.finishes, { outcome, tail, usage, length }),
-        withdraw: () => step(this.withdrawals, null),
-        fate: (position, wanted) => {
-          this.wanted = wanted;
-          return step(this.fates, position);
+        steps: {
+          open: () => {},
+          append: (position, text) => step(this.appends, { position, text }),
+          finish: (outcome, tail, usage, { stored, length }) => step(this.finishes, { outcome, tail, usage, length: tail === null ? stored : length }),
+          withdraw: () => step(this.withdrawals, null),
+          fate: (position, wanted) => {
+            this.wanted = wanted;
+            return step(this.fates, position);
+          },
+          noteLeftOut: () => {},
+          leave: () => {
+            this.left++;
+            return nobody;
+          },
         },
-        leftOut: () => {},
-        providerFailed: (reason) => void this.reasons.push(reason),
-        ourFault: (reason, cause) => void this.faults.push({ reason, cause }),
-        left: () => void this.left++,
-        over: (status) => void this.statuses.push(status),
+        model: { prepare: () => this.#prepare() },
+        reports: {
+          leftOut: () => {},
+          providerFailed: (reason) => void this.reasons.push(reason),
+          ourFault: (_turnId, reason, cause) => void this.faults.push({ reason, cause }),
+          over: (status) => void this.statuses.push(status),
+        },
+        clock: this.clock,
+        pace: this.pace,
+        inspector,
+        turnMsMax,
+        shared: unsure,
       },
-      { clock: this.clock, pace: this.pace, inspector, turnMsMax, shared: unsure },
     );
     void this.runner.begun.then(({ kind }) => (this.begun = kind));
     void this.runner.settled.then((stored) => (this.settled = stored));
     void this.runner.over.then(() => (this.over = true));
   }
 
-  /** Calls the model. */
-  start({ holdable = false } = {}): this {
-    this.runner.start((sink) => {
+  /** Calls the model. `fault`: that its credential cannot be looked up; `credential`: whether there is one. */
+  start({ holdable = false, credential = true, fault = null as unknown } = {}): this {
+    const start = (sink: ModelSink): ModelCall => {
       this.calls++;
       this.model = sink;
       const cancel = (): void => void this.cancelled++;
       if (!holdable) return { cancel };
       this.heard = true;
       return { cancel, hold: () => (this.heard = false), resume: () => (this.heard = true) };
-    });
+    };
+    this.#prepare = () => {
+      if (fault !== null) throw fault;
+      return credential ? { leftOut: 0, start } : null;
+    };
+    void this.runner.start([]);
     return this;
   }
 

@@ -49,7 +49,7 @@ t.test('what comes when the turn is over is not shown, and changes nothing', asy
   const early = watched();
   early.stage.model.text('one ');
   await settle();
-  early.stage.runner.lose();
+  early.stage.runner.lost();
   early.stage.withdrawals[0]!.resolve(true);
   await settle();
   early.stage.appends[0]!.resolve('stored');

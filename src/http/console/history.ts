@@ -9,7 +9,7 @@ import { secondsOf } from '../../base/clock.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import { folded } from '../../actors/history.ts';
 import { isRefused } from '../../actors/inspector.ts';
-import type { RepeatedRefusal, Refusals } from '../../host/refusals.ts';
+import type { RepeatedRefusal, Refusals } from '../../actors/refusals.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
 import type { HistoryKind, Move, Page, PageRequest, Snapshot } from '../../store/store.ts';

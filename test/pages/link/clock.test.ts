@@ -221,7 +221,7 @@ t.test('a withdrawn turn leaves all as it was', async (t) => {
   const before = await used(scene);
   for (let again = 0; again < 3; again++) {
     const turn = await say(scene, id, use);
-    turn.runner.refuse('credential');
+    turn.runner.failed('credential');
     await turn.runner.over;
     t.same(await used(scene), before);
   }

@@ -131,7 +131,7 @@ class Life {
     const { runner, model, since } = talk.turn!;
     const last = talk.spans.at(-1)!;
     if (isWithdrawn && runner.log.stored === 0) {
-      runner.refuse('credential');
+      runner.failed('credential');
       talk.spans.pop();
       oracle.messages.set(talk.visitor, oracle.messages.get(talk.visitor)! - 1);
       oracle.refill(scene.clock.now());

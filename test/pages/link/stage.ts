@@ -3,7 +3,7 @@ import { shownUse, type VisitorUse } from '../../../src/turn/link-use.ts';
 import type { Session } from '../../../src/store/store.ts';
 import type { ModelSink } from '../../../src/providers/model.ts';
 import type { TurnRunner } from '../../../src/turn/runner.ts';
-import type { Scene } from '../../host/scene.ts';
+import { StagedModel, unreported, type Scene } from '../../host/scene.ts';
 
 export const dayMs = 86_400_000;
 export const unlimited = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null } as const;
@@ -22,15 +22,11 @@ export async function linkSession({ host, workspaceId, assistantId }: Scene, vis
 
 /** A message: the turn that it begins. Throws the refusal. */
 export async function say(scene: Scene, sessionId: string, use: VisitorUse, remember = null): Promise<LinkTurn> {
-  const wanted = { message: 'Hello', assistantRefusal: null, takesSlot: false, use, remember, providerFailed: () => {}, ourFault: () => {}, over: () => {} };
+  const model = new StagedModel();
+  const wanted = { message: 'Hello', assistantRefusal: null, takesSlot: false, use, remember, model, reports: unreported };
   const started = await scene.host.turns.begin(await scene.actor(sessionId), wanted);
   if (started.kind !== 'started') throw new Error(`The turn is ${started.kind}.`);
-  let model: ModelSink | undefined;
-  started.runner.start((sink) => {
-    model = sink;
-    return { cancel: () => {} };
-  });
-  return { runner: started.runner, model: model! };
+  return { runner: started.runner, model: model.sink! };
 }
 
 /** Minutes and visitors as the console shows them, in milliseconds. */

@@ -4,7 +4,7 @@
  */
 import { limits } from '../base/limits.ts';
 import type { Cause } from '../store/store.ts';
-import { isRefused, type Decision } from '../actors/inspector.ts';
+import { isRefused, type Decision } from './inspector.ts';
 
 /** Events that a machine refused, or took without a commit. */
 export type Refused = Pick<Decision, 'event' | 'from' | 'to'> & { readonly outcomes: readonly { readonly type: string }[] };

@@ -1,0 +1,234 @@
+/** A turn's steps in the store: its output, its end, its withdrawal, and how another process ended it. */
+import { secondsOf, type Clock } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { limits, retryMs } from '../base/limits.ts';
+import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
+import { messageOf } from '../store/records.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import type { AppendResult, Basis, Cause, Fence, Finished, FinishTurn, IdempotencyRecord, Message, Move, Session, SettledLimit, Store, Turn, TurnPlace, Versioned } from '../store/store.ts';
+import { indexAfter } from '../base/text.ts';
+import { UnreadableSnapshot } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { movedSession, moveOf } from '../actors/history.ts';
+import type { Histories } from './histories.ts';
+import { Lease, type LeaseEvents } from './lease.ts';
+import * as linkUse from './link-use.ts';
+import type { Fate, TurnReports, TurnResult, TurnSteps } from './outcome.ts';
+import type { SessionActor } from './session-actor.ts';
+import { terminalOf, type TurnLog } from './turn.ts';
+import type { Withdrawals } from './withdrawals.ts';
+
+/** A turn that was begun. `before`: its session before the turn; `begunAt`: the monotonic time from which its lease runs. */
+export interface LeasedTurn {
+  readonly actor: SessionActor;
+  readonly before: Session;
+  /** The version of the session that the turn was begun on. */
+  readonly basis: Basis;
+  readonly turn: Turn;
+  readonly fence: Fence;
+  readonly history: readonly Message[];
+  /** The user's message that began the turn. */
+  readonly said: Message;
+  readonly begunAt: number;
+  readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
+  /** The chat. */
+  readonly cause: Cause;
+  /** How much of the conversation its model is sent at most, in estimated tokens; the default if it is left out. */
+  readonly historyTokensMax: number | undefined;
+}
+
+/** The parts that the ledgers of a process share. */
+export interface LedgerParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly histories: Histories;
+  readonly withdrawals: Withdrawals;
+  /** Shows what the step settles of a visitor's limits. */
+  readonly visitors: { noteMoved(session: Session, cause: Cause): void };
+  /** Returns a mark for the next move of a session. */
+  mark(): string;
+}
+
+/** The end of a turn, as its session's step stores it. */
+type Ending =
+  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail'>; readonly nowMs: number; readonly changes: Partial<Session> | null }
+  | { readonly kind: 'withdraw'; readonly changes: Partial<Session> };
+
+export class TurnLedger implements TurnSteps {
+  /** The messages for the model: the newest ones, the user's last. */
+  readonly conversation: readonly Message[];
+  readonly #begun: LeasedTurn;
+  readonly #reports: TurnReports;
+  readonly #parts: LedgerParts;
+  readonly #place: TurnPlace;
+  #lease: Lease | null = null;
+  /** The number of the session's messages that were not sent to the model: at first, those that were not even read. */
+  #leftOut: number;
+  /** The cause of the turn's end; unknown if another process has ended it. */
+  #endedBy: Cause = nobody;
+
+  constructor(begun: LeasedTurn, reports: TurnReports, parts: LedgerParts) {
+    const { before, turn, history } = begun;
+    this.#begun = begun;
+    this.#reports = reports;
+    this.#parts = parts;
+    // `concat` makes an array of the exact size; spreading does not.
+    this.conversation = history.concat([begun.said]);
+    this.#leftOut = before.messageCount - history.length;
+    this.#place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
+  }
+
+  open(events: LeaseEvents): void {
+    const { store, clock } = this.#parts;
+    const { fence, before, begunAt } = this.#begun;
+    const { leaseMs } = store;
+    if (leaseMs !== null) this.#lease = new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, events);
+  }
+
+  leave(): Cause {
+    this.#lease?.end();
+    return this.#endedBy;
+  }
+
+  noteLeftOut(messages: number): void {
+    this.#leftOut += messages;
+  }
+
+  append(position: number, text: string): Promise<AppendResult> {
+    if (this.#lease !== null) return this.#lease.append(position, text);
+    // The place comes last: V8 makes new hidden classes with each object that gets further fields behind a spread.
+    return this.#parts.store.turns.append({ fence: this.#begun.fence, position, text, ...this.#place });
+  }
+
+  async finish(outcome: TurnResult, tail: { position: number; text: string } | null, usage: ModelUsage | null, log: TurnLog): Promise<'fenced' | ModelUsage> {
+    const { clock, histories } = this.#parts;
+    const { before, history, said, basis, historyTokensMax } = this.#begun;
+    const counted = this.#tokensOf(outcome, usage, log, tail === null ? log.stored : log.length);
+    const changes = this.#leftOut > 0 || before.historyLeftOut !== undefined ? { historyLeftOut: this.#leftOut } : null;
+    if (this.#leftOut > 0) this.#reports.leftOut(this.#leftOut);
+    const nowMs = clock.now();
+    const { status, stopReason, errorCode } = outcome;
+    const { inputTokens, outputTokens } = counted;
+    const turn: Turn = { ...linkUse.overTurn(this.#begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs) };
+    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode });
+    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail }, nowMs, changes }, this.#causeOf(outcome));
+    if (finished === 'fenced') return finished;
+    // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
+    // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
+    if (tail !== null && finished.version === basis.version + 2) histories.keep(finished, history, [said, { ...message, content: log.pieces.join('') }], historyTokensMax);
+    return counted;
+  }
+
+  /** The provider's token counts. For a turn that was cut, the provider may not have counted all output, so the larger of count and estimate is used. */
+  #tokensOf({ status }: TurnResult, usage: ModelUsage | null, log: TurnLog, length: number): ModelUsage {
+    if (usage !== null && status === 'completed') return usage;
+    const text = log.pieces.join('');
+    const outputTokens = estimateTokens(text.slice(0, indexAfter(text, length)));
+    if (usage !== null) return { ...usage, outputTokens: Math.max(usage.outputTokens, outputTokens) };
+    // Messages that were left out were cut from the front, and most of them may not even have been read.
+    const { before, history } = this.#begun;
+    const sent = this.conversation.slice(this.#leftOut - (before.messageCount - history.length));
+    return { inputTokens: estimateInputTokens(sent), outputTokens };
+  }
+
+  async withdraw(): Promise<boolean> {
+    const { before } = this.#begun;
+    // The lease must run out, so that requests that wait for the turn in other processes can tell that its owner gave it up.
+    this.#lease?.end();
+    const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
+    try {
+      if ((await this.#close({ kind: 'withdraw', changes }, this.#begun.cause)) === 'fenced') this.#withdrawLater();
+      return true;
+    } catch (error) {
+      // A removed session, with its workspace or by retention, has no turn left.
+      if (error instanceof Failure) return true;
+      if (!(error instanceof StoreUnavailable)) this.#reports.ourFault(this.#begun.turn.id, 'error', error);
+      this.#withdrawLater();
+      return false;
+    }
+  }
+
+  #withdrawLater(): void {
+    const { before, basis, turn, fence, remember, cause } = this.#begun;
+    this.#parts.withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence, remember, cause, reports: this.#reports });
+  }
+
+  async fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'> {
+    const { store, clock } = this.#parts;
+    for (let tries = 0; ; ) {
+      let pauseMs: number = limits.remoteSilentMs;
+      try {
+        const found = await store.turns.outputAfter(this.#place, position);
+        if (found === null || found.text === null) return null;
+        const terminal = terminalOf(found.turn);
+        if (terminal !== null) return { terminal, text: found.text };
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        pauseMs = retryMs(tries++);
+      }
+      if (!wanted()) return 'unknown';
+      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+    }
+  }
+
+  /** A turn that ends by itself has the cause of its beginning; an aborted turn has the cause of the abort. A deadline and a drain have none. */
+  #causeOf({ status, errorCode }: TurnResult): Cause {
+    if (status === 'aborted') return this.#begun.actor.abortedBy;
+    return status === 'completed' || errorCode === 'assistant_unavailable' ? this.#begun.cause : nobody;
+  }
+
+  /**
+   * Sends the session's machine the end of the turn and stores it in one step; resolves with the session after that. `fenced` also
+   * if a turn that is to be withdrawn is not the session's any more.
+   */
+  #close(ending: Ending, cause: Cause): Promise<Versioned<Session> | 'fenced'> {
+    const { actor, turn } = this.#begun;
+    const { clock, mark, visitors } = this.#parts;
+    return actor.mailbox.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        // If another process has ended the turn, the session may have gone on, and must not be put back to its state before the turn.
+        if (ending.kind === 'withdraw' && actor.context.activeTurnId !== turn.id) return 'fenced';
+        const at = clock.now();
+        const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
+        const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
+        const changed = ending.changes === null ? moved : { ...moved, ...ending.changes };
+        const { session, settled } = ending.kind === 'seal' ? linkUse.sealSettlement(changed, turn, at) : linkUse.withdrawn(changed, turn);
+        const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
+        let answer: Finished;
+        try {
+          answer = await this.#store(ending, session, actor.basis, move, settled);
+        } catch (error) {
+          actor.undo();
+          throw error;
+        }
+        if (answer.outcome === 'finished') {
+          actor.committed(session, answer.version);
+          actor.tell(decision, cause);
+          this.#endedBy = cause;
+          if (turn.link !== undefined) visitors.noteMoved(session, cause);
+          return { record: session, version: answer.version };
+        }
+        try {
+          await actor.reload();
+        } catch (error) {
+          // If a later version has moved the session, a process of that version serves it, and seals its turn once the lease has run out.
+          if (answer.outcome !== 'fenced' && !(error instanceof UnreadableSnapshot)) throw error;
+          return 'fenced';
+        }
+        if (answer.outcome === 'fenced') return 'fenced';
+      }
+      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
+    });
+  }
+
+  async #store(ending: Ending, session: Session, basis: Basis, move: Move, settled: readonly SettledLimit[] | undefined): Promise<Finished> {
+    const { store, clock } = this.#parts;
+    const { turn, fence } = this.#begun;
+    const common = { session, ...basis, move, fence, ...(settled && { settled }) };
+    if (ending.kind === 'seal') return store.turns.finish({ ...common, ...ending.step, nowMs: ending.nowMs });
+    return store.turns.withdraw({ ...common, turn, nowMs: clock.now() });
+  }
+}
+
+/** Valid at any stored length, because it adds nothing. */
+const noTail = { position: 0, text: '' };

@@ -1,0 +1,168 @@
+/** A session's actor: its record, machine and mailbox, the turn in flight, and how a move of the session is committed. */
+import { sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import type { Timer } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Basis, Cause, Move, Session, SettledLimit, StopRequest, Store, Versioned } from '../store/store.ts';
+import { openActor, type Stateful } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
+import { Mailbox } from '../actors/mailbox.ts';
+import type { Population, Resident } from '../actors/population.ts';
+import { Refusals } from '../actors/refusals.ts';
+import type { Begun } from './outcome.ts';
+import type { TurnLog } from './turn.ts';
+
+/** The decision of a session's machine on an event. */
+export type SessionDecision = Decision<SessionEvent, SessionOutcome>;
+
+/** The turn that this process runs for a session (see `TurnRunner`). */
+export interface TurnInFlight {
+  readonly turnId: string;
+  readonly messageId: string;
+  readonly log: TurnLog;
+  readonly begun: Promise<Begun>;
+  readonly settled: Promise<boolean>;
+  stop(reason: StopRequest): Promise<boolean>;
+}
+
+export interface SessionActorParts {
+  readonly store: Store;
+  readonly inspector: Inspector;
+  /** The live sessions: one that turns out to be removed leaves them. */
+  readonly population: Population<SessionActor>;
+}
+
+export class SessionActor implements Resident {
+  usedAt = 0;
+  record: Session;
+  version: number;
+  readonly machine: Stateful<SessionEvent, SessionOutcome>;
+  readonly mailbox = new Mailbox();
+  readonly identity: ActorIdentity;
+  /** The turn in flight, if this process runs it. */
+  runner: TurnInFlight | null = null;
+  /** Fires when a session with a turn in flight expires. Without a turn the clock is read instead. */
+  deadline: Timer | null = null;
+  /** The version that an unanswered move was decided on: while the stored session still has this version, the move may still be applied. */
+  unsettledAt: number | null = null;
+  /** Fires when a session with a turn in flight and an unanswered move must be read again. */
+  look: Timer | null = null;
+  /** The cause of the abort of the turn in flight, if it was a request to this process. */
+  abortedBy: Cause = nobody;
+  /** Null if there were none. */
+  refusals: Refusals | null = null;
+  /** How many looks at the stored session must find it unchanged before a step relies on this process's copy; none for a new session. */
+  looksDue: number;
+  readonly #parts: SessionActorParts;
+
+  constructor(found: Versioned<Session>, parts: SessionActorParts) {
+    const { inspector } = parts;
+    this.record = found.record;
+    this.version = found.version;
+    this.looksDue = found.version > 1 ? limits.looksAfterMove : 0;
+    this.identity = { kind: 'session', id: found.record.id, workspaceId: found.record.workspaceId };
+    this.#parts = parts;
+    this.machine = openActor(sessionKind, { snapshot: found.record.machine }, this.identity, inspector);
+    inspector.life('activated', this.identity, this.machine);
+  }
+
+  get busy(): boolean {
+    return this.runner !== null || this.mailbox.busy;
+  }
+
+  /** The version and mark that a decision made now is based on. */
+  get basis(): Basis {
+    return { version: this.version, mark: this.record.mark };
+  }
+
+  get context(): SessionContext {
+    return this.machine.context as SessionContext;
+  }
+
+  /**
+   * Whether the session has an open turn that this process does not run: another process runs it, or the process that ran it has
+   * died. This is also true while this process begins a turn; a caller that then reads the session again queues behind that
+   * beginning in the mailbox.
+   */
+  get abandoned(): boolean {
+    const { activeTurnId } = this.context;
+    return activeTurnId !== null && this.runner?.turnId !== activeTurnId;
+  }
+
+  get unsettled(): boolean {
+    return this.unsettledAt === this.version;
+  }
+
+  /** A decision can no longer be undone: it is committed, or there was nothing to commit. */
+  tell(decision: SessionDecision, cause: Cause): void {
+    const { event, from, to, outcomes } = decision;
+    this.machine.tell(decision, this.version, cause);
+    // A refusal that moves the session, as one by its deadline does, is committed.
+    if (from === to && isRefused(outcomes)) (this.refusals ??= new Refusals()).note(this.version, event.at, decision, cause);
+  }
+
+  /** Drops a decision that was not stored. */
+  undo(): void {
+    this.machine.restore(this.record.machine);
+  }
+
+  /** The move that was decided is stored. */
+  committed(session: Session, version: number): void {
+    this.record = session;
+    this.version = version;
+  }
+
+  /**
+   * Stores a move that neither begins nor ends a turn; true if it was applied. If another writer moved the session, drops the
+   * decision, adopts the stored session and resolves with false. If the store is away, drops the decision and rethrows the error.
+   */
+  async save(session: Session, move?: Move, settled?: readonly SettledLimit[], nowMs?: number): Promise<boolean> {
+    let version: number | null;
+    try {
+      version = await this.#parts.store.sessions.save(session, this.basis, move, settled, nowMs);
+    } catch (error) {
+      this.undo();
+      throw error;
+    }
+    if (version === null) await this.reload();
+    else this.committed(session, version);
+    return version !== null;
+  }
+
+  /** Drops the decision and adopts the stored session. Throws `session_not_found` if there is none any more, and `UnreadableSnapshot`. */
+  async reload(): Promise<void> {
+    const { store, population } = this.#parts;
+    const { workspaceId, id } = this.record;
+    try {
+      const found = await store.sessions.read(workspaceId, id);
+      this.looksDue = limits.looksAfterMove;
+      if (found !== null) return this.adopt(found);
+    } catch (error) {
+      this.undo();
+      throw error;
+    }
+    population.discard(id);
+    throw new Failure('session_not_found');
+  }
+
+  /** Adopts the stored session. Throws `UnreadableSnapshot` and then changes nothing. */
+  adopt(found: Versioned<Session>): void {
+    const { state } = this.machine;
+    this.machine.restore(found.record.machine);
+    this.record = found.record;
+    this.version = found.version;
+    if (this.machine.state !== state) this.#parts.inspector.life('activated', this.identity, this.machine);
+    // The session may be over and its turn still running: the end was stored, but the store's answer was lost.
+    const reason = stopsWith[this.machine.state];
+    if (reason !== undefined) void this.runner?.stop(reason);
+  }
+
+  passivated(): void {
+    this.deadline?.cancel();
+    this.look?.cancel();
+    this.#parts.inspector.life('passivated', this.identity, this.machine);
+  }
+}
+
+const stopsWith: Readonly<Record<string, StopRequest>> = { ended: 'aborted', expired: 'expired' };
