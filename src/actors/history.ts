@@ -2,14 +2,15 @@
 import type { MachineKind } from '../../machines/version.ts';
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { Cause, Move, Session, Snapshot } from '../store/store.ts';
+import type { Cause, Move, Session, Snapshot, TurnPast } from '../store/store.ts';
 import { openActor, UnreadableSnapshot, type Stateful } from './actor.ts';
 import { Inspector, type Decision } from './inspector.ts';
 
-/** A step that was decided: `seq` is the number that it will have, `stored` the snapshot after it. */
-export function moveOf({ event, from, to, outcomes }: Omit<Decision, 'context'>, seq: number, atMs: number, cause: Cause, stored: Snapshot): Move {
+/** A step that was decided: `seq` is the number that it will have, `stored` the snapshot after it, `turn` the past of the turn that it ends. */
+export function moveOf({ event, from, to, outcomes }: Omit<Decision, 'context'>, seq: number, atMs: number, cause: Cause, stored: Snapshot, turn?: TurnPast): Move {
   const snapshot = seq % limits.historyCheckpointSteps === 0 ? stored : null;
-  return { seq, atMs, version: stored.version, event, from, to, outcomes, cause, snapshot };
+  const { version } = stored;
+  return turn === undefined ? { seq, atMs, version, event, from, to, outcomes, cause, snapshot } : { seq, atMs, version, event, from, to, outcomes, cause, snapshot, turn };
 }
 
 /**

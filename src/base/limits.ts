@@ -185,6 +185,7 @@ export const limits = {
   feedActorsMax: 500, // in one message between processes
   historyKept: 1000, // steps of an actor that its history shows
   historyCheckpointSteps: 200, // a fold of the history takes no more steps than these to any step
+  turnEventsKept: 64, // of a turn, in its session's history
   refusalsKept: 64, // of a live actor, equal ones in a row counted as one
   socketMessageBytesMax: 1024 * 1024, // contract 12
   socketTextsMax: 100, // contract 12: text messages and pings at once

@@ -280,8 +280,7 @@ export class Sessions {
     }
     for (const outcome of outcomes) {
       if (outcome.type !== 'turn.stop' || actor.runner?.turnId !== outcome.turnId) continue;
-      actor.abortedBy = cause;
-      void actor.runner.stop(outcome.reason);
+      void actor.runner.stop(outcome.reason, cause);
     }
     return true;
   }

@@ -284,7 +284,6 @@ export class Turns {
     const runner = new TurnRunner(facts, { steps, model, reports, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
     this.population.add(runner);
     actor.runner = runner;
-    actor.abortedBy = nobody;
     this.#watchDeadline(actor);
     void runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy));
     void runner.start(steps.conversation);

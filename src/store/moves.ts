@@ -1,6 +1,6 @@
 /** Moves as stores keep them: by position, because there is one for each step. */
 import { limits } from '../base/limits.ts';
-import type { By, CatalogKind, Move, Snapshot } from './store.ts';
+import type { By, CatalogKind, Move, Snapshot, TurnPast } from './store.ts';
 import { packRow, unpackRow } from './codec.ts';
 
 /** How many rows of an actor are kept: those that are shown, and as many before them that one of them is a checkpoint. */
@@ -12,15 +12,21 @@ export const hasHistory = (kind: CatalogKind): kind is 'key' | 'assistant' => ki
 export type MoveRow = [
   seq: number, atMs: number, version: number, event: Move['event'], from: string | null, to: string, outcomes: Move['outcomes'],
   requestId: string | null, by: [kind: By['kind'], id: string, name: string] | null, snapshot: Snapshot | null,
+  turn?: [turnId: string, version: number, runsUntil: number, shared: boolean, events: TurnPast['events']],
 ];
 
-export function moveRow({ seq, atMs, version, event, from, to, outcomes, cause: { requestId, by }, snapshot }: Move): MoveRow {
-  return [seq, atMs, version, event, from, to, outcomes, requestId, by && [by.kind, by.id, by.name], snapshot];
+export function moveRow({ seq, atMs, version, event, from, to, outcomes, cause: { requestId, by }, snapshot, turn }: Move): MoveRow {
+  const row: MoveRow = [seq, atMs, version, event, from, to, outcomes, requestId, by && [by.kind, by.id, by.name], snapshot];
+  if (turn !== undefined) row.push([turn.turnId, turn.version, turn.runsUntil, turn.shared, turn.events]);
+  return row;
 }
 
-export function moveOfRow([seq, atMs, version, event, from, to, outcomes, requestId, by, snapshot]: MoveRow): Move {
+export function moveOfRow([seq, atMs, version, event, from, to, outcomes, requestId, by, snapshot, turn]: MoveRow): Move {
   const cause = { requestId, by: by && { kind: by[0], id: by[1], name: by[2] } };
-  return { seq, atMs, version, event, from, to, outcomes, cause, snapshot };
+  const move = { seq, atMs, version, event, from, to, outcomes, cause, snapshot };
+  if (turn === undefined) return move;
+  const [turnId, turnVersion, runsUntil, shared, events] = turn;
+  return { ...move, turn: { turnId, version: turnVersion, runsUntil, shared, events } };
 }
 
 export const packMove = (move: Move): Uint8Array => packRow(moveRow(move));

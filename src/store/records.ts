@@ -43,6 +43,20 @@ export interface Move {
   readonly cause: Cause;
   /** The stored snapshot after the step, with every `historyCheckpointSteps`th step and the first one: a fold begins there. */
   readonly snapshot: Snapshot | null;
+  /** The past of the turn that the step ends. Left out for every other step, and where the process that ran the turn has died. */
+  readonly turn?: TurnPast;
+}
+
+/** The steps of a turn, up to the one that the session's step stores. */
+export interface TurnPast {
+  readonly turnId: string;
+  /** The version of the turn's machine. */
+  readonly version: number;
+  /** The machine's input. */
+  readonly runsUntil: number;
+  readonly shared: boolean;
+  /** The events that moved the machine, oldest first, with their fields: the first `turnEventsKept`. */
+  readonly events: readonly { readonly type: string; readonly at: number }[];
 }
 
 export interface Workspace {

@@ -5,15 +5,14 @@ import { limits, retryMs } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf } from '../store/records.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { AppendResult, Basis, Cause, Fence, Finished, FinishTurn, IdempotencyRecord, Message, Move, Session, SettledLimit, Store, Turn, TurnPlace, Versioned } from '../store/store.ts';
+import type { AppendResult, Basis, Cause, Fence, Finished, FinishTurn, IdempotencyRecord, Message, Move, Session, SettledLimit, Store, Turn, TurnPast, TurnPlace, Versioned } from '../store/store.ts';
 import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
-import { nobody } from '../actors/cause.ts';
 import { movedSession, moveOf } from '../actors/history.ts';
 import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
 import * as linkUse from './link-use.ts';
-import type { Fate, TurnReports, TurnResult, TurnSteps } from './outcome.ts';
+import type { EndedTurn, Fate, TurnReports, TurnResult, TurnSteps } from './outcome.ts';
 import type { SessionActor } from './session-actor.ts';
 import { terminalOf, type TurnLog } from './turn.ts';
 import type { Withdrawals } from './withdrawals.ts';
@@ -51,8 +50,8 @@ export interface LedgerParts {
 
 /** The end of a turn, as its session's step stores it. */
 type Ending =
-  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail'>; readonly nowMs: number; readonly changes: Partial<Session> | null }
-  | { readonly kind: 'withdraw'; readonly changes: Partial<Session> };
+  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail'>; readonly nowMs: number; readonly changes: Partial<Session> | null; readonly past: TurnPast }
+  | { readonly kind: 'withdraw'; readonly changes: Partial<Session>; readonly past: TurnPast };
 
 export class TurnLedger implements TurnSteps {
   /** The messages for the model: the newest ones, the user's last. */
@@ -64,8 +63,6 @@ export class TurnLedger implements TurnSteps {
   #lease: Lease | null = null;
   /** The number of the session's messages that were not sent to the model: at first, those that were not even read. */
   #leftOut: number;
-  /** The cause of the turn's end; unknown if another process has ended it. */
-  #endedBy: Cause = nobody;
 
   constructor(begun: LeasedTurn, reports: TurnReports, parts: LedgerParts) {
     const { before, turn, history } = begun;
@@ -85,9 +82,8 @@ export class TurnLedger implements TurnSteps {
     if (leaseMs !== null) this.#lease = new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, events);
   }
 
-  leave(): Cause {
+  leave(): void {
     this.#lease?.end();
-    return this.#endedBy;
   }
 
   noteLeftOut(messages: number): void {
@@ -100,18 +96,18 @@ export class TurnLedger implements TurnSteps {
     return this.#parts.store.turns.append({ fence: this.#begun.fence, position, text, ...this.#place });
   }
 
-  async finish(outcome: TurnResult, tail: { position: number; text: string } | null, usage: ModelUsage | null, log: TurnLog): Promise<'fenced' | ModelUsage> {
+  async finish({ result, tail, usage, log, past, cause }: EndedTurn): Promise<'fenced' | ModelUsage> {
     const { clock, histories } = this.#parts;
     const { before, history, said, basis, historyTokensMax } = this.#begun;
-    const counted = this.#tokensOf(outcome, usage, log, tail === null ? log.stored : log.length);
+    const counted = this.#tokensOf(result, usage, log, tail === null ? log.stored : log.length);
     const changes = this.#leftOut > 0 || before.historyLeftOut !== undefined ? { historyLeftOut: this.#leftOut } : null;
     if (this.#leftOut > 0) this.#reports.leftOut(this.#leftOut);
     const nowMs = clock.now();
-    const { status, stopReason, errorCode } = outcome;
+    const { status, stopReason, errorCode } = result;
     const { inputTokens, outputTokens } = counted;
     const turn: Turn = { ...linkUse.overTurn(this.#begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs) };
     const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode });
-    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail }, nowMs, changes }, this.#causeOf(outcome));
+    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail }, nowMs, changes, past }, cause);
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
@@ -131,13 +127,13 @@ export class TurnLedger implements TurnSteps {
     return { inputTokens: estimateInputTokens(sent), outputTokens };
   }
 
-  async withdraw(): Promise<boolean> {
+  async withdraw(past: TurnPast): Promise<boolean> {
     const { before } = this.#begun;
     // The lease must run out, so that requests that wait for the turn in other processes can tell that its owner gave it up.
     this.#lease?.end();
     const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
     try {
-      if ((await this.#close({ kind: 'withdraw', changes }, this.#begun.cause)) === 'fenced') this.#withdrawLater();
+      if ((await this.#close({ kind: 'withdraw', changes, past }, this.#begun.cause)) === 'fenced') this.#withdrawLater();
       return true;
     } catch (error) {
       // A removed session, with its workspace or by retention, has no turn left.
@@ -171,12 +167,6 @@ export class TurnLedger implements TurnSteps {
     }
   }
 
-  /** A turn that ends by itself has the cause of its beginning; an aborted turn has the cause of the abort. A deadline and a drain have none. */
-  #causeOf({ status, errorCode }: TurnResult): Cause {
-    if (status === 'aborted') return this.#begun.actor.abortedBy;
-    return status === 'completed' || errorCode === 'assistant_unavailable' ? this.#begun.cause : nobody;
-  }
-
   /**
    * Sends the session's machine the end of the turn and stores it in one step; resolves with the session after that. `fenced` also
    * if a turn that is to be withdrawn is not the session's any more.
@@ -193,7 +183,7 @@ export class TurnLedger implements TurnSteps {
         const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
         const changed = ending.changes === null ? moved : { ...moved, ...ending.changes };
         const { session, settled } = ending.kind === 'seal' ? linkUse.sealSettlement(changed, turn, at) : linkUse.withdrawn(changed, turn);
-        const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
+        const move = moveOf(decision, actor.version + 1, at, cause, session.machine, ending.past);
         let answer: Finished;
         try {
           answer = await this.#store(ending, session, actor.basis, move, settled);
@@ -204,7 +194,6 @@ export class TurnLedger implements TurnSteps {
         if (answer.outcome === 'finished') {
           actor.committed(session, answer.version);
           actor.tell(decision, cause);
-          this.#endedBy = cause;
           if (turn.link !== undefined) visitors.noteMoved(session, cause);
           return { record: session, version: answer.version };
         }

@@ -2,7 +2,7 @@
 import type { ChatRefusal, TurnEnding } from '../../machines/turn.ts';
 import type { TurnFault } from '../base/metrics.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
-import { StoreUnavailable, type AppendResult, type Cause, type Message } from '../store/store.ts';
+import { StoreUnavailable, type AppendResult, type Cause, type Message, type TurnPast } from '../store/store.ts';
 import type { LeaseEvents } from './lease.ts';
 import type { TurnEnd, TurnLog } from './turn.ts';
 
@@ -31,14 +31,14 @@ export interface TurnSteps {
   /** Stores a piece of output; resolves with the reason of a request to stop the turn, if there is one. */
   append(position: number, text: string): Promise<AppendResult>;
   /**
-   * Seals the turn with its last output, or with the stored output if `tail` is null; resolves with the counted tokens. Rejects with a `RangeError` if the store has lost output before `tail`.
+   * Seals the turn; resolves with the counted tokens. Rejects with a `RangeError` if the store has lost output before `tail`.
    */
-  finish(outcome: TurnResult, tail: { position: number; text: string } | null, usage: ModelUsage | null, log: TurnLog): Promise<'fenced' | ModelUsage>;
+  finish(end: EndedTurn): Promise<'fenced' | ModelUsage>;
   /**
    * Undoes the turn and all of it that is stored. Resolves with true once that is done, or with false if the store did not answer;
    * then it is retried in the background. Never rejects.
    */
-  withdraw(): Promise<boolean>;
+  withdraw(past: TurnPast): Promise<boolean>;
   /**
    * How a turn that another process took over ended, once that is stored, and its text behind `position`; null if the turn or the
    * text before `position` is not stored any more. `unknown` if the end is not stored yet and `wanted` returns false.
@@ -46,8 +46,20 @@ export interface TurnSteps {
   fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'>;
   /** Notes that the model was not sent so many of the messages that it was given. */
   noteLeftOut(messages: number): void;
-  /** Stops renewing the lease; returns the cause of the turn's end, unknown if another process has ended it. */
-  leave(): Cause;
+  /** Stops renewing the lease. */
+  leave(): void;
+}
+
+/** The end of a turn, to be stored. */
+export interface EndedTurn {
+  readonly result: TurnResult;
+  /** The last output; null if only the stored output counts. */
+  readonly tail: { readonly position: number; readonly text: string } | null;
+  /** As the provider counted; null if it did not. */
+  readonly usage: ModelUsage | null;
+  readonly log: TurnLog;
+  readonly past: TurnPast;
+  readonly cause: Cause;
 }
 
 /** The assistant's model, as a turn asks it. */

@@ -13,12 +13,13 @@ import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
-import { StoreUnavailable, type AppendResult, type Cause, type Message } from '../store/store.ts';
+import { StoreUnavailable, type AppendResult, type Cause, type Message, type TurnPast } from '../store/store.ts';
 import { codePoints, endsInHalf } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
 import { faultOf, results, terminalFor, type Begun, type Fate, type TurnModel, type TurnReports, type TurnStatus, type TurnSteps } from './outcome.ts';
 import type { Pace } from './pace.ts';
 import type { TurnInFlight } from './session-actor.ts';
+import { causeOf, TurnEvents } from './past.ts';
 import { TurnLog, type TurnEnd } from './turn.ts';
 
 /** How long readers wait for an end that is not known here, before their streams are cut. */
@@ -60,7 +61,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   readonly messageId: string;
   readonly identity: ActorIdentity;
   readonly machine: Stateful<TurnEvent, TurnOutcome>;
-  /** Nothing of the machine is stored: its steps are the events that changed something. */
+  /** The steps so far: the events that changed something. */
   version = 0;
   /** In the list of the turns in flight; see `Member`. */
   place = -1;
@@ -69,6 +70,9 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   readonly begun: Promise<Begun>;
   readonly #parts: TurnParts;
   readonly #cause: Cause;
+  /** The request that stopped the turn; nobody if none did. */
+  #stoppedBy = nobody;
+  readonly #events: TurnEvents;
   /** The turn's own time: from the wall clock at its beginning, it goes on like the monotonic one. */
   readonly #epochMs: number;
   #announceBegun!: (begun: Begun) => void;
@@ -86,6 +90,8 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   #held = false;
   /** How the turn ended, as its readers are told; until that is known, what they are told if they cannot wait. */
   #terminal: TurnEnd = oursEnd;
+  /** The cause of the end that this process has stored; nobody before. */
+  #sealedBy = nobody;
   /** Whether the step that stored the end has stored all output. */
   #allStored = false;
   /** How often the store was asked how another process ends the turn: only the last answer counts. */
@@ -107,7 +113,8 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     const nowMs = clock.now();
     this.#epochMs = nowMs - clock.monotonic();
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
-    const snapshot = { version: turnVersion, state: 'waiting', context: begunTurn({ runsUntil: nowMs + turnMsMax, shared }) };
+    this.#events = new TurnEvents(turnId, { runsUntil: nowMs + turnMsMax, shared });
+    const snapshot = { version: turnVersion, state: 'waiting', context: begunTurn(this.#events) };
     this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
     this.#guard(() => inspector.life('activated', this.identity, this.machine));
     this.#watchDeadline();
@@ -138,8 +145,14 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     }
   }
 
-  /** Stops the turn and its provider at once; resolves as `settled` does. Has no effect on a turn that is over. */
-  stop(reason: TurnStop): Promise<boolean> {
+  /** The turn's steps so far. */
+  get past(): TurnPast {
+    return this.#events.past();
+  }
+
+  /** Stops the turn and its provider at once, for a request, if one is named; resolves as `settled` does. Has no effect on a turn that is over. */
+  stop(reason: TurnStop, cause = nobody): Promise<boolean> {
+    if (this.#listens) this.#stoppedBy = cause;
     this.#send({ type: 'stop', at: this.#now, reason });
     return this.settled;
   }
@@ -208,13 +221,20 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     if (final.has(this.machine.state)) return;
     const decision = this.machine.decide(event);
     const { to } = decision;
-    if (!isUnchanged(decision.outcomes)) this.version++;
-    this.#guard(() => this.machine.tell(decision, this.version, ofItself.has(event.type) ? nobody : this.#cause));
+    if (!isUnchanged(decision.outcomes)) {
+      this.version++;
+      this.#events.note(event, decision.from !== to);
+    }
+    this.#guard(() => this.machine.tell(decision, this.version, this.#causeOf(event.type)));
     for (const outcome of decision.outcomes) this.#guard(() => this.#carryOut(outcome, error));
     this.#watchDeadline();
     if (!final.has(to)) return;
     this.#guard(() => this.#parts.reports.over(to as TurnStatus));
     this.#guard(() => this.#parts.inspector.life('passivated', this.identity, this.machine));
+  }
+
+  #causeOf(type: TurnEvent['type']): Cause {
+    return causeOf(type, this.#context.ending, this.#cause, this.#stoppedBy);
   }
 
   /** A fault in the program is reported, and keeps nothing else from being carried out: a chat or a drain would wait for ever. */
@@ -245,7 +265,8 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
       case 'chat.refused':
         return this.#announceBegun({ kind: outcome.reason });
       case 'turn.left':
-        return this.#over.announce(this.#parts.steps.leave());
+        this.#parts.steps.leave();
+        return this.#over.announce(this.#sealedBy);
       case 'readers.end':
         return this.log.close(this.#terminal, this.#allStored);
       case 'readers.cut':
@@ -370,9 +391,10 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     if (this.machine.state !== 'sealing') return;
     const { ending, asStored, shared } = this.#context;
     const result = results[ending!];
+    const cause = this.#causeOf('sealed');
     let counted: 'fenced' | ModelUsage;
     try {
-      counted = await this.#parts.steps.finish(result, asStored ? null : this.log.rest(), this.#usage, this.log);
+      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage: this.#usage, log: this.log, past: this.past, cause });
     } catch (error) {
       this.#tries++;
       // A fault in the program is retried a few times, a store that is away until it answers.
@@ -380,13 +402,15 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
       return this.#send({ type: 'unsealed', at: this.#now, fault: faultOf(error), certain: !shared || error instanceof RangeError, last, until: this.#waitUntil }, error);
     }
     if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
+    this.#sealedBy = cause;
     this.#terminal = terminalFor(result, counted);
     this.#allStored = !asStored;
     this.#send({ type: 'sealed', at: this.#now });
   }
 
   async #withdraw(): Promise<void> {
-    const stored = await this.#parts.steps.withdraw();
+    const stored = await this.#parts.steps.withdraw(this.past);
+    if (stored) this.#sealedBy = this.#cause;
     if (this.#context.refusal === 'withdrawn') this.#terminal = { type: 'failed', errorCode: 'assistant_unavailable' };
     this.#send({ type: 'withdrawn', at: this.#now, stored });
   }
@@ -413,9 +437,6 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     return state === 'asking' || (state === 'following' && this.log.followed);
   }
 }
-
-/** Events that the chat's request does not cause. */
-const ofItself: ReadonlySet<TurnEvent['type']> = new Set(['stop', 'tick', 'lease.lost', 'fenced', 'taken', 'fate']);
 
 const isUnchanged = ([outcome]: readonly TurnOutcome[]): boolean => outcome?.type === 'unchanged';
 

@@ -3,9 +3,8 @@ import { sessionKind, type SessionContext, type SessionEvent, type SessionOutcom
 import type { Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { Basis, Cause, Move, Session, SettledLimit, StopRequest, Store, Versioned } from '../store/store.ts';
+import type { Basis, Cause, Move, Session, SettledLimit, StopRequest, Store, TurnPast, Versioned } from '../store/store.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
-import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
 import { Mailbox } from '../actors/mailbox.ts';
 import type { Population, Resident } from '../actors/population.ts';
@@ -21,9 +20,10 @@ export interface TurnInFlight {
   readonly turnId: string;
   readonly messageId: string;
   readonly log: TurnLog;
+  readonly past: TurnPast;
   readonly begun: Promise<Begun>;
   readonly settled: Promise<boolean>;
-  stop(reason: StopRequest): Promise<boolean>;
+  stop(reason: StopRequest, cause?: Cause): Promise<boolean>;
 }
 
 export interface SessionActorParts {
@@ -48,8 +48,6 @@ export class SessionActor implements Resident {
   unsettledAt: number | null = null;
   /** Fires when a session with a turn in flight and an unanswered move must be read again. */
   look: Timer | null = null;
-  /** The cause of the abort of the turn in flight, if it was a request to this process. */
-  abortedBy: Cause = nobody;
   /** Null if there were none. */
   refusals: Refusals | null = null;
   /** How many looks at the stored session must find it unchanged before a step relies on this process's copy; none for a new session. */

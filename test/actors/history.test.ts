@@ -11,6 +11,7 @@ import { lmdbStore } from '../../src/store/lmdb.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import type { HistoryKind, Move, Snapshot, Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../folders.ts';
+import { checkPasts } from '../simulate/checker.ts';
 import { Random } from '../simulate/random.ts';
 import { key } from '../store/fixtures.ts';
 import { openStore, takenTwice } from '../store/redis-stores.ts';
@@ -123,7 +124,10 @@ class Life {
       if (moves.length !== stored!.version) found.push(`${id} is in version ${stored!.version} by ${moves.length} steps`);
       if (!isDeepStrictEqual(fold, stored!.record.machine)) found.push(`${id} is ${JSON.stringify(stored!.record.machine)}, and its steps lead to ${JSON.stringify(fold)}`);
     };
-    for (const id of this.#sessions) await check('session', id, await store.sessions.read(workspaceId, id));
+    for (const id of this.#sessions) {
+      await check('session', id, await store.sessions.read(workspaceId, id));
+      found.push(...(await checkPasts(store, workspaceId, id)));
+    }
     await check('key', this.#keyId, await store.catalog.read('key', workspaceId, this.#keyId));
     await check('assistant', assistantId, await store.catalog.read('assistant', workspaceId, assistantId));
     this.#scene.host.close();

@@ -12,6 +12,7 @@ import { begin, end, say, synthetic } from './talk.ts';
 t.test('histories', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_EDGE: edges[0]! } });
   await t.test('of a session', (t) => ofSession(t, house));
+  await t.test('of a turn', (t) => ofTurn(t, house));
   await t.test('of a key', (t) => ofKey(t, house));
   await t.test('of an assistant', (t) => ofAssistant(t, house));
   await t.test('page by page', (t) => paged(t, house));
@@ -93,6 +94,44 @@ async function ofSession(t: Test, house: House): Promise<void> {
   await aborted.rest();
   const last = (await history(house, 'sessions', other, 'limit=1')).data[0];
   t.match(last, { event: 'finished', request_id: abort.headers.get('x-request-id'), by }, 'one that was aborted has that of the abort');
+}
+
+async function ofTurn(t: Test, house: House): Promise<void> {
+  const stepsOf = (session: string, turn: string): Promise<any> => history(house, `sessions/${session}/turns`, turn);
+  const assistant = await synthetic(house, 'tokens=2,delay_ms=50');
+  const { id } = await house.session(assistant.id);
+  const stream = await say(house, id);
+  await stream.rest();
+  const { data } = await stepsOf(id, stream.turnId);
+  t.same(brief(data), ['1 output waiting → starting', '2 stored starting → answering', '3 ended answering → sealing', '4 sealed sealing → completed']);
+  for (const item of data) t.same(Object.keys(item), fields);
+  const by = { kind: 'key', id: /^key_/, name: 'test' };
+  const requestId = stream.headers.get('x-request-id');
+  t.same(data.filter((item: any) => item.request_id !== requestId), [], 'all of them are caused by the chat');
+  t.match(data[2], { by, outcomes: [{ type: 'seal', reason: 'completed' }], data: { type: 'ended', at: Number }, context: { begun: true, ending: 'completed' } });
+  t.same((await history(house, `sessions/${id}/turns`, stream.turnId, 'limit=2')).data, data.slice(2).reverse(), 'by pages as well');
+
+  const slow = await synthetic(house, 'tokens=50,delay_ms=2000');
+  const { id: other, stream: aborted } = await begin(house, slow.id);
+  t.same(brief((await stepsOf(other, aborted.turnId)).data), ['1 output waiting → starting', '2 stored starting → answering'], 'of one in flight, so far');
+  const abort = await house.ask(`/sessions/${other}/turns/${aborted.turnId}/abort`, { method: 'POST' });
+  await aborted.rest();
+  const steps = (await stepsOf(other, aborted.turnId)).data;
+  t.same(brief(steps.slice(2)), ['3 stop answering → sealing', '4 sealed sealing → aborted']);
+  const abortId = abort.headers.get('x-request-id');
+  t.same(steps.map((item: any) => item.request_id === abortId), [false, false, true, true], 'from its abort on the abort is the cause');
+
+  const gone = await synthetic(house, 'tokens=1,fail_at=0');
+  const { id: failed } = await house.session(gone.id);
+  t.equal((await house.ask(`/sessions/${failed}/chat`, { body: { message: 'Hello' } })).status, 503);
+  const [, , end] = (await history(house, 'sessions', failed)).data;
+  t.same(brief((await stepsOf(failed, end.data.turnId)).data), ['1 failed waiting → withdrawing', '2 withdrawn withdrawing → withdrawn'], 'also of one that left nothing else behind');
+
+  const nobody = '0'.repeat(26);
+  const path = `/workspaces/${house.workspaceId}/sessions`;
+  isRefused(t, await house.console(`${path}/${id}/turns/turn_${nobody}/history`), unrated(refusals.noTurn));
+  isRefused(t, await house.console(`${path}/${id}/turns/${aborted.turnId}/history`), unrated(refusals.noTurn), "another session's");
+  isRefused(t, await house.console(`${path}/ses_${nobody}/turns/${stream.turnId}/history`), unrated(refusals.noSession));
 }
 
 async function ofKey(t: Test, house: House): Promise<void> {

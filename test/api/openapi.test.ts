@@ -83,6 +83,7 @@ POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
 GET /console/api/workspaces/{w}/usage
 GET /console/api/workspaces/{w}/sessions/{id}/history
+GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/history
 GET /console/api/workspaces/{w}/keys/{id}/history
 GET /console/api/workspaces/{w}/assistants/{id}/history
 GET /console/api/inspect

@@ -144,7 +144,7 @@ const story = [
   ...['GET /p/{slug}/about', 'POST /p/{slug}/visitors', 'POST /p/{slug}/sessions', 'GET /p/{slug}/sessions/{id}', 'POST /p/{slug}/sessions/{id}/chat'],
   ...['GET /p/{slug}/sessions/{id}/turns/{turn_id}/events', 'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort', 'GET /p/{slug}/sessions/{id}/transcript'],
   ...['POST /p/{slug}/speech', 'POST /p/{slug}/transcription-tokens', 'POST /p/{slug}/sessions/{id}/end', `GET ${inWorkspace}/assistants/{id}/link`],
-  ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage', 'sessions/{id}/history', 'keys/{id}/history', 'assistants/{id}/history'].map((path) => `GET ${inWorkspace}/${path}`),
+  ...['sessions', 'sessions/{id}', 'sessions/{id}/transcript', 'usage', 'sessions/{id}/history', 'sessions/{id}/turns/{turn_id}/history', 'keys/{id}/history', 'assistants/{id}/history'].map((path) => `GET ${inWorkspace}/${path}`),
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
   // From here on the session is the trial.
   ...[`POST ${inWorkspace}/assistants/{id}/trials`, `POST ${inWorkspace}/sessions/{id}/chat`, `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/events`],

@@ -127,6 +127,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort': nothing,
     'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events': null,
     'GET /console/api/workspaces/{w}/sessions/{id}/history': null,
+    'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/history': null,
     'GET /console/api/workspaces/{w}/keys/{id}/history': null,
     'GET /console/api/workspaces/{w}/assistants/{id}/history': null,
     'GET /console/api/workspaces/{w}/assistants/{id}/voices': null,

@@ -2,8 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { kinds } from '../../machines/all.ts';
 import { folded } from '../../src/actors/history.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/store/store.ts';
 import { codePoints } from '../../src/base/text.ts';
+import { pastOf } from '../../src/turn/past.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
 import type { History } from './history.ts';
@@ -69,9 +71,27 @@ async function checkHistories({ state }: Oracle, store: Store, { workspaceId, ke
     const broken = moves.findIndex(({ from }, index) => from !== (moves[index - 1]?.to ?? null));
     if (broken >= 0) wrong.push(`history: step ${broken + 1} of ${id} comes from ${moves[broken]!.from}`);
   };
-  for (const id of state.sessions.keys()) await check('session', id, await store.sessions.read(workspaceId, id));
+  for (const id of state.sessions.keys()) {
+    await check('session', id, await store.sessions.read(workspaceId, id));
+    wrong.push(...(await checkPasts(store, workspaceId, id)));
+  }
   for (const { id } of keys) await check('key', id, await store.catalog.read('key', workspaceId, id));
   for (const id of assistantIds) await check('assistant', id, await store.catalog.read('assistant', workspaceId, id));
+  return wrong;
+}
+
+/** Checks that the fold of each turn's past through its machine leads to the stored end of the turn (P23). Returns the violations. */
+export async function checkPasts(store: Store, workspaceId: string, sessionId: string): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const move of await store.history.read('session', workspaceId, sessionId)) {
+    if (move.turn === undefined || move.turn.events.length === limits.turnEventsKept) continue;
+    const { turnId } = move.turn;
+    const due = (await store.turns.read(workspaceId, sessionId, turnId))?.status ?? 'withdrawn';
+    const steps = pastOf(move.turn, move);
+    const end = steps.at(-1)?.to;
+    if (end !== due) wrong.push(`history: ${turnId} is ${due}, and its steps lead to ${end}: ${JSON.stringify(move.turn.events)}`);
+    if (steps.some(({ outcomes }) => outcomes[0]?.type === 'unchanged')) wrong.push(`history: an event that changed nothing is a step of ${turnId}`);
+  }
   return wrong;
 }
 

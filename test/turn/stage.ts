@@ -75,17 +75,14 @@ export class Stage {
         steps: {
           open: () => {},
           append: (position, text) => step(this.appends, { position, text }),
-          finish: (outcome, tail, usage, { stored, length }) => step(this.finishes, { outcome, tail, usage, length: tail === null ? stored : length }),
+          finish: ({ result: outcome, tail, usage, log }) => step(this.finishes, { outcome, tail, usage, length: tail === null ? log.stored : log.length }),
           withdraw: () => step(this.withdrawals, null),
           fate: (position, wanted) => {
             this.wanted = wanted;
             return step(this.fates, position);
           },
           noteLeftOut: () => {},
-          leave: () => {
-            this.left++;
-            return nobody;
-          },
+          leave: () => void this.left++,
         },
         model: { prepare: () => this.#prepare() },
         reports: {

@@ -1,8 +1,11 @@
 /**
  * `…/sessions/{id}/history`, `…/keys/{id}/history` and `…/assistants/{id}/history`: the committed steps of an actor, from the store,
  * and among them what it has refused or has done without a commit since it woke, if it is awake in this process. A sleeping actor is not woken for it.
+ * `…/sessions/{id}/turns/{turn_id}/history`: the steps of a turn, which its session's history keeps with the step that ended it.
  */
 import { kinds } from '../../../machines/all.ts';
+import type { TurnContext, TurnEnding } from '../../../machines/turn.ts';
+import { nobody } from '../../actors/cause.ts';
 import { retainedSince } from '../../conversation/reach.ts';
 import { Failure } from '../../base/errors.ts';
 import { secondsOf } from '../../base/clock.ts';
@@ -12,7 +15,8 @@ import { isRefused } from '../../actors/inspector.ts';
 import type { RepeatedRefusal, Refusals } from '../../actors/refusals.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
-import type { HistoryKind, Move, Page, PageRequest, Snapshot } from '../../store/store.ts';
+import type { Cause, HistoryKind, Move, Page, PageRequest, Session, Snapshot, TurnPast } from '../../store/store.ts';
+import { causeOf, pastOf } from '../../turn/past.ts';
 import type { HistoryItem } from '../../base/wire.ts';
 import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
@@ -21,9 +25,46 @@ type HistoryRequest = ConsoleRequest<PageFields & { readonly refused?: boolean }
 export async function sessionHistory(request: HistoryRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const found = await services.store.sessions.read(workspaceId, params.id!);
-  if (found === null || found.record.lastActivityAt < (await retainedSince(workspaceId, services))) throw new Failure('session_not_found');
+  present(await readRetained(request, workspaceId), new Failure('session_not_found'));
   return historyReply(request, 'session', workspaceId, services.host.sessions.population.find(params.id!));
+}
+
+/** The session as it is stored; null past its retention. */
+async function readRetained({ params, services }: HistoryRequest, workspaceId: string): Promise<Session | null> {
+  const found = await services.store.sessions.read(workspaceId, params.id!);
+  return found === null || found.record.lastActivityAt < (await retainedSince(workspaceId, services)) ? null : found.record;
+}
+
+export async function turnHistory(request: HistoryRequest): Promise<Reply> {
+  const { params, query, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const { id: sessionId = '', turn_id: turnId = '' } = params;
+  present(await readRetained(request, workspaceId), new Failure('session_not_found'));
+  const moves = await services.store.history.read('session', workspaceId, sessionId);
+  // The session is this workspace's: it was read above.
+  const runner = services.host.sessions.population.find(sessionId)?.runner;
+  const ended = moves.find(({ turn }) => turn?.turnId === turnId) ?? null;
+  const past = ended?.turn ?? (runner?.turnId === turnId ? runner.past : null);
+  if (past === null && (await services.store.turns.read(workspaceId, sessionId, turnId)) === null) throw new Failure('turn_not_found');
+  const rows = past === null ? [] : rowsOfTurn(past, ended, moves.find(({ event }) => isChatOf(event, turnId))?.cause ?? nobody);
+  return list(pageRequest(query, 'desc'), (page) => pageOf(rows, page, query.refused ?? null), (item) => item);
+}
+
+const isChatOf = (event: Move['event'], turnId: string): boolean => event.type === 'chat' && (event as { turnId?: string }).turnId === turnId;
+
+/** `ended`: the session's step that ended the turn; null while the turn runs here. */
+function rowsOfTurn(past: TurnPast, ended: Move | null, chat: Cause): Row[] {
+  const stop = ended?.cause ?? nobody;
+  let ending: TurnEnding | null = null;
+  return pastOf(past, ended).map(({ event, from, to, context, outcomes }, index): Row => {
+    const seq = index + 1;
+    ({ ending } = context as TurnContext);
+    const { requestId, by } = causeOf(event.type, ending, chat, stop);
+    const view = (): HistoryItem => ({
+      seq, at: secondsOf(event.at), event: event.type, from, to, outcomes: [...outcomes], refused: false, request_id: requestId, by, count: 1, data: event, context: context as Record<string, unknown>, version: past.version,
+    });
+    return { seq, order: 0, refused: false, view };
+  });
 }
 
 export async function keyHistory(request: HistoryRequest): Promise<Reply> {
@@ -43,8 +84,8 @@ export async function assistantHistory(request: HistoryRequest): Promise<Reply> 
 /** `live`: the actor, if it is awake. */
 async function historyReply(request: HistoryRequest, kind: HistoryKind, workspaceId: string, live: { readonly refusals: Refusals | null } | undefined): Promise<Reply> {
   const { query, params, services } = request;
-  const history = new History(kind, await services.store.history.read(kind, workspaceId, params.id!), live?.refusals?.rows ?? []);
-  return list(pageRequest(query, 'desc'), (page) => history.page(page, query.refused ?? null), (item) => item);
+  const { rows } = new History(kind, await services.store.history.read(kind, workspaceId, params.id!), live?.refusals?.rows ?? []);
+  return list(pageRequest(query, 'desc'), (page) => pageOf(rows, page, query.refused ?? null), (item) => item);
 }
 
 /** A step, or equal refusals in a row or another move that committed nothing: then `order` is above 0. */
@@ -57,11 +98,22 @@ interface Row {
 
 const before = (a: Pick<Row, 'seq' | 'order'>, b: Pick<Row, 'seq' | 'order'>): number => a.seq - b.seq || a.order - b.order;
 
+/** `rows`: oldest first. */
+function pageOf(all: readonly Row[], { after, limit, order }: PageRequest, refused: boolean | null): Page<HistoryItem> {
+  const rows = all.filter((row) => refused === null || row.refused === refused);
+  if (order === 'desc') rows.reverse();
+  const cursor = after === null ? null : cursorOf(after);
+  const left = cursor === null ? rows : rows.filter((row) => (order === 'asc' ? before(row, cursor) > 0 : before(row, cursor) < 0));
+  const page = left.slice(0, limit);
+  const { seq, order: place } = page.at(-1) ?? { seq: 0, order: 0 };
+  return { items: page.map((row) => row.view()), next: left.length > limit ? `${seq}${place === 0 ? '' : `.${place}`}` : null };
+}
+
 class History {
   readonly #kind: HistoryKind;
   readonly #moves: readonly Move[];
   /** Oldest first. */
-  readonly #rows: readonly Row[];
+  readonly rows: readonly Row[];
   readonly #snapshots = new Map<number, Snapshot | null>();
 
   constructor(kind: HistoryKind, moves: readonly Move[], refusals: readonly RepeatedRefusal[]) {
@@ -69,17 +121,7 @@ class History {
     this.#moves = moves;
     // Earlier moves serve the folds alone.
     const shown = moves.filter(({ seq }) => seq > moves.at(-1)!.seq - limits.historyKept);
-    this.#rows = [...shown.map((move) => this.#step(move)), ...refusals.map((refusal) => this.#refusal(refusal))].sort(before);
-  }
-
-  page({ after, limit, order }: PageRequest, refused: boolean | null): Page<HistoryItem> {
-    const rows = this.#rows.filter((row) => refused === null || row.refused === refused);
-    if (order === 'desc') rows.reverse();
-    const cursor = after === null ? null : cursorOf(after);
-    const left = cursor === null ? rows : rows.filter((row) => (order === 'asc' ? before(row, cursor) > 0 : before(row, cursor) < 0));
-    const page = left.slice(0, limit);
-    const { seq, order: place } = page.at(-1) ?? { seq: 0, order: 0 };
-    return { items: page.map((row) => row.view()), next: left.length > limit ? `${seq}${place === 0 ? '' : `.${place}`}` : null };
+    this.rows = [...shown.map((move) => this.#step(move)), ...refusals.map((refusal) => this.#refusal(refusal))].sort(before);
   }
 
   #step({ seq, atMs, event, from, to, outcomes, cause, version }: Move): Row {

@@ -1,5 +1,6 @@
 /** The reference's texts on the histories of actors. */
 import { sessionKind } from '../../../machines/session.ts';
+import { begunTurn, turnKind } from '../../../machines/turn.ts';
 import { limits } from '../../base/limits.ts';
 import { grouped } from '../../base/text.ts';
 import { listOf, type Area, type OperationEntry } from './entry.ts';
@@ -38,6 +39,17 @@ const sessionExample = listOf(
   }),
 );
 
+const answering = { ...begunTurn({ runsUntil: (openedAt + 302) * 1000 + 417, shared: true }), begun: true };
+const turnStep = (seq: number, ms: number, event: string, from: string, to: string, outcomes: object[], context: object) => ({
+  ...step(seq, openedAt + 3, event, from, to, { outcomes, request_id: requests[1], by: byKey, data: { type: event, at: (openedAt + 3) * 1000 + ms }, context }), version: turnKind.version,
+});
+
+const turnExample = listOf(
+  turnStep(1, 102, 'output', 'waiting', 'starting', [{ type: 'append' }], { ...answering, begun: false }),
+  turnStep(2, 104, 'stored', 'starting', 'answering', [{ type: 'chat.begun' }], answering),
+  turnStep(3, 914, 'ended', 'answering', 'sealing', [{ type: 'seal', reason: 'completed' }], { ...answering, ending: 'completed' }),
+);
+
 const keyContext = { expiresAt: null, revokedAt: null, debt: null };
 
 const keyExample = listOf(created(example.key.created_at, 'active', requests[2], byOperator, keyContext));
@@ -54,7 +66,7 @@ const entry = (does: string, surprises: string, query: OperationEntry['query'] &
 export const histories: Area = {
   name: 'Console: histories',
   group: 'Console',
-  description: 'The history of a session, a key or an assistant, step by step.',
+  description: 'The history of a session, a turn, a key or an assistant, step by step.',
   entries: {
     [`GET ${inWorkspace}/sessions/{id}/history`]: entry(
       'Returns the history of a session, without waking it.',
@@ -62,6 +74,13 @@ export const histories: Area = {
       { order: 'asc', limit: 3 },
       sessionExample,
     ),
+    [`GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/history`]: {
+      does: `Returns the steps of a turn: from the call of its model to its stored end. They are stored with the session's step that ends the turn, so they are kept as long as that is; the last of them is that \
+step itself. Of a turn in flight in the process that answers, its steps so far. None where the process that ran the turn has died, or another version of its machine ran it.`,
+      surprises: 'A session that the workspace does not have is 404 `session_not_found`, a turn that the session does not have 404 `turn_not_found`.',
+      query: { order: 'asc', limit: 3 },
+      answer: turnExample,
+    },
     [`GET ${inWorkspace}/keys/{id}/history`]: entry(
       'Returns the history of a key. Its budgets are no steps: requests that they refuse are among the refusals.',
       'An unknown id is 404 `route_not_found`: the error table has no other code for it.',

@@ -12,7 +12,7 @@ import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
 import { deskRoutes } from './desk.ts';
 import { json, nothingLeft, open, operator } from './row.ts';
-import { assistantHistory, keyHistory, sessionHistory } from '../console/history.ts';
+import { assistantHistory, keyHistory, sessionHistory, turnHistory } from '../console/history.ts';
 import * as signing from '../console/sign-in.ts';
 
 const path = '/console/api';
@@ -56,6 +56,7 @@ const historyAnswer = { query: wire.HistoryQuery, success: json(wire.HistoryList
 
 const historyRoutes: readonly Route[] = [
   operator('GET', `${inWorkspace}/sessions/{id}/history`, sessionHistory, { summary: 'Lists the history of a session.', ...historyAnswer, errors: ['route_not_found', 'session_not_found'] }),
+  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/history`, turnHistory, { summary: 'Lists the steps of a turn.', ...historyAnswer, errors: ['route_not_found', 'session_not_found', 'turn_not_found'] }),
   operator('GET', `${inWorkspace}/keys/{id}/history`, keyHistory, { summary: 'Lists the history of an API key.', ...historyAnswer, errors: ['route_not_found'] }),
   operator('GET', `${inWorkspace}/assistants/{id}/history`, assistantHistory, { summary: 'Lists the history of an assistant.', ...historyAnswer, errors: ['route_not_found', 'assistant_not_found'] }),
 ];

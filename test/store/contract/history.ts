@@ -1,7 +1,7 @@
 /** Cases for histories: an actor's move is stored with the step that makes it. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { movesKept } from '../../../src/store/moves.ts';
-import type { Move } from '../../../src/store/store.ts';
+import type { Move, TurnPast } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, at, credential, key, snapshot, workspace } from '../fixtures.ts';
 
@@ -18,6 +18,8 @@ export const move = (seq: number, over: Partial<Move> = {}): Move => ({
   ...over,
 });
 
+const past: TurnPast = { turnId: 'turn_1', version: 1, runsUntil: 1_790_000_300_000, shared: true, events: [{ type: 'output', at: 1_790_000_000_200 }, { type: 'stop', at: 1_790_000_000_300, reason: 'aborted' } as TurnPast['events'][number]] };
+
 export const historyCases: readonly Case[] = [
   {
     name: "each step of a session adds one move to the session's history, and a step that is not taken adds none",
@@ -33,7 +35,7 @@ export const historyCases: readonly Case[] = [
       const turn = await scene.begun(session, 1, { move: move(2) });
       await store.turns.begin(turn.step);
       equal((await store.turns.begin({ ...scene.beginStep(session, 1), move: move(2) })).outcome, 'lost');
-      const finish = turn.finishStep({ move: move(3) });
+      const finish = turn.finishStep({ move: move(3, { turn: past }) });
       for (let sent = 0; sent < 2; sent++) equal((await store.turns.finish(finish)).outcome, 'finished');
       const nobody = { requestId: null, by: null };
       const saved = { ...finish.session, machine: snapshot('ended') };
@@ -41,9 +43,9 @@ export const historyCases: readonly Case[] = [
       equal(await store.sessions.save(saved, at(3, saved.mark), move(4)), null);
 
       const other = await scene.begun(saved, 4, { move: move(5) });
-      const withdraw = other.withdrawStep({ move: move(6) });
+      const withdraw = other.withdrawStep({ move: move(6, { turn: { ...past, events: [] } }) });
       for (let sent = 0; sent < 2; sent++) equal((await store.turns.withdraw(withdraw)).outcome, 'finished');
-      deepEqual(await read(), [move(1), move(2), move(3), move(4, { cause: nobody }), move(5), move(6)]);
+      deepEqual(await read(), [move(1), move(2), move(3, { turn: past }), move(4, { cause: nobody }), move(5), move(6, { turn: { ...past, events: [] } })], 'the end of a turn with its past');
       deepEqual(await store.history.read('session', 'wks_other', session.id), [], 'seen from another workspace');
       deepEqual(await store.history.read('key', workspaceId, session.id), [], 'of another kind');
     },

@@ -1,0 +1,72 @@
+/** A turn's past: the events that moved its machine, which the step that ends the turn stores with its session's history (P23). */
+import { begunTurn, turnKind, turnVersion, type TurnEnding, type TurnEvent, type TurnOutcome } from '../../machines/turn.ts';
+import { openActor } from '../actors/actor.ts';
+import { nobody } from '../actors/cause.ts';
+import { Inspector, type Decision } from '../actors/inspector.ts';
+import { limits } from '../base/limits.ts';
+import type { Cause, Move, TurnPast } from '../store/store.ts';
+
+/** The events of a running turn. */
+export class TurnEvents {
+  readonly turnId: string;
+  readonly version = turnVersion;
+  readonly runsUntil: number;
+  readonly shared: boolean;
+  readonly events: TurnEvent[] = [];
+
+  constructor(turnId: string, { runsUntil, shared }: { runsUntil: number; shared: boolean }) {
+    this.turnId = turnId;
+    this.runsUntil = runsUntil;
+    this.shared = shared;
+  }
+
+  /** The events so far, for a step that stores them. */
+  past(): TurnPast {
+    const { turnId, version, runsUntil, shared, events } = this;
+    return { turnId, version, runsUntil, shared, events: events.slice() };
+  }
+
+  /** Keeps an event that moved the machine. An end that the store does not take again and again, for the same fault, is one. */
+  note(event: TurnEvent, moved: boolean): void {
+    const { events } = this;
+    if (events.length === limits.turnEventsKept || (!moved && isSame(events.at(-1), event))) return;
+    events.push(event);
+  }
+}
+
+const isSame = (one: TurnEvent | undefined, other: TurnEvent): boolean =>
+  one?.type === 'unsealed' && other.type === 'unsealed' && one.fault === other.fault && one.certain === other.certain && one.last === other.last;
+
+/** Events that no request causes. */
+const ofItself: ReadonlySet<TurnEvent['type']> = new Set(['tick', 'lease.lost', 'fenced', 'taken', 'fate']);
+
+/**
+ * The cause of a turn's step. The chat causes what the turn does by itself, also its end; a request that stops it, its end from then
+ * on. A deadline, a lease and a drain have no cause. `ending`: the end that is being stored at the step, null before.
+ */
+export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat: Cause, stop: Cause): Cause {
+  if (type === 'stop') return stop;
+  if (ofItself.has(type)) return nobody;
+  if (ending === null || ending === 'completed' || ending === 'provider') return chat;
+  return ending === 'aborted' ? stop : nobody;
+}
+
+const unwatched = new Inspector();
+
+/**
+ * The decisions of the turn's machine: the fold of its events, and the step that the session's step has stored, if it is given. None
+ * if another version of the machine has run the turn.
+ */
+export function pastOf(past: TurnPast, stored: Pick<Move, 'atMs'> | null): Decision<TurnEvent, TurnOutcome>[] {
+  if (past.version !== turnVersion) return [];
+  const identity = { kind: 'turn', id: past.turnId, workspaceId: '' } as const;
+  const machine = openActor<TurnEvent, TurnOutcome>(turnKind, { snapshot: { version: past.version, state: 'waiting', context: begunTurn(past) } }, identity, unwatched);
+  const decisions = past.events.map((event) => machine.decide(event as TurnEvent));
+  const last = stored === null ? null : endOf(machine.state, stored.atMs);
+  return last === null ? decisions : [...decisions, machine.decide(last)];
+}
+
+function endOf(state: string, at: number): TurnEvent | null {
+  if (state === 'sealing') return { type: 'sealed', at };
+  return state === 'withdrawing' ? { type: 'withdrawn', at, stored: true } : null;
+}
