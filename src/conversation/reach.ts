@@ -85,14 +85,39 @@ export function checkOpen(session: Session, { clock }: Services): void {
   if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
 }
 
-/** The session's actor, with the refusals of `reachSession`. `asKnown`: see `Sessions.of`; the fields that the refusals depend on never change in a session, except its retention, which is a day at least. */
-export const reachActor = (party: Party, id: string, services: Services, asKnown = false): SessionActor | Promise<SessionActor> =>
-  promptly(services.host.sessions.of(party.workspaceId, id, asKnown), (actor) => {
+/** The session's actor, with the refusals of `reachSession`. */
+export const reachActor = (party: Party, id: string, services: Services): SessionActor | Promise<SessionActor> =>
+  promptly(services.host.sessions.of(party.workspaceId, id), (actor) => {
     if (actor === null) throw new Failure('session_not_found');
     return promptly(checkRetained(actor.record, services), (session) => {
       checkVisible(session, party);
       checkPermission(party, session.assistantId);
       return actor;
     });
+  });
+
+/** A session's actor with its assistant; null if the assistant is deleted. */
+export interface Reached {
+  readonly actor: SessionActor;
+  readonly assistant: AssistantActor | null;
+}
+
+/**
+ * The session's actor as this process knows it, with the refusals of `reachSession`, and its assistant. The fields that the refusals
+ * depend on never change in a session, except its retention, which is a day at least (see `Sessions.of`). Workspace and assistant are
+ * read at the same time, where they must be read.
+ */
+export const reachConversation = (party: Party, id: string, services: Services): Reached | Promise<Reached> =>
+  promptly(services.host.sessions.of(party.workspaceId, id, true), (actor) => {
+    if (actor === null) throw new Failure('session_not_found');
+    const retained = checkRetained(actor.record, services);
+    const published = services.host.assistants.of(party.workspaceId, actor.record.assistantId);
+    const check = (session: Session, assistant: AssistantActor | null): Reached => {
+      checkVisible(session, party);
+      checkPermission(party, session.assistantId);
+      return { actor, assistant };
+    };
+    if (!(retained instanceof Promise || published instanceof Promise)) return check(retained, published);
+    return Promise.all([retained, published]).then(([session, assistant]) => check(session, assistant));
   });
 

@@ -12,7 +12,7 @@ import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByParty, type Party } from './party.ts';
-import { reachActor } from './reach.ts';
+import { reachActor, reachConversation } from './reach.ts';
 import { cutHistory } from '../providers/model/history.ts';
 import { openCredential } from './credential.ts';
 
@@ -49,12 +49,10 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   const { host, clock } = services;
   const { remember } = sent;
   // On a shared store the session is not read before: the step that begins the turn is compared with the stored session in any case.
-  const reached = reachActor(party, sent.sessionId, services, true);
-  let actor = reached instanceof Promise ? await reached : reached;
-  const published = host.assistants.of(party.workspaceId, actor.record.assistantId);
-  const assistant = published instanceof Promise ? await published : published;
+  const reaching = reachConversation(party, sent.sessionId, services);
+  const { actor: known, assistant } = reaching instanceof Promise ? await reaching : reaching;
   if (assistant === null || services.draining) {
-    actor = await reachActor(party, sent.sessionId, services);
+    const actor = await reachActor(party, sent.sessionId, services);
     // A repeat is answered before every check that could refuse it (contract 12). Below, `begin` looks the key up itself; here it is
     // looked up in the mailbox, after the session's earlier events.
     const earlier = remember && (await actor.mailbox.post(() => host.sessions.earlier(party.workspaceId, remember)));
@@ -65,7 +63,7 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
 
   const startedAt = clock.monotonic();
   const cause = causeByParty(party, sent.requestId);
-  const assistantRefusal = actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
+  const assistantRefusal = known.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
   const wanted: WantedTurn = {
     message: sent.text,
     assistantRefusal,
@@ -78,11 +76,11 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
     reports: reportsOf(sent, services),
   };
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-    const started = await host.turns.begin(actor, wanted);
+    const started = await host.turns.begin(known, wanted);
     if (started.kind === 'started') {
       return { turn: await awaitAnswer(started.runner, startedAt, services), replayed: false };
     }
-    const joined = await join(actor, started.remembered.resultId, services);
+    const joined = await join(known, started.remembered.resultId, services);
     if (joined !== null) return { turn: joined, replayed: true };
   }
   throw new Failure('service_unavailable');
