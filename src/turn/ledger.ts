@@ -133,20 +133,20 @@ export class TurnLedger implements TurnSteps {
     this.#lease?.end();
     const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
     try {
-      if ((await this.#close({ kind: 'withdraw', changes, past }, this.#begun.cause)) === 'fenced') this.#withdrawLater();
+      if ((await this.#close({ kind: 'withdraw', changes, past }, this.#begun.cause)) === 'fenced') this.#withdrawLater(past);
       return true;
     } catch (error) {
       // A removed session, with its workspace or by retention, has no turn left.
       if (error instanceof Failure) return true;
       if (!(error instanceof StoreUnavailable)) this.#reports.ourFault(this.#begun.turn.id, 'error', error);
-      this.#withdrawLater();
+      this.#withdrawLater(past);
       return false;
     }
   }
 
-  #withdrawLater(): void {
+  #withdrawLater(past: TurnPast): void {
     const { before, basis, turn, fence, remember, cause } = this.#begun;
-    this.#parts.withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence, remember, cause, reports: this.#reports });
+    this.#parts.withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence, remember, cause, past, reports: this.#reports });
   }
 
   async fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'> {

@@ -6,7 +6,7 @@
 import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
-import { StoreUnavailable, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type Versioned } from '../store/store.ts';
+import { StoreUnavailable, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type TurnPast, type Versioned } from '../store/store.ts';
 import { openActor, UnreadableSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
@@ -25,6 +25,8 @@ export interface Withdrawal {
   readonly remember: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
   /** The chat. */
   readonly cause?: Cause | undefined;
+  /** The turn's steps; left out for one that never ran. */
+  readonly past?: TurnPast;
   /** A withdrawal is given up because of a fault in the program, which a retry does not mend: that is reported. */
   readonly reports: Pick<TurnReports, 'ourFault'>;
 }
@@ -143,7 +145,7 @@ export class Withdrawals {
    */
   async #withdrawn(pending: Pending): Promise<boolean> {
     const { store } = this.#options;
-    const { workspaceId, turn: draft, basis, remember, cause = nobody } = pending.withdrawal;
+    const { workspaceId, turn: draft, basis, remember, cause = nobody, past } = pending.withdrawal;
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const found = await store.sessions.read(workspaceId, draft.sessionId);
       if (found === null) return true;
@@ -152,7 +154,7 @@ export class Withdrawals {
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
       const { session, machine, decision, ...settled } = this.#without(found, { ...(turn ?? draft), ...(draft.link && { link: draft.link }) }, turn !== null);
       const { at } = decision.event;
-      const step = { session, ...settled, nowMs: at, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, at, cause, session.machine) };
+      const step = { session, ...settled, nowMs: at, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, at, cause, session.machine, past) };
       const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') {
         machine.tell(decision, answer.version, cause);

@@ -43,7 +43,7 @@ export async function turnHistory(request: HistoryRequest): Promise<Reply> {
   const moves = await services.store.history.read('session', workspaceId, sessionId);
   // The session is this workspace's: it was read above.
   const runner = services.host.sessions.population.find(sessionId)?.runner;
-  const ended = moves.find(({ turn }) => turn?.turnId === turnId) ?? null;
+  const ended = moves.findLast(({ turn }) => turn?.turnId === turnId) ?? null;
   const past = ended?.turn ?? (runner?.turnId === turnId ? runner.past : null);
   if (past === null && (await services.store.turns.read(workspaceId, sessionId, turnId)) === null) throw new Failure('turn_not_found');
   const rows = past === null ? [] : rowsOfTurn(past, ended, moves.find(({ event }) => isChatOf(event, turnId))?.cause ?? nobody);
