@@ -34,6 +34,8 @@ interface Candidate {
   /** Null where the state stays. */
   readonly target: string | null;
   readonly actions: readonly Action[];
+  /** How many of the actions emit an outcome: an array that grows reserves room for seventeen, and outcomes are kept as long as their turn. */
+  readonly outcomes: number;
 }
 
 type StateNode = AnyStateMachine['root'];
@@ -42,23 +44,32 @@ type Table = ReadonlyMap<string, ReadonlyMap<string, readonly Candidate[]>>;
 /** The machine's transition as a function; null if the machine is not plain, so that XState must run it. */
 export function plainTransition(machine: AnyStateMachine): PlainTransition | null {
   const table = tableOf(machine);
-  return table && (({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event));
+  if (table === null) return null;
+  // One for each machine: V8 copies objects of one shape fast, and those of many by a call to its runtime.
+  const copy = (context: unknown): Record<string, unknown> => ({ ...(context as Record<string, unknown>) });
+  return ({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event, copy);
 }
 
-function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }): MachineStep {
-  let outcomes: { type: string }[] = [];
-  const given = { context, event };
-  for (const { guard, guardParams, target, actions } of candidates) {
+function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }, copy: (context: unknown) => Record<string, unknown>): MachineStep {
+  for (const candidate of candidates) {
+    const given = { context, event };
+    const { guard, guardParams, target, actions } = candidate;
     if (guard !== null && !guard(given, guardParams)) continue;
+    const outcomes: { type: string }[] = candidate.outcomes > 0 ? new Array(candidate.outcomes) : [];
+    let emits = 0;
     // An action sees the assignments of earlier actions.
     for (const { params, assigned, emitted } of actions) {
-      // Mostly one, which is kept as long as the turn: an array that grows by `push` reserves room for seventeen.
-      if (emitted !== null) outcomes = outcomes.concat(emitted(given, params));
-      else given.context = { ...(given.context as object), ...assigned!(given, params) };
+      if (emitted !== null) outcomes[emits++] = emitted(given, params);
+      else given.context = withFields(copy(given.context), assigned!(given, params));
     }
     return { state: target ?? state, context: given.context, outcomes };
   }
-  return { state, context, outcomes };
+  return { state, context, outcomes: [] };
+}
+
+function withFields(context: Record<string, unknown>, fields: object): Record<string, unknown> {
+  for (const name in fields) context[name] = (fields as Record<string, unknown>)[name];
+  return context;
 }
 
 function tableOf(machine: AnyStateMachine): Table | null {
@@ -91,7 +102,7 @@ function candidateOf({ guard, target, actions, reenter }: Transition, machine: A
   const found = guard === undefined ? undefined : named<Expression<boolean>>(guard, machine.implementations.guards);
   const run = actions.map((action) => actionOf(action, machine));
   if (reenter || !(target ?? []).every(({ parent }, index) => index === 0 && parent === machine.root) || found === null || (found && 'check' in found.implementation) || !run.every((action) => action !== null)) return null;
-  return { guard: found?.implementation ?? null, guardParams: found?.params, target: target?.[0]?.key ?? null, actions: run };
+  return { guard: found?.implementation ?? null, guardParams: found?.params, target: target?.[0]?.key ?? null, actions: run, outcomes: run.filter(({ emitted }) => emitted !== null).length };
 }
 
 /** The arguments that XState's `assign` and `emit` keep. */

@@ -3,11 +3,13 @@ import { Failure } from '../base/errors.ts';
 import type { SessionActor, TurnInFlight } from '../turn/session-actor.ts';
 import type { WantedTurn } from '../host/turns.ts';
 import { limits } from '../base/limits.ts';
+import type { TurnFault } from '../base/metrics.ts';
+import type { ModelFailure } from '../providers/model.ts';
 import { promptly } from '../base/promptly.ts';
 import { refusedByDrain, type Services } from './services.ts';
-import type { Assistant, Turn } from '../store/store.ts';
+import type { Assistant, Message, Turn } from '../store/store.ts';
 import { terminalOf, TurnLog } from '../turn/turn.ts';
-import type { Begun, TurnModel, TurnReports } from '../turn/outcome.ts';
+import type { Begun, PreparedCall, TurnModel, TurnReports, TurnStatus } from '../turn/outcome.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
@@ -72,8 +74,8 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
     remember,
     cause,
     historyTokensMax: assistant.record.model.historyTokensMax,
-    model: modelOf(assistant.record, services),
-    reports: reportsOf(sent, services),
+    model: new AssistantModel(assistant.record, services),
+    reports: new ChatReports(sent, services),
   };
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(known, wanted);
@@ -160,30 +162,63 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
 const running = (runner: TurnInFlight): FoundTurn => ({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
 
 /** The assistant's model, with its credential and its budget of history. */
-const modelOf = ({ workspaceId, name: assistantName, model }: Assistant, services: Services): TurnModel => ({
-  prepare: (conversation) => {
+class AssistantModel implements TurnModel {
+  readonly #assistant: Assistant;
+  readonly #services: Services;
+
+  constructor(assistant: Assistant, services: Services) {
+    this.#assistant = assistant;
+    this.#services = services;
+  }
+
+  prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null> {
+    const { workspaceId, name: assistantName, model } = this.#assistant;
     const { provider, name, systemPrompt, temperature, outputTokensMax, reasoning = 'hidden', historyTokensMax } = model;
-    const asked = services.models.get(provider);
+    const asked = this.#services.models.get(provider);
     if (asked === undefined) return null;
-    const opened = asked.needsCredential ? openCredential(workspaceId, 'model', model, services) : { baseUrl: null, apiKey: null };
+    const opened = asked.needsCredential ? openCredential(workspaceId, 'model', model, this.#services) : noCredential;
     return promptly(opened, (access) => {
       if (access === null) return null;
+      const { baseUrl, apiKey } = access;
       const { messages, leftOut } = cutHistory(conversation, historyTokensMax ?? limits.historyTokensMax);
-      return { leftOut, start: (sink) => asked.start({ name, systemPrompt, messages, temperature, outputTokensMax, reasoning, assistantName, ...access }, sink) };
+      return { leftOut, start: (sink) => asked.start({ name, systemPrompt, messages, temperature, outputTokensMax, reasoning, assistantName, baseUrl, apiKey }, sink) };
     });
-  },
-});
+  }
+}
+
+const noCredential = { baseUrl: null, apiKey: null };
 
 /** Logs and counts what becomes of a turn. */
-const reportsOf = ({ sessionId, requestId }: SentMessage, { log, metrics }: Services): TurnReports => {
-  const fields = { request_id: requestId, session_id: sessionId };
-  return {
-    providerFailed: (reason) => log.warn({ ...fields, reason }, 'model provider failed'),
-    leftOut: (messages) => log.info({ ...fields, messages }, 'the model was not sent the whole conversation'),
-    ourFault: (turnId, reason, cause) => {
-      metrics.turnFaults.inc({ reason });
-      log.error({ ...fields, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
-    },
-    over: (outcome) => metrics.turns.inc({ outcome }),
-  };
-};
+class ChatReports implements TurnReports {
+  readonly #requestId: string;
+  readonly #sessionId: string;
+  readonly #services: Pick<Services, 'log' | 'metrics'>;
+
+  constructor({ requestId, sessionId }: SentMessage, services: Pick<Services, 'log' | 'metrics'>) {
+    this.#requestId = requestId;
+    this.#sessionId = sessionId;
+    this.#services = services;
+  }
+
+  get #fields() {
+    return { request_id: this.#requestId, session_id: this.#sessionId };
+  }
+
+  providerFailed(reason: ModelFailure): void {
+    this.#services.log.warn({ ...this.#fields, reason }, 'model provider failed');
+  }
+
+  leftOut(messages: number): void {
+    this.#services.log.info({ ...this.#fields, messages }, 'the model was not sent the whole conversation');
+  }
+
+  ourFault(turnId: string, reason: TurnFault, cause: unknown): void {
+    const { log, metrics } = this.#services;
+    metrics.turnFaults.inc({ reason });
+    log.error({ ...this.#fields, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
+  }
+
+  over(outcome: TurnStatus): void {
+    this.#services.metrics.turns.inc({ outcome });
+  }
+}

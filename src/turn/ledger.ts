@@ -213,9 +213,12 @@ export class TurnLedger implements TurnSteps {
   async #store(ending: Ending, session: Session, basis: Basis, move: Move, settled: readonly SettledLimit[] | undefined): Promise<Finished> {
     const { store, clock } = this.#parts;
     const { turn, fence } = this.#begun;
-    const common = { session, ...basis, move, fence, ...(settled && { settled }) };
-    if (ending.kind === 'seal') return store.turns.finish({ ...common, ...ending.step, nowMs: ending.nowMs });
-    return store.turns.withdraw({ ...common, turn, nowMs: clock.now() });
+    const { version, mark } = basis;
+    const more = settled === undefined ? null : { settled };
+    // Fields behind a spread get new hidden classes with each object.
+    if (ending.kind === 'withdraw') return store.turns.withdraw({ session, version, mark, move, fence, turn, nowMs: clock.now(), ...more });
+    const { step, nowMs } = ending;
+    return store.turns.finish({ session, version, mark, move, fence, turn: step.turn, message: step.message, tail: step.tail, nowMs, ...more });
   }
 }
 

@@ -225,12 +225,13 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
       this.version++;
       this.#events.note(event, decision.from !== to);
     }
-    this.#guard(() => this.machine.tell(decision, this.version, this.#causeOf(event.type)));
-    for (const outcome of decision.outcomes) this.#guard(() => this.#carryOut(outcome, error));
+    const { inspector, reports } = this.#parts;
+    if (inspector.watched) this.#guard(() => this.machine.tell(decision, this.version, this.#causeOf(event.type)));
+    for (const outcome of decision.outcomes) this.#carryOut(outcome, error);
     this.#watchDeadline();
     if (!final.has(to)) return;
-    this.#guard(() => this.#parts.reports.over(to as TurnStatus));
-    this.#guard(() => this.#parts.inspector.life('passivated', this.identity, this.machine));
+    this.#guard(() => reports.over(to as TurnStatus));
+    this.#guard(() => inspector.life('passivated', this.identity, this.machine));
   }
 
   #causeOf(type: TurnEvent['type']): Cause {
@@ -247,6 +248,14 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   }
 
   #carryOut(outcome: TurnOutcome, error: unknown): void {
+    try {
+      this.#act(outcome, error);
+    } catch (fault) {
+      this.#report('error', fault);
+    }
+  }
+
+  #act(outcome: TurnOutcome, error: unknown): void {
     switch (outcome.type) {
       case 'append':
         return this.#startWriting();
