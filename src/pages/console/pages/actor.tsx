@@ -4,13 +4,11 @@ import { ActorView, momentOf } from '../chart/actor-view.tsx';
 import { usePast } from '../chart/past-of.ts';
 import type { Step, Subject } from '../chart/steps.ts';
 import { useRead } from '../data.ts';
-import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
+import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { TimeOfDay, Day, MomentText, Until } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
-import { useState } from 'preact/hooks';
-import { ask } from '../api.ts';
 import { apiWorkspace, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
 import type { Assistant, Session } from '../types.ts';
 
@@ -99,11 +97,10 @@ interface ActOptions {
 
 /** The actions on the actor, and a link to its record. */
 function Acts({ kind, id, turn, state, awake }: ActOptions) {
-  const [ending, setEnding] = useState(false);
   const session = sessionHere();
   if (kind === 'key') return <a class="button quiet" href={inWorkspace('keys', id)}>Key</a>;
   if (kind === 'assistant') return <a class="button quiet" href={inWorkspace('assistants', id)}>Assistant</a>;
-  if (kind === 'turn') return session !== null && awake ? <Abort session={session} turn={id} /> : null;
+  if (kind === 'turn') return session !== null && awake ? <AbortTurn session={session} turn={id} /> : null;
   if (kind !== 'session') return null;
   return (
     <>
@@ -115,39 +112,8 @@ function Acts({ kind, id, turn, state, awake }: ActOptions) {
           Turn
         </a>
       )}
-      {(state === 'streaming' || turn) && <Abort session={id} turn={null} />}
-      {(state === 'open' || state === 'streaming') && (
-        <button type="button" onClick={() => setEnding(true)}>
-          End
-        </button>
-      )}
-      {ending && (
-        <ConfirmDialog name="End the session" act="End the session" run={() => ask(`${apiWorkspace()}/sessions/${id}/end`, { method: 'POST' })} close={() => setEnding(false)}>
-          <p>It takes no further turns. A turn in flight is aborted; the transcript stays.</p>
-        </ConfirmDialog>
-      )}
-    </>
-  );
-}
-
-/** Aborts the turn; the session's turn in flight if none is named. */
-function Abort({ session, turn }: { session: string; turn: string | null }) {
-  const [asking, setAsking] = useState(false);
-  const path = `${apiWorkspace()}/sessions/${session}`;
-  const abort = async () => {
-    const active = turn ?? (await ask<Session>(path)).active_turn_id;
-    if (active !== null) await ask(`${path}/turns/${active}/abort`, { method: 'POST' });
-  };
-  return (
-    <>
-      <button type="button" onClick={() => setAsking(true)}>
-        Abort the turn
-      </button>
-      {asking && (
-        <ConfirmDialog name="Abort the turn" act="Abort the turn" run={abort} close={() => setAsking(false)}>
-          <p>The reply stops here. What was written stays in the transcript, marked as cut.</p>
-        </ConfirmDialog>
-      )}
+      {(state === 'streaming' || turn) && <AbortTurn session={id} turn={null} />}
+      {(state === 'open' || state === 'streaming') && <EndSession session={id} />}
     </>
   );
 }

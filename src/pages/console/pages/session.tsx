@@ -4,9 +4,9 @@ import { ask, request } from '../api.ts';
 import { after } from '../clock.ts';
 import { refresh, useRead } from '../data.ts';
 import { watch } from '../feed.ts';
-import { ConfirmDialog } from '../parts/dialog.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
+import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Transcript, useTalk } from '../parts/talk.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
@@ -67,12 +67,7 @@ function useMoved(id: string, path: string): void {
 }
 
 function Acts({ session: { id, status, active_turn_id: turn }, path }: { session: Session; path: string }) {
-  const [asking, setAsking] = useState<'abort' | 'end' | null>(null);
-  const close = () => setAsking(null);
-  const done = async (way: string) => {
-    await ask(`${path}${way}`, { method: 'POST' });
-    await refresh(path);
-  };
+  const done = () => refresh(path);
   return (
     <>
       <a class="button quiet" href={inWorkspace('live', 'session', id)}>
@@ -84,26 +79,8 @@ function Acts({ session: { id, status, active_turn_id: turn }, path }: { session
         </a>
       )}
       <Export id={id} path={path} />
-      {turn !== null && (
-        <button type="button" onClick={() => setAsking('abort')}>
-          Abort the turn
-        </button>
-      )}
-      {status === 'open' && (
-        <button type="button" onClick={() => setAsking('end')}>
-          End
-        </button>
-      )}
-      {asking === 'abort' && (
-        <ConfirmDialog name="Abort the turn" act="Abort the turn" run={() => done(`/turns/${turn}/abort`)} close={close}>
-          <p>The reply stops here. What was written stays in the transcript, marked as cut.</p>
-        </ConfirmDialog>
-      )}
-      {asking === 'end' && (
-        <ConfirmDialog name="End the session" act="End the session" run={() => done('/end')} close={close}>
-          <p>It takes no further turns. A turn in flight is aborted; the transcript stays.</p>
-        </ConfirmDialog>
-      )}
+      {turn !== null && <AbortTurn session={id} turn={turn} done={done} />}
+      {status === 'open' && <EndSession session={id} done={done} />}
     </>
   );
 }
