@@ -53,10 +53,34 @@ interface Look {
  */
 const forever = Number.MAX_SAFE_INTEGER;
 
-/** The turns in flight, as live actors. They are neither discarded nor put to sleep: each ends. A turn that another process has taken over is none of them. */
-class TurnsInFlight extends Members<TurnRunner> {
+/**
+ * The turns of this process as live actors: those in flight, and those that another process has taken over, until it is known here how they
+ * ended. They are neither discarded nor put to sleep: each ends.
+ */
+class LiveTurns {
+  readonly inFlight = new Members<TurnRunner>();
+  readonly #followed = new Members<TurnRunner>();
+
+  get size(): number {
+    return this.inFlight.size + this.#followed.size;
+  }
+
   residents(): TurnRunner[] {
-    return this.all();
+    return [...this.inFlight.all(), ...this.#followed.all()];
+  }
+
+  /** This process no longer runs the turn. */
+  leave(runner: TurnRunner): void {
+    this.inFlight.delete(runner);
+    if (!runner.ended) this.#followed.add(runner);
+  }
+
+  end(runner: TurnRunner): void {
+    this.#followed.delete(runner);
+  }
+
+  followed(turnId: string): TurnRunner | undefined {
+    return this.#followed.all().find((runner) => runner.turnId === turnId);
   }
 
   /** A turn is in flight in one process: what another one says of it holds. */
@@ -74,7 +98,8 @@ export class Turns {
   readonly #histories: Histories;
   readonly #pace: Pace;
   readonly #ledgerParts: LedgerParts;
-  readonly population = new TurnsInFlight();
+  readonly population = new LiveTurns();
+  readonly #ended = (runner: TurnRunner): void => this.population.end(runner);
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
     this.#sessions = sessions;
@@ -87,7 +112,7 @@ export class Turns {
   }
 
   get inFlight(): number {
-    return this.population.size;
+    return this.population.inFlight.size;
   }
 
   /**
@@ -103,12 +128,12 @@ export class Turns {
       timer?.cancel();
     };
     await within(graceMs, this.#allOver());
-    for (const runner of this.population.all()) void runner.stop('drain');
+    for (const runner of this.population.inFlight.all()) void runner.stop('drain');
     await within(sealMs, this.#allOver().then(() => withdrawals.allOver()));
   }
 
   async #allOver(): Promise<void> {
-    while (this.population.size > 0) await Promise.all(this.population.all().map((runner) => runner.over));
+    while (this.inFlight > 0) await Promise.all(this.population.inFlight.all().map((runner) => runner.over));
   }
 
   /** Begins a turn on the session: decides and commits. Throws the refusal as a `Failure`. */
@@ -281,8 +306,8 @@ export class Turns {
     const { model, reports } = wanted;
     const steps = new TurnLedger(begun, reports, this.#ledgerParts);
     const facts = { turnId: turn.id, messageId: turn.messageId, workspaceId: before.workspaceId, cause };
-    const runner = new TurnRunner(facts, { steps, model, reports, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
-    this.population.add(runner);
+    const runner = new TurnRunner(facts, { steps, model, reports, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null, ended: this.#ended });
+    this.population.inFlight.add(runner);
     actor.runner = runner;
     this.#watchDeadline(actor);
     void runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy));
@@ -292,7 +317,7 @@ export class Turns {
 
   /** This process no longer runs the turn. */
   #close(actor: SessionActor, runner: TurnRunner, wanted: WantedTurn, endedBy: Cause): void {
-    this.population.delete(runner);
+    this.population.leave(runner);
     if (actor.runner === runner) {
       actor.runner = null;
       actor.deadline?.cancel();

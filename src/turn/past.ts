@@ -26,11 +26,12 @@ export class TurnEvents {
     return { turnId, version, runsUntil, shared, events: events.slice() };
   }
 
-  /** Keeps an event that moved the machine. An end that the store does not take again and again, for the same fault, is one. */
-  note(event: TurnEvent, moved: boolean): void {
+  /** Keeps an event that changed something; true if it is a step of its own. An end that the store does not take again and again, for the same fault, is one. */
+  note(event: TurnEvent, moved: boolean): boolean {
     const { events } = this;
-    if (events.length === limits.turnEventsKept || (!moved && isSame(events.at(-1), event))) return;
-    events.push(event);
+    if (!moved && isSame(events.at(-1), event)) return false;
+    if (events.length < limits.turnEventsKept) events.push(event);
+    return true;
   }
 }
 

@@ -54,6 +54,8 @@ export interface TurnParts {
    * long the turn may wait. With a single owner of the store a rejection is certain.
    */
   readonly shared: boolean;
+  /** Called once it is known how the turn ended. */
+  readonly ended: (runner: TurnRunner) => void;
 }
 
 export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight {
@@ -61,7 +63,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   readonly messageId: string;
   readonly identity: ActorIdentity;
   readonly machine: Stateful<TurnEvent, TurnOutcome>;
-  /** The steps so far: the events that changed something. */
+  /** The number of its newest step, as its history counts them: an end that the store does not take again, for the same fault, is none of its own. */
   version = 0;
   /** In the list of the turns in flight; see `Member`. */
   place = -1;
@@ -129,6 +131,11 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   /** Resolves once it is known whether the end of the turn is stored, or when the store did not answer and the end will be retried. */
   get settled(): Promise<boolean> {
     return this.#settled.promise;
+  }
+
+  /** Whether it is known how the turn ended. */
+  get ended(): boolean {
+    return final.has(this.machine.state);
   }
 
   /** Calls the model, with the conversation up to the user's message. */
@@ -218,18 +225,16 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
 
   /** `error`: the error that the event tells of. An event that comes when the turn is over is dropped. */
   #send(event: TurnEvent, error: unknown = null): void {
-    if (final.has(this.machine.state)) return;
+    if (this.ended) return;
     const decision = this.machine.decide(event);
     const { to } = decision;
-    if (!isUnchanged(decision.outcomes)) {
-      this.version++;
-      this.#events.note(event, decision.from !== to);
-    }
+    if (!isUnchanged(decision.outcomes) && this.#events.note(event, decision.from !== to)) this.version++;
     const { inspector, reports } = this.#parts;
     if (inspector.watched) this.#guard(() => this.machine.tell(decision, this.version, this.#causeOf(event.type)));
     for (const outcome of decision.outcomes) this.#carryOut(outcome, error);
     this.#watchDeadline();
     if (!final.has(to)) return;
+    this.#parts.ended(this);
     this.#guard(() => reports.over(to as TurnStatus));
     this.#guard(() => inspector.life('passivated', this.identity, this.machine));
   }

@@ -2,11 +2,12 @@
 import t from 'tap';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
 import type { InspectedEvent } from '../../src/actors/inspector.ts';
+import { limits } from '../../src/base/limits.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { makeKey } from '../../src/access/keys.ts';
 import { StoreUnavailable, type BegunTurn, type Cause, type Store } from '../../src/store/store.ts';
 import { key } from '../store/fixtures.ts';
-import { Scene, withSteps } from './scene.ts';
+import { pass, Scene, withSteps } from './scene.ts';
 
 /** Collects the events that a watcher of one kind of actor sees. */
 function watching(scene: Scene, kind: string): InspectedEvent[] {
@@ -159,4 +160,30 @@ t.test('a change in the console, with who made it', async (t) => {
   const cause: Cause = { requestId: 'req_1', by: { kind: 'operator', id: 'operator', name: 'operator' } };
   await scene.host.assistants.move(scene.workspaceId, scene.assistantId, 'disable', 1, cause);
   t.match(seen, [{ seq: 2, event: { type: 'disable' }, from: 'published', to: 'disabled', refused: false, requestId: 'req_1', by: cause.by }]);
+});
+
+t.test('a turn that another process has taken over is among the live actors until its end is known', async (t) => {
+  const first = await Scene.open();
+  const store = withSteps(first.store, { leaseMs: limits.leaseMs });
+  const [one, two] = [first.beside(store), first.beside(store)];
+  const { id } = await one.session();
+  const { runner, model } = await one.streaming(id);
+  const seen = watching(one, 'turn');
+  const pictured = () => one.host.awake().filter(({ actor }) => actor.kind === 'turn');
+  // A reader waits for its end.
+  runner.log.follow(() => {});
+  const place = { workspaceId: one.workspaceId, sessionId: id, turnId: runner.turnId };
+  const nowMs = one.clock.now();
+  await store.turns.requestStop(place, 'aborted', nowMs, nowMs);
+  t.ok(await store.turns.takeOver(place, 'dead', nowMs + 100, nowMs));
+  model.text('two');
+  await runner.over;
+  t.match(pictured(), [{ actor: { id: runner.turnId }, state: 'following', seq: 3 }]);
+  t.same([one.host.turns.inFlight, one.host.census().turn], [0, 1], 'it is not in flight here');
+  t.same(one.host.turns.population.followed(runner.turnId)?.past.events.map(({ type }) => type), ['output', 'stored', 'taken'], 'its past is known here');
+  await pass(one, 150);
+  await two.actor(id);
+  await pass(one, limits.remoteSilentMs);
+  t.same(told(seen), ['3 taken answering → following', '4 fate following → aborted'], 'and its end is told');
+  t.same([pictured(), one.host.census().turn], [[], 0]);
 });

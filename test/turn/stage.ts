@@ -59,6 +59,8 @@ export class Stage {
   begun: string | null = null;
   settled: boolean | null = null;
   over = false;
+  /** How often it was known how the turn ended. */
+  ends = 0;
   /** How often the turn was left. */
   left = 0;
 
@@ -96,6 +98,7 @@ export class Stage {
         inspector,
         turnMsMax,
         shared: unsure,
+        ended: () => void this.ends++,
       },
     );
     void this.runner.begun.then(({ kind }) => (this.begun = kind));

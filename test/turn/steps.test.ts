@@ -2,6 +2,8 @@
 import t from 'tap';
 import { Inspector } from '../../src/actors/inspector.ts';
 import { limits } from '../../src/base/limits.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { pastOf } from '../../src/turn/past.ts';
 import { counted, settle, Stage } from './stage.ts';
 
 /** A stage whose steps are noted in words. */
@@ -29,6 +31,26 @@ t.test('its steps are shown to those who watch', async (t) => {
     '4 sealed: sealing → completed',
     'passivated completed',
   ], 'a piece of text is none, and nothing comes after the end');
+});
+
+t.test('its steps have the numbers that they have in its history', async (t) => {
+  const { stage, shown } = watched();
+  await stage.says('one ');
+  stage.model.end();
+  for (let tries = 0; tries < 3; tries++) {
+    await settle();
+    stage.finishes.at(-1)!.reject(new StoreUnavailable('away'));
+    await settle();
+    stage.clock.advance(limits.storeRetryMsMax);
+  }
+  await settle();
+  const { past } = stage.runner;
+  stage.finishes.at(-1)!.resolve(counted);
+  await settle();
+  const kept = pastOf(past, { atMs: stage.clock.now() }).map(({ event, from, to }, index) => `${index + 1} ${event.type}: ${from} → ${to}`);
+  t.same(kept.slice(-2), ['4 unsealed: sealing → sealing', '5 sealed: sealing → failed'], 'an end that is not taken for the same fault is one step');
+  t.same([...new Set(shown.filter((line) => /^\d/.test(line)))], kept);
+  t.equal(stage.ends, 1);
 });
 
 t.test('what comes when the turn is over is not shown, and changes nothing', async (t) => {

@@ -42,17 +42,19 @@ export async function turnHistory(request: HistoryRequest): Promise<Reply> {
   present(await readRetained(request, workspaceId), new Failure('session_not_found'));
   const moves = await services.store.history.read('session', workspaceId, sessionId);
   // The session is this workspace's: it was read above.
-  const runner = services.host.sessions.population.find(sessionId)?.runner;
+  const running = services.host.sessions.population.find(sessionId)?.runner;
+  const chat = moves.find(({ event }) => isChatOf(event, turnId));
+  const runner = running?.turnId === turnId ? running : chat && services.host.turns.population.followed(turnId);
   const ended = moves.findLast(({ turn }) => turn?.turnId === turnId) ?? null;
-  const past = ended?.turn ?? (runner?.turnId === turnId ? runner.past : null);
+  const past = ended?.turn ?? runner?.past ?? null;
   if (past === null && (await services.store.turns.read(workspaceId, sessionId, turnId)) === null) throw new Failure('turn_not_found');
-  const rows = past === null ? [] : rowsOfTurn(past, ended, moves.find(({ event }) => isChatOf(event, turnId))?.cause ?? nobody);
+  const rows = past === null ? [] : rowsOfTurn(past, ended, chat?.cause ?? nobody);
   return list(pageRequest(query, 'desc'), (page) => pageOf(rows, page, query.refused ?? null), (item) => item);
 }
 
 const isChatOf = (event: Move['event'], turnId: string): boolean => event.type === 'chat' && (event as { turnId?: string }).turnId === turnId;
 
-/** `ended`: the session's step that ended the turn; null while the turn runs here. */
+/** `ended`: the session's step that ended the turn; null while the turn runs here, or is followed here. */
 function rowsOfTurn(past: TurnPast, ended: Move | null, chat: Cause): Row[] {
   const stop = ended?.cause ?? nobody;
   let ending: TurnEnding | null = null;
