@@ -179,6 +179,7 @@ export const limits = {
   inspectRulesMax: 100, // of one watcher, by which it has changed its selection
   feedAskMs: 2_000, // how often a process with watchers says so to the others
   feedWantedMs: 5_000, // how long that counts
+  feedHeldMs: 250, // by which a process that is not held up comes too late for that
   feedPictureMs: 250, // of other processes' time to say which actors are awake
   pictureMsFree: 50, // of the event loop, for one picture of the live actors; after a longer one
   pictureRestTimes: 4, // as many times as long passes before the next

@@ -162,6 +162,9 @@ export class Feed {
   #expire(): void {
     const { clock } = this.#options;
     this.#expiry = clock.after(Math.max(1, this.#wantedUntil - clock.monotonic()), () => {
+      const lateMs = clock.monotonic() - this.#wantedUntil;
+      // A process that was held up has announcements before it that it has not read yet.
+      if (lateMs > limits.feedHeldMs) this.#wantedUntil = clock.monotonic() + limits.feedAskMs;
       if (clock.monotonic() < this.#wantedUntil) return this.#expire();
       this.#unsend?.();
       this.#unsend = null;

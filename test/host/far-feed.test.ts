@@ -2,10 +2,11 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { watchFeed, type Awake } from '../../src/host/feed.ts';
-import type { Inspected } from '../../src/actors/inspector.ts';
+import { Feed, watchFeed, type Awake } from '../../src/host/feed.ts';
+import { Inspector, type Inspected } from '../../src/actors/inspector.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { PubSub } from '../../src/store/store.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
 /** The exchange of messages between processes, by channel. */
@@ -92,6 +93,34 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   for (const { host } of [one, two]) host.close();
   await turnOfTheLoop();
   t.equal(ether.listeners('watching'), 0);
+});
+
+/** The clock of a process that was held up: its timers are late. */
+class HeldClock extends ManualClock {
+  heldMs = 0;
+
+  override monotonic(): number {
+    return super.monotonic() + this.heldMs;
+  }
+}
+
+t.test('a process that was held up sends on until it has heard whether others still watch', async (t) => {
+  const [ether, clock, inspector] = [new Ether(), new HeldClock(), new Inspector()];
+  const feed = new Feed({ inspector, clock, pubSub: ether, self: 'one', awake: () => [], isAwake: () => false });
+  feed.start();
+  const announce = (): Promise<void> => ether.publish('watching', JSON.stringify({ from: 'two', question: null }));
+  await announce();
+  t.ok(inspector.watched);
+  clock.heldMs += limits.leaseMs;
+  clock.advance(limits.feedWantedMs);
+  t.ok(inspector.watched, 'what was announced meanwhile has not been read');
+  await announce();
+  clock.advance(limits.feedAskMs + limits.feedHeldMs);
+  t.ok(inspector.watched, 'somebody does');
+  clock.advance(limits.feedWantedMs);
+  t.notOk(inspector.watched, 'nobody does');
+  feed.close();
+  t.equal(clock.timers, 0);
 });
 
 t.test('a watcher that waits for its picture is not sent the events that the picture has', async (t) => {
