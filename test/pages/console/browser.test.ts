@@ -8,12 +8,14 @@ import { flows } from './flows.ts';
 import { everyPage } from './pages.ts';
 import { plots } from './plots.ts';
 import { signingIn } from './sign-in.ts';
+import { turns } from './turns.ts';
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const console = await openConsole(t);
   const full = await furnish(console.house);
   await t.test('pages', (t) => everyPage(t, console, full));
   await t.test('flows', (t) => flows(t, console, full));
+  await t.test('turns', (t) => turns(t, console));
   await t.test("an assistant's page", (t) => theAssistant(t, console));
   await t.test('crowds', (t) => crowds(t, console));
   await t.test('plots', (t) => plots(t, console));

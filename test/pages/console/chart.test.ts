@@ -8,7 +8,7 @@ import { decide, eventsOf, type AnyEvent, type Standing } from '../../../src/pag
 import { drawingOf, rowOf, type Card } from '../../../src/pages/console/chart/drawing.ts';
 import { answerTo, questionsOf } from '../../../src/pages/console/chart/questions.ts';
 import { route, type Box, type Wire } from '../../../src/pages/console/chart/routing.ts';
-import { codeOf, contextsOf, stepsOf, withStep, type Step } from '../../../src/pages/console/chart/steps.ts';
+import { begun, codeOf, contextsOf, historyPath, stepsOf, turnOf, withRows, withStep, type Step } from '../../../src/pages/console/chart/steps.ts';
 import type { HistoryRow } from '../../../src/pages/console/types.ts';
 
 t.test('each transition of each machine has a row, and each row a transition', async (t) => {
@@ -114,6 +114,46 @@ t.test('steps: a committed one comes once, equal refusals are counted, and each 
   const given = [step(1), step(1), refusal(1), refusal(1), refusal(1, 'assistant_disabled'), step(2, { event: 'finished', from: 'streaming', to: 'open' }), refusal(2)];
   const steps = given.reduce(withStep, [] as readonly Step[]);
   t.same(steps.map(({ id, count }) => [id, count]), [['1', 1], ['1r1', 2], ['1r2', 1], ['2', 1], ['2r1', 1]]);
+});
+
+/** A turn that is aborted, as its history has it, and its contexts. */
+function abortedTurn() {
+  const context = begunTurn({ runsUntil: 9e15, shared: true });
+  const events = ['output', 'stored', 'stop', 'sealed'].map((type, index) => ({ type, at: 1000 * (index + 1), ...(type === 'stop' && { reason: 'aborted' }) }));
+  const { rows, contexts: kept } = historyOf('turn', { state: 'waiting', context }, events);
+  return { context, rows: rows.map((row, index): HistoryRow => ({ ...row, data: events[index]!, context: kept[index] as Record<string, unknown> })), kept };
+}
+
+/** The same row as the feed tells it, with milliseconds. */
+const seenLive = ({ request_id, by, count, data: _, version: __, ...row }: HistoryRow): Step => ({ ...row, id: String(row.seq), at: row.at * 1000 + 7, requestId: request_id, by, count });
+
+t.test('a turn: steps that were seen live and rows of its history are one past, each once', async (t) => {
+  const { rows, kept, context } = abortedTurn();
+  const live = rows.slice(2).map(seenLive);
+  const steps = withRows(live, rows);
+  t.same(steps.map(({ id, event }) => `${id} ${event}`), ['1 output', '2 stored', '3 stop', '4 sealed']);
+  t.ok(steps[2] === live[0] && steps[3] === live[1], 'what was seen stays as it is');
+  t.same(live.reduce(withStep, withRows([], rows)).length, 4, 'also where the history was first');
+  t.equal(withRows(live, []), live, 'a history that has nothing takes nothing away');
+  const subject = { expiresAt: null, endedAt: null };
+  t.same(contextsOf('turn', steps, subject), kept);
+  t.same(begun('turn', steps[0], subject), context, 'the context before the first step');
+  t.equal(begun('turn', live[0], subject), null, 'which is not known where the first step is not');
+  // An end that the store did not take has no number of its own; the history has the step that came after it.
+  const other: Step = { ...live[1]!, event: 'unsealed', to: 'sealing' };
+  t.equal(withRows([other], rows).at(-1)!.event, 'sealed', 'where they differ the history holds');
+});
+
+t.test('the path of a history, and the turn that a step names', async (t) => {
+  t.same(
+    (['session', 'key', 'assistant', 'turn', 'workspace', 'socket', 'visitor'] as const).map((kind) => historyPath(kind, 'x_1', 'ses_1')),
+    ['/sessions/x_1/history', '/keys/x_1/history', '/assistants/x_1/history', '/sessions/ses_1/turns/x_1/history', null, null, null],
+  );
+  t.equal(historyPath('turn', 'turn_1', null), null, 'a turn whose session is not known');
+  const context = { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: null };
+  const chat = { type: 'chat', at: 1, turnId: 'turn_1', assistantRefusal: null };
+  const { rows } = historyOf('session', { state: 'open', context }, [chat, { ...chat, turnId: 'turn_2' }, { type: 'abort', at: 1, turnId: 'turn_1' }, { type: 'finished', at: 1, turnId: 'turn_1' }]);
+  t.same(stepsOf(rows).map((step) => turnOf(step)), ['turn_1', null, null, 'turn_1'], 'a refused chat begins none');
 });
 
 /** Cards where the page puts them, two in a row and the final ones in a row at the end, with rows of the given height. */

@@ -78,6 +78,8 @@ export async function findings(page: Page, what: 'all' | 'not contrast' = 'all')
 export interface Furnished {
   readonly session: { readonly id: string };
   readonly ended: { readonly id: string };
+  /** The last turn of `ended`. */
+  readonly over: string;
   readonly assistant: { readonly id: string };
   readonly key: { readonly id: string };
   /** The turn that runs as long as the test. */
@@ -93,9 +95,14 @@ export async function furnish(house: House): Promise<Furnished> {
   const key = await house.newKey({ name: 'web shop', limits: { requests: 60 } });
   await house.newKey({ name: 'night batch', assistant_ids: [quick.id], expires_at: 2_000_000_000 });
   const talks = [];
+  const turns: string[] = [];
   for (const name of ['ada@example.com', 'grace@example.com']) {
     const talk = await house.session(quick.id, { visitor: { email: name } });
-    for (const message of ['Hello', 'What is 6 times 7?']) await (await house.stream(`/sessions/${talk.id}/chat`, { body: { message } })).rest();
+    for (const message of ['Hello', 'What is 6 times 7?']) {
+      const said = await house.stream(`/sessions/${talk.id}/chat`, { body: { message } });
+      await said.rest();
+      turns.push(said.turnId);
+    }
     talks.push(talk);
   }
   const visit = await Visit.to(house, 'hours');
@@ -107,5 +114,5 @@ export async function furnish(house: House): Promise<Furnished> {
   await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'and?' } });
   // Somebody is signed in elsewhere.
   await house.ask('/console/api/sign-in', { key: null, body: { token: house.operatorToken } });
-  return { session, ended: talks[0], assistant: quick, key, turn };
+  return { session, ended: talks[0], over: turns[1]!, assistant: quick, key, turn };
 }

@@ -60,18 +60,20 @@ interface Options {
   readonly shown: Step | null;
   readonly choose: (step: Step) => void;
   readonly now: () => void;
-  /** Whether nothing is known of the actor: then no state is the current one. */
+  /** Whether its state is not known: then no state is the current one. */
   readonly unknown: boolean;
+  /** The address of the turn that a step begins or closes; null where it does neither. */
+  readonly linkOf?: ((step: Step) => string | null) | undefined;
 }
 
-export function ActorView({ kind, past, moment, shown, choose, now, unknown }: Options) {
+export function ActorView({ kind, past, moment, shown, choose, now, unknown, linkOf }: Options) {
   const [hinted, hint] = useState<string | null>(null);
   return (
     <>
       <div class="work">
         <ActorChart kind={kind} past={past} moment={unknown ? { ...moment, state: null } : moment} hinted={hinted} />
         <aside>
-          <Past steps={past.steps} shown={moment.step} choose={choose} />
+          <Past steps={past.steps} shown={moment.step} choose={choose} over={unknown} linkOf={linkOf} />
           <Context context={moment.context} before={moment.before} at={moment.step} />
           <WhatIf kind={kind} standing={moment} at={shown?.at ?? null} hint={hint} />
         </aside>
@@ -115,7 +117,7 @@ function Context({ context, before, at }: { context: unknown; before: unknown; a
           <Id id={at.requestId} />
         </p>
       )}
-      {context === null && <p>Not kept at this step.</p>}
+      {context === null && <p>{at === null ? 'Not known.' : 'Not kept at this step.'}</p>}
       {fieldsOf(context).map(([name, value]) => {
         const text = valueOf(name, value);
         const changed = earlier.size > 0 && JSON.stringify(earlier.get(name)) !== JSON.stringify(value);

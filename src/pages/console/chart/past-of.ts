@@ -5,7 +5,7 @@ import { ApiFailure, ask, patiently, query } from '../api.ts';
 import { watch } from '../feed.ts';
 import { apiWorkspace } from '../route.ts';
 import type { FeedMessage, HistoryRow, List, LiveActor } from '../types.ts';
-import { stepOfEvent, stepOfRow, withStep, type Step } from './steps.ts';
+import { historyPath, stepOfEvent, withRows, withStep, type Step } from './steps.ts';
 
 export interface PastOf {
   /** Oldest first. */
@@ -16,16 +16,14 @@ export interface PastOf {
   readonly failure: ApiFailure | null;
 }
 
-const historyKinds: readonly ActorKind[] = ['session', 'key', 'assistant'];
 const pagesMax = 12;
 
 /** Every row that is kept, oldest first. */
-async function historyOf(kind: ActorKind, id: string, signal: AbortSignal): Promise<HistoryRow[]> {
+async function historyOf(path: string, signal: AbortSignal): Promise<HistoryRow[]> {
   const rows: HistoryRow[] = [];
   let after: string | null = null;
   for (let pages = 0; pages < pagesMax; pages++) {
-    const path: string = `${apiWorkspace()}/${kind}s/${id}/history${query({ order: 'desc', limit: 100, after })}`;
-    const page: List<HistoryRow> = await patiently(() => ask<List<HistoryRow>>(path, { signal }), signal);
+    const page: List<HistoryRow> = await patiently(() => ask<List<HistoryRow>>(`${apiWorkspace()}${path}${query({ order: 'desc', limit: 100, after })}`, { signal }), signal);
     rows.push(...page.data);
     after = page.next_cursor;
     if (after === null) break;
@@ -35,67 +33,77 @@ async function historyOf(kind: ActorKind, id: string, signal: AbortSignal): Prom
 
 const nothing: PastOf = { steps: [], live: null, begun: false, failure: null };
 
-/** Nothing while `id` is null. */
-export function usePast(kind: string, id: string | null): PastOf {
+/** The past of the actor `id` after these messages. */
+function taken({ steps, live }: PastOf, id: string, messages: readonly FeedMessage[]): Pick<PastOf, 'steps' | 'live'> {
+  for (const message of messages) {
+    if (message.type === 'actors') live = message.actors.find((one) => one.id === id) ?? null;
+    else if (message.type === 'activated') live = { ...message.actor, state: message.state, context: null };
+    else if (message.type === 'passivated') live = null;
+    else if (message.type === 'event') {
+      live = { ...message.actor, state: message.to, context: message.context };
+      steps = withStep(steps, stepOfEvent(message));
+    }
+  }
+  return { steps, live };
+}
+
+/** Nothing while `id` is null. `session`: that of a turn, where it is known. */
+export function usePast(kind: string, id: string | null, session: string | null = null): PastOf {
   const past = useRef(nothing);
   const [, drawn] = useState(0);
   useEffect(() => {
     past.current = nothing;
     if (id === null || !actorKinds.some((one) => one === kind)) return;
     const leaving = new AbortController();
-    const actorKind = kind as ActorKind;
-    /** Events that came before the history did; null once it is here. */
+    const path = historyPath(kind as ActorKind, id, session);
+    /** Messages that came since the list of live actors, before the history did; null once it is here. */
     let early: FeedMessage[] | null = [];
+    let reads = 0;
     const change = (fields: Partial<PastOf>) => {
       past.current = { ...past.current, ...fields };
       drawn((times) => times + 1);
     };
+    const takeEarly = (messages: readonly FeedMessage[]) => {
+      early = null;
+      take(messages);
+    };
     const read = async () => {
+      // Only the last question counts.
+      const mine = ++reads;
       try {
-        const rows = historyKinds.includes(actorKind) ? await historyOf(actorKind, id, leaving.signal) : [];
-        // Steps seen live have contexts, which the history lacks.
-        const known = new Map(past.current.steps.map((step) => [step.id, step]));
-        const steps = rows.map(stepOfRow).reduce(withStep, [] as readonly Step[]).map((step) => known.get(step.id) ?? step);
-        const waiting = (early ?? []).filter((message) => message.type !== 'event' || !message.refused || message.from !== message.to);
-        early = null;
-        change({ steps: rows.length === 0 ? past.current.steps : steps, failure: null });
-        take(waiting);
+        const rows = path === null ? [] : await historyOf(path, leaving.signal);
+        if (mine !== reads) return;
+        change({ steps: withRows(past.current.steps, rows), failure: null });
+        // The history has the refusals.
+        takeEarly((early ?? []).filter((message) => message.type !== 'event' || !message.refused || message.from !== message.to));
         change({ begun: true });
       } catch (error) {
-        if (leaving.signal.aborted) return;
+        if (leaving.signal.aborted || mine !== reads) return;
         if (!(error instanceof ApiFailure)) throw error;
-        early = null;
-        change({ failure: error, begun: true });
+        takeEarly(early ?? []);
+        // A turn that is withdrawn later may leave nothing but what was seen.
+        change({ failure: error.status === 404 && past.current.steps.length > 0 ? null : error, begun: true });
       }
     };
-    const take = (messages: readonly FeedMessage[]) => {
-      let { steps, live } = past.current;
-      for (const message of messages) {
-        if (message.type === 'actors') live = message.actors.find((one) => one.id === id) ?? null;
-        else if (message.type === 'activated') live = { ...message.actor, state: message.state, context: null };
-        else if (message.type === 'passivated') live = null;
-        else if (message.type === 'event') {
-          live = { ...message.actor, state: message.to, context: message.context };
-          steps = withStep(steps, stepOfEvent(message));
-        }
-      }
-      change({ steps, live });
-    };
+    const take = (messages: readonly FeedMessage[]) => change(taken(past.current, id, messages));
     const stop = watch({ workspace: apiWorkspace().split('/')[2]!, kind, id }, (messages) => {
       // The list of live actors comes at first and after every lost connection: the history has the steps taken meanwhile.
-      const picture = messages.some(({ type }) => type === 'actors' || type === 'dropped');
-      if (picture) {
+      if (messages.some(({ type }) => type === 'actors' || type === 'dropped')) {
         early = [];
         void read();
       }
-      if (early === null) return take(messages);
-      early.push(...messages.filter(({ type }) => type === 'event'));
-      take(messages.filter(({ type }) => type !== 'event'));
+      if (early === null) take(messages);
+      else {
+        early.push(...messages);
+        take(messages.filter(({ type }) => type === 'actors'));
+      }
+      // The history of a turn that another process ran has its steps once it is over.
+      if (kind === 'turn' && messages.some(({ type }) => type === 'passivated')) void read();
     });
     return () => {
       leaving.abort();
       stop();
     };
-  }, [kind, id]);
+  }, [kind, id, session]);
   return past.current;
 }

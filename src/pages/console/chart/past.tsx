@@ -18,7 +18,14 @@ const ticksMax = 100;
 /** A pause between two steps that is worth a word. */
 const pauseMs = 60_000;
 
-export function Past({ steps, shown, choose }: Options) {
+interface PastOptions extends Options {
+  /** Nothing more is expected to happen. */
+  readonly over: boolean;
+  /** The address of the turn that a step begins or closes; null where it does neither. */
+  readonly linkOf?: ((step: Step) => string | null) | undefined;
+}
+
+export function Past({ steps, shown, choose, over, linkOf }: PastOptions) {
   const list = useRef<HTMLOListElement>(null);
   const place = shown === null ? steps.length - 1 : steps.indexOf(shown);
   const begin = Math.max(0, Math.min(place - drawnMax / 2, steps.length - drawnMax));
@@ -37,15 +44,23 @@ export function Past({ steps, shown, choose }: Options) {
         <span>History</span>
         <span>{plural(steps.length, 'step')}</span>
       </h3>
-      {steps.length === 0 && <p class="note">No step is known yet. What moves it appears here as it happens.</p>}
+      {steps.length === 0 && <p class="note">{over ? 'No step is known.' : 'No step is known yet. What moves it appears here as it happens.'}</p>}
       <ol ref={list} tabIndex={drawn.length > 5 ? 0 : undefined} role="list" aria-label="Steps, newest first">
         {drawn.toReversed().map((step, index, all) => {
           const after = all[index - 1];
           const pause = after === undefined ? 0 : after.at - step.at;
+          const turn = linkOf?.(step) ?? null;
           return (
             <li key={step.id}>
               {pause > pauseMs && <p class="gap">{duration(pause / 1000)} later</p>}
-              <StepRow step={step} current={step === shown} choose={choose} />
+              <div class={turn === null ? undefined : 'about-turn'}>
+                <StepRow step={step} current={step === shown} choose={choose} />
+                {turn !== null && (
+                  <a href={turn} aria-label={`Turn of step ${step.id}`}>
+                    Turn
+                  </a>
+                )}
+              </div>
             </li>
           );
         })}

@@ -1,7 +1,16 @@
 /** An actor's past: its moves and refusals, from the server's history and from live events. */
 import type { ActorKind } from '../../../../machines/all.ts';
+import { begunTurn, type TurnContext } from '../../../../machines/turn.ts';
 import type { Cause, Emitted, FeedEvent, HistoryRow } from '../types.ts';
 import { decide, type AnyEvent } from './copy.ts';
+
+const historyKinds: readonly ActorKind[] = ['session', 'key', 'assistant'];
+
+/** The path of an actor's history; null for one that has none. A turn's is kept with its session. */
+export function historyPath(kind: ActorKind, id: string, session: string | null): string | null {
+  if (kind === 'turn') return session === null ? null : `/sessions/${encodeURIComponent(session)}/turns/${id}/history`;
+  return historyKinds.includes(kind) ? `/${kind}s/${id}/history` : null;
+}
 
 export interface Step {
   /** Names it in the address: `16`; steps after it that moved nothing, such as refusals, are `16r1`, `16r2`. */
@@ -60,6 +69,21 @@ export function withStep(steps: readonly Step[], step: Unnamed): readonly Step[]
 
 export const stepsOf = (rows: readonly HistoryRow[]): readonly Step[] => rows.map(stepOfRow).reduce(withStep, [] as readonly Step[]);
 
+/** The steps of the history. Those that were seen before stay as they are, since the machine's own context came with them; without rows they all stay. */
+export function withRows(seen: readonly Step[], rows: readonly HistoryRow[]): readonly Step[] {
+  if (rows.length === 0) return seen;
+  const known = new Map(seen.map((step) => [step.id, step]));
+  return stepsOf(rows).map((step) => {
+    const before = known.get(step.id);
+    return before !== undefined && isSame(before, step) && before.count === step.count ? before : step;
+  });
+}
+
+/** The turn that a step of its session begins or closes; null for other steps. */
+export function turnOf({ outcomes }: Pick<Step, 'outcomes'>): string | null {
+  return textIn(outcomes, 'turn.begun', 'turnId') ?? textIn(outcomes, 'turn.closed', 'turnId');
+}
+
 /** Facts about an actor that its history lacks. */
 export interface Subject {
   readonly expiresAt: number | null;
@@ -112,8 +136,12 @@ export function begun(kind: ActorKind, first: Step | undefined, { expiresAt }: S
   if (kind === 'session') return first?.from === 'streaming' ? null : { expiresAt: expiresAt ?? 0, endedAt: null, activeTurnId: null };
   if (kind === 'assistant') return null;
   if (kind === 'key') return first === undefined || first.from === 'active' ? { expiresAt, revokedAt: null, debt: null } : null;
+  if (kind === 'turn' && first?.seq === 1) return begunTurnOf((first.context ?? first.kept) as TurnContext | null | undefined);
   return null;
 }
+
+/** Two fields of a turn's context never change; the others are those of every new turn. */
+const begunTurnOf = (context: TurnContext | null | undefined): TurnContext | null => (context ? begunTurn(context) : null);
 
 const textIn = (outcomes: readonly Emitted[], type: string, field: string): string | null => {
   const found = outcomes.find((outcome) => outcome.type === type)?.[field];

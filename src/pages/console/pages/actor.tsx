@@ -1,8 +1,9 @@
 /** One actor: its chart as it runs, its context, and its whole past to go back through. A sleeping one is shown without waking it. */
 import { actorKinds, type ActorKind } from '../../../../machines/all.ts';
 import { ActorView, momentOf } from '../chart/actor-view.tsx';
-import { usePast } from '../chart/past-of.ts';
-import type { Step, Subject } from '../chart/steps.ts';
+import { drawingOf } from '../chart/drawing.ts';
+import { usePast, type PastOf } from '../chart/past-of.ts';
+import { turnOf, type Step, type Subject } from '../chart/steps.ts';
 import { useRead } from '../data.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
@@ -26,6 +27,9 @@ const subjectOf = (record: Stored | undefined): Subject => ({ expiresAt: record?
 const names: Readonly<Record<ActorKind, string>> = { session: 'Session', turn: 'Turn', key: 'Key', workspace: 'Workspace', assistant: 'Assistant', socket: 'Socket', visitor: 'Visitor' };
 const kept: readonly ActorKind[] = ['session', 'key', 'assistant'];
 
+/** The states of a turn that another process owns. */
+const leftStates: readonly string[] = ['asking', 'following'];
+
 export default function ActorPage() {
   const [, , kind = '', id = ''] = segments.value;
   const known = actorKinds.find((one) => one === kind);
@@ -42,35 +46,64 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
   const path = kind === 'workspace' ? apiWorkspace() : kept.includes(kind) ? `${apiWorkspace()}/${kind}s/${id}` : null;
   const { value: record, failure } = useRead<Stored>(path);
   const assistant = useRead<Assistant>(record?.assistant_id === undefined ? null : `${apiWorkspace()}/assistants/${record.assistant_id}`).value;
-  const past = usePast(kind, id);
+  const session = kind === 'turn' ? sessionHere() : null;
+  const past = usePast(kind, id, session);
   const at = search.value.get('at');
   const shown = at === null ? null : (past.steps.find((step) => step.id === at) ?? null);
   const moment = momentOf(kind, past, shown, subjectOf(record), stateOf(kind, record));
   const choose = (step: Step) => setQuery({ at: step.id });
   if (failure !== null && record === undefined) return <Failure failure={failure} />;
   if (!past.begun) return <Wait />;
-  const gone = path === null && past.live === null && past.steps.length === 0;
+  const lack = lackOf(kind, session, past);
+  // Nothing says in which state it is.
+  const gone = path === null && past.live === null && !isOver(kind, past);
   const name = kind === 'session' && assistant !== undefined ? `Session with ${assistant.name}` : (record?.name ?? names[kind]);
   const live = past.live?.context as { readonly activeTurnId?: string | null } | null | undefined;
   const turn = live ? live.activeTurnId : record?.active_turn_id;
   const tone = shown !== null ? 'plain' : 'lit';
   return (
     <>
-      <Head name={name} id={id} above={[inWorkspace('live') + (kind === 'session' ? '' : `?kind=${kind}`), 'Live']} state={!gone && <State name={shown === null ? moment.state : `${moment.state} at step ${shown.id}`} tone={tone} />}>
+      <Head name={name} id={id} above={[inWorkspace('live') + (kind === 'session' ? '' : `?kind=${kind}`), 'Live']} state={(!gone || shown !== null) && <State name={shown === null ? moment.state : `${moment.state} at step ${shown.id}`} tone={tone} />}>
         <Acts kind={kind} id={id} turn={turn} state={past.live?.state ?? moment.state} awake={past.live !== null} />
       </Head>
-      <FactsOf kind={kind} record={record} steps={past.steps} awake={past.live !== null} />
+      <FactsOf kind={kind} record={record} steps={past.steps} state={past.live?.state ?? null} />
       <Failure failure={past.failure} />
-      {gone && <p class="note">{kind === 'turn' ? 'It is over' : 'It sleeps or is over'}; turns, sockets and visitors keep no history of their own. What happens to it while this page is open appears here.</p>}
-      <ActorView kind={kind} past={past} moment={moment} shown={shown} choose={choose} now={() => setQuery({ at: null })} unknown={gone} />
+      {path === null && lack !== null && <p class="note">{lack}</p>}
+      <ActorView kind={kind} past={past} moment={moment} shown={shown} choose={choose} now={() => setQuery({ at: null })} unknown={gone && shown === null} linkOf={kind === 'session' ? (step) => turnLink(id, step) : undefined} />
     </>
   );
+}
+
+/** Whether the last step that is known leads to a final state. */
+const isOver = (kind: ActorKind, { steps }: PastOf): boolean => drawingOf(kind).cards.some(({ name, final }) => final && name === steps.at(-1)?.to);
+
+const lost = 'the process that ran it died or lost it before they were stored, or had another version of the machine';
+
+/** Why the page shows no past, or not all of it; null where it shows all. */
+function lackOf(kind: ActorKind, session: string | null, past: PastOf): string | null {
+  const { steps, live, failure } = past;
+  if (failure !== null) return null;
+  const [first] = steps;
+  if (kind !== 'turn') return live === null && first === undefined ? 'It sleeps or is over; sockets and visitors keep no history. What happens to it while this page is open appears here.' : null;
+  if (live === null && !isOver(kind, past)) {
+    if (session === null) return 'It is over. The steps of a turn are kept with its session, which this address does not name.';
+    return first === undefined ? `Its steps are not known: ${lost}.` : `It is over, but its last steps are not known: ${lost}.`;
+  }
+  if (first?.seq === 1 || (first === undefined && live?.state === 'waiting')) return null;
+  if (session === null) return 'Its earlier steps are kept with its session, which this address does not name.';
+  return live === null ? `Its earlier steps are not known: ${lost}.` : 'It runs in another process: its earlier steps appear here once it is over.';
+}
+
+/** The page of the turn that a step of the session begins or closes. */
+function turnLink(session: string, step: Step): string | null {
+  const turn = turnOf(step);
+  return turn === null ? null : turnChart(turn, session);
 }
 
 /** The session of the turn that the page shows, if the link to it named it: a turn itself does not know it. */
 const sessionHere = (): string | null => search.value.get('session');
 
-function FactsOf({ kind, record, steps, awake }: { kind: ActorKind; record: Stored | undefined; steps: readonly Step[]; awake: boolean }) {
+function FactsOf({ kind, record, steps, state }: { kind: ActorKind; record: Stored | undefined; steps: readonly Step[]; state: string | null }) {
   const facts: [string, preact.ComponentChildren][] = [];
   if (record?.created_at !== undefined) facts.push([kind === 'session' ? 'Opened' : 'Created', kind === 'session' ? <TimeOfDay at={record.created_at * 1000} /> : <Day at={record.created_at} />]);
   if (kind === 'session' && record?.expires_at != null) facts.push(record.ended_at == null ? ['Expires in', <Until at={record.expires_at} />] : ['Ended', <MomentText at={record.ended_at} />]);
@@ -82,7 +115,8 @@ function FactsOf({ kind, record, steps, awake }: { kind: ActorKind; record: Stor
   }
   const session = sessionHere();
   if (kind === 'turn' && session !== null) facts.push(['Session', <a href={inWorkspace('sessions', session)}><code>{session}</code></a>]);
-  facts.push(kind === 'turn' ? ['Turn', awake ? 'in flight' : 'over'] : ['Actor', awake ? 'awake' : 'asleep in the store']);
+  if (kind === 'turn') facts.push(['Turn', state === null ? 'over' : leftStates.includes(state) ? 'taken over by another process' : 'in flight']);
+  else facts.push(['Actor', state === null ? 'asleep in the store' : 'awake']);
   return <Facts of={facts} />;
 }
 
@@ -100,7 +134,12 @@ function Acts({ kind, id, turn, state, awake }: ActOptions) {
   const session = sessionHere();
   if (kind === 'key') return <a class="button quiet" href={inWorkspace('keys', id)}>Key</a>;
   if (kind === 'assistant') return <a class="button quiet" href={inWorkspace('assistants', id)}>Assistant</a>;
-  if (kind === 'turn') return session !== null && awake ? <AbortTurn session={session} turn={id} /> : null;
+  if (kind === 'turn') return session !== null && (
+      <>
+        <a class="button quiet" href={inWorkspace('live', 'session', session)}>Session</a>
+        {awake && !leftStates.includes(state) && <AbortTurn session={session} turn={id} />}
+      </>
+    );
   if (kind !== 'session') return null;
   return (
     <>

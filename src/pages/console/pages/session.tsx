@@ -40,7 +40,7 @@ export default function SessionPage() {
         ]}
       />
       <section class="section" aria-label="Transcript">
-        <Transcript talk={talk} />
+        <Transcript talk={talk} turnLink={(turn) => turnChart(turn, id)} />
       </section>
     </>
   );

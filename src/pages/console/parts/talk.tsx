@@ -98,7 +98,14 @@ export function cutBecause({ status, stop_reason: reason, error_code: code }: Me
   return code === 'assistant_unavailable' ? 'the provider failed' : `cut short${code === null ? '' : `: ${code}`}`;
 }
 
-export function Transcript({ talk, empty }: { talk: Held; empty?: string }) {
+interface TranscriptOptions {
+  readonly talk: Held;
+  readonly empty?: string;
+  /** The address of a reply's turn. */
+  readonly turnLink?: (turn: string) => string;
+}
+
+export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
   const { messages, begun, failure, earlier } = talk;
   if (!begun) return <Wait />;
   return (
@@ -112,7 +119,7 @@ export function Transcript({ talk, empty }: { talk: Held; empty?: string }) {
       )}
       {messages.length === 0 && failure === null && <p class="note">{empty ?? 'Nothing was said yet.'}</p>}
       {messages.map((message) => (
-        <Said key={message.id} role={message.role} text={message.content} at={message.created_at} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} />
+        <Said key={message.id} role={message.role} text={message.content} at={message.created_at} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined} />
       ))}
       <Failure failure={failure} />
     </div>
@@ -126,9 +133,11 @@ interface SaidOptions {
   readonly growing?: boolean;
   readonly cut?: boolean;
   readonly note?: string | null;
+  /** The address of its turn. */
+  readonly turn?: string | undefined;
 }
 
-const Said = ({ role, text, at, growing = false, cut = false, note = null }: SaidOptions) => (
+const Said = ({ role, text, at, growing = false, cut = false, note = null, turn }: SaidOptions) => (
   <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
     {text !== '' && <p class="words">{text}</p>}
     {growing && <p class="growing">{text === '' ? 'waiting for the first words …' : 'writing …'}</p>}
@@ -136,6 +145,7 @@ const Said = ({ role, text, at, growing = false, cut = false, note = null }: Sai
     {at !== undefined && (
       <small>
         <MomentText at={at} />
+        {turn && <a href={turn}>Turn</a>}
       </small>
     )}
   </article>
