@@ -12,7 +12,7 @@ import { randomIds, type Ids } from './base/ids.ts';
 import { limits } from './base/limits.ts';
 import { openLog } from './base/log.ts';
 import { openMetrics, type Metrics } from './base/metrics.ts';
-import { LoopLag } from './base/metrics/lag.ts';
+import { LoopLag, LoopShare } from './base/metrics/lag.ts';
 import { LoadMeter, type LoadBoard } from './base/metrics/load.ts';
 import { anthropicModel } from './providers/model/anthropic.ts';
 import { baseUrlProblem } from './providers/client/address.ts';
@@ -69,7 +69,7 @@ export async function serve(config: Config): Promise<void> {
   const store = measureStore(opened, metrics, clock);
   await store.open(time.now()).catch(failOpening);
 
-  const host = new Host(store, time, ids, log, config.turnMsMax);
+  const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare());
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const bounds = { ...providerBounds, silenceMs: config.providerSilenceMs };

@@ -8,6 +8,7 @@ import { UnreadableSnapshot } from '../actors/actor.ts';
 import { Assistants } from './assistants.ts';
 import { Credentials } from './credentials.ts';
 import { Feed, type Awake } from './feed.ts';
+import type { LoopLoad } from '../turn/pace.ts';
 import { RemoteTurns } from '../turn/remote-turns.ts';
 import { Inspector, type ActorIdentity } from '../actors/inspector.ts';
 import { Keys } from './keys.ts';
@@ -71,7 +72,7 @@ export class Host {
   /** Messages already logged about snapshots that this version cannot read: one for each version. */
   readonly #unreadable = new Set<string>();
 
-  constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number) {
+  constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number, loopLoad?: LoopLoad) {
     const inspector = (this.inspector = new Inspector(() => clock.now()));
     this.#store = store;
     this.#clock = clock;
@@ -89,7 +90,7 @@ export class Host {
     const mark = (): string => `${owner.slice(0, markCharacters)}${(moves++).toString(36)}`;
     this.#withdrawals = new Withdrawals({ store, clock, inspector, owner, mark });
     const withdrawals = this.#withdrawals;
-    this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, visitors: this.visitors, takeovers: new Takeovers(), turnMsMax, owner, mark });
+    this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, visitors: this.visitors, takeovers: new Takeovers(), turnMsMax, owner, mark, loopLoad });
     this.turns = new Turns(this.sessions, this.workspaces);
     const { pubSub } = store;
     this.feed = new Feed({ inspector, clock, pubSub, self: owner, awake: () => this.awake(), isAwake: ({ kind, id }) => this.#isAwake(kind, id) });

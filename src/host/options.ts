@@ -3,6 +3,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Store } from '../store/store.ts';
 import type { RemoteTurns } from '../turn/remote-turns.ts';
 import type { Inspector } from '../actors/inspector.ts';
+import type { LoopLoad } from '../turn/pace.ts';
 import type { Takeovers } from '../turn/takeovers.ts';
 import type { Visitors } from './visitors.ts';
 import type { Withdrawals } from '../turn/withdrawals.ts';
@@ -21,6 +22,8 @@ export interface SessionsOptions {
   readonly owner: string;
   /** Returns a mark for the next move of a session (see `Session`): no other move, of this process or another, has the same one. */
   mark(): string;
+  /** How busy the event loop is, for the beat of output; always busy if it is left out. */
+  readonly loopLoad: LoopLoad | undefined;
   /** How long a turn may run, in milliseconds. */
   readonly turnMsMax: number;
 }

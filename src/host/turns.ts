@@ -105,9 +105,9 @@ export class Turns {
     this.#sessions = sessions;
     this.#workspaces = workspaces;
     this.#options = sessions.options;
-    const { store, clock, withdrawals, visitors, mark } = sessions.options;
+    const { store, clock, withdrawals, visitors, mark, loopLoad } = sessions.options;
     this.#histories = new Histories(store);
-    this.#pace = new Pace(clock);
+    this.#pace = new Pace(clock, loopLoad);
     this.#ledgerParts = { store, clock, histories: this.#histories, withdrawals, visitors, mark };
   }
 

@@ -4,6 +4,9 @@
  * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are slower, each belongs to one of sixteen
  * groups of the turns, and providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A
  * turn's first output never waits, and its end waits only in the second case.
+ *
+ * How long a piece waits follows how busy the event loop is: fewer and larger pieces save work, which is worth nothing while there is
+ * little of it.
  */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -20,6 +23,21 @@ const groupCount = 16;
 /** How many turns more than its share a group may have. */
 const slack = 2;
 
+/** How busy the event loop is. */
+export interface LoopLoad {
+  /** The share of the time since it was last asked in which the event loop did not wait: from 0 to 1. */
+  share(): number;
+}
+
+const alwaysBusy: LoopLoad = { share: () => 1 };
+
+/** The longest wait for a beat at a load, in milliseconds: from `paceLeastMs` up to `paceRestShare` of the time to `crowdedPaceMs` from `paceFullShare` on. */
+function waitAt(share: number): number {
+  const { paceLeastMs, paceRestShare, paceFullShare, crowdedPaceMs } = limits;
+  const part = Math.min(1, Math.max(0, (share - paceRestShare) / (paceFullShare - paceRestShare)));
+  return paceLeastMs + part * (crowdedPaceMs - paceLeastMs);
+}
+
 export class Pace {
   readonly #clock: Clock;
   /** The callbacks of each group at its next beat; while there is no crowd all beat together. */
@@ -34,9 +52,13 @@ export class Pace {
   #pieces = 0;
   #countedFrom: number;
   #perSecond = 0;
+  readonly #load: LoopLoad;
+  /** The longest wait for a beat, in milliseconds. */
+  #waitMs: number = limits.crowdedPaceMs;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, load: LoopLoad = alwaysBusy) {
     this.#clock = clock;
+    this.#load = load;
     this.#countedFrom = clock.monotonic();
   }
 
@@ -54,6 +76,8 @@ export class Pace {
     this.#perSecond = (this.#pieces * 1000) / elapsed;
     this.#pieces = 0;
     this.#countedFrom = now;
+    // Half of the way each time: a shorter wait makes the loop busier, which makes the wait longer.
+    this.#waitMs = (this.#waitMs + waitAt(this.#load.share())) / 2;
   }
 
   /** Keeps the beat running until the rate is low again: without a beat, a process that gets no more pieces would never measure its rate anew. */
@@ -88,7 +112,7 @@ export class Pace {
 
   /** Beats follow each other at their interval, also where one came late. */
   #wait(): void {
-    const intervalMs = this.crowded ? limits.crowdedPaceMs / groupCount : limits.paceMs;
+    const intervalMs = this.crowded ? limits.crowdedPaceMs / groupCount : Math.min(limits.paceMs, this.#waitMs);
     const now = this.#clock.monotonic();
     this.#beatAt = this.#beatAt + intervalMs > now ? this.#beatAt + intervalMs : now + intervalMs;
     this.#timed = true;
@@ -103,7 +127,8 @@ export class Pace {
   #beat(): void {
     this.#look();
     this.#timed = false;
-    for (let count = this.crowded ? 1 : groupCount; count > 0; count--) this.#callNext();
+    const groups = this.crowded ? Math.round(limits.crowdedPaceMs / this.#waitMs) : groupCount;
+    for (let count = groups; count > 0; count--) this.#callNext();
     if (this.#waiting === 0) this.#goOn();
     else if (!this.#timed) this.#wait();
   }

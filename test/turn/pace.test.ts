@@ -186,3 +186,27 @@ t.test('a crowded process beats slower, and one that is quiet again not at all',
   }
   t.same([beats, pace.busy], [4, false], 'the beat itself finds that nothing comes any more');
 });
+
+/** How long a turn waits for a beat at most, after the loop has been so busy for a second. */
+function longestWait(share: number, perSecond: number): number {
+  const clock = new ManualClock();
+  const pace = new Pace(clock, { share: () => share });
+  for (let look = 0; look < 10; look++) load({ pace, clock }, perSecond);
+  let called = false;
+  pace.next(() => (called = true));
+  let waited = 0;
+  for (; !called && waited < 100; waited += 2.5) clock.advance(2.5);
+  return waited;
+}
+
+t.test('how long a piece waits follows how busy the event loop is', async (t) => {
+  const waits = [0, 0.25, 0.4, 0.5, 0.6, 1].map((share) => longestWait(share, 2 * limits.crowdedPiecesPerSecond));
+  t.same(waits, [...waits].sort((one, other) => one - other));
+  t.ok(waits[0]! <= 2 * limits.paceLeastMs, `${waits[0]} ms at rest`);
+  t.equal(waits[1], waits[0], 'up to a quarter of the time is rest');
+  t.ok(waits[4]! >= limits.crowdedPaceMs - 2.5, `${waits[4]} ms where it is busy`);
+  t.equal(waits[5], waits[4]);
+  t.ok(waits[2]! > waits[1]! && waits[2]! < waits[4]!, `${waits[2]} ms in between`);
+  t.ok(longestWait(0, busy + 160) <= limits.paceLeastMs + 2.5, 'also where all beat together');
+  t.ok(longestWait(1, busy + 160) >= limits.paceMs - 2.5);
+});

@@ -1,5 +1,5 @@
-/** The delay of the event loop: how late it runs due callbacks. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+/** The delay of the event loop, that is how late it runs due callbacks, and how much of the time it is busy. */
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 
 /** Milliseconds between two looks at the event loop. The monitor's times contain them: those of an idle process are this long. */
 const resolutionMs = 20;
@@ -31,4 +31,17 @@ function startMonitor(): DelayMonitor {
   const monitor = monitorEventLoopDelay({ resolution: resolutionMs });
   monitor.enable();
   return monitor;
+}
+
+/** The share of the time in which the event loop is busy. */
+export class LoopShare {
+  #before = performance.eventLoopUtilization();
+
+  /** Since it was last asked, from 0 to 1. */
+  share(): number {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, this.#before);
+    this.#before = now;
+    return utilization;
+  }
 }
