@@ -44,13 +44,10 @@ type Table = ReadonlyMap<string, ReadonlyMap<string, readonly Candidate[]>>;
 /** The machine's transition as a function; null if the machine is not plain, so that XState must run it. */
 export function plainTransition(machine: AnyStateMachine): PlainTransition | null {
   const table = tableOf(machine);
-  if (table === null) return null;
-  // One for each machine: V8 copies objects of one shape fast, and those of many by a call to its runtime.
-  const copy = (context: unknown): Record<string, unknown> => ({ ...(context as Record<string, unknown>) });
-  return ({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event, copy);
+  return table && (({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event));
 }
 
-function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }, copy: (context: unknown) => Record<string, unknown>): MachineStep {
+function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }): MachineStep {
   for (const candidate of candidates) {
     const given = { context, event };
     const { guard, guardParams, target, actions } = candidate;
@@ -60,7 +57,7 @@ function stepOf(candidates: readonly Candidate[], state: string, context: unknow
     // An action sees the assignments of earlier actions.
     for (const { params, assigned, emitted } of actions) {
       if (emitted !== null) outcomes[emits++] = emitted(given, params);
-      else given.context = withFields(copy(given.context), assigned!(given, params));
+      else given.context = withFields({ ...(given.context as Record<string, unknown>) }, assigned!(given, params));
     }
     return { state: target ?? state, context: given.context, outcomes };
   }

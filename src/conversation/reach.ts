@@ -112,12 +112,12 @@ export const reachConversation = (party: Party, id: string, services: Services):
     if (actor === null) throw new Failure('session_not_found');
     const retained = checkRetained(actor.record, services);
     const published = services.host.assistants.of(party.workspaceId, actor.record.assistantId);
-    const check = (session: Session, assistant: AssistantActor | null): Reached => {
+    // A refusal of the session comes first, also where the assistant cannot be read.
+    if (published instanceof Promise) published.catch(() => {});
+    return promptly(retained, (session) => {
       checkVisible(session, party);
       checkPermission(party, session.assistantId);
-      return { actor, assistant };
-    };
-    if (!(retained instanceof Promise || published instanceof Promise)) return check(retained, published);
-    return Promise.all([retained, published]).then(([session, assistant]) => check(session, assistant));
+      return promptly(published, (assistant) => ({ actor, assistant }));
+    });
   });
 

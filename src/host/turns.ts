@@ -72,11 +72,9 @@ class LiveTurns {
   /** This process no longer runs the turn. */
   leave(runner: TurnRunner): void {
     this.inFlight.delete(runner);
-    if (!runner.ended) this.#followed.add(runner);
-  }
-
-  end(runner: TurnRunner): void {
-    this.#followed.delete(runner);
+    if (runner.hasEnded) return;
+    this.#followed.add(runner);
+    void runner.ended.then(() => this.#followed.delete(runner));
   }
 
   followed(turnId: string): TurnRunner | undefined {
@@ -99,7 +97,6 @@ export class Turns {
   readonly #pace: Pace;
   readonly #ledgerParts: LedgerParts;
   readonly population = new LiveTurns();
-  readonly #ended = (runner: TurnRunner): void => this.population.end(runner);
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
     this.#sessions = sessions;
@@ -306,11 +303,11 @@ export class Turns {
     const { model, reports } = wanted;
     const steps = new TurnLedger(begun, reports, this.#ledgerParts);
     const facts = { turnId: turn.id, messageId: turn.messageId, workspaceId: before.workspaceId, cause };
-    const runner = new TurnRunner(facts, { steps, model, reports, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null, ended: this.#ended });
+    const runner = new TurnRunner(facts, { steps, model, reports, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
     this.population.inFlight.add(runner);
     actor.runner = runner;
     this.#watchDeadline(actor);
-    void runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy));
+    runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy)).catch((error) => reports.ourFault(turn.id, 'error', error));
     void runner.start(steps.conversation);
     return runner;
   }

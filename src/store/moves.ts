@@ -11,22 +11,27 @@ export const hasHistory = (kind: CatalogKind): kind is 'key' | 'assistant' => ki
 
 export type MoveRow = [
   seq: number, atMs: number, version: number, event: Move['event'], from: string | null, to: string, outcomes: Move['outcomes'],
-  requestId: string | null, by: [kind: By['kind'], id: string, name: string] | null, snapshot: Snapshot | null,
-  turn?: [turnId: string, version: number, runsUntil: number, shared: boolean, events: TurnPast['events']],
+  requestId: string | null, by: ByRow, snapshot: Snapshot | null,
+  turn?: [turnId: string, version: number, runsUntil: number, shared: boolean, events: TurnPast['events'], stopId: string | null, stoppedBy: ByRow],
 ];
 
+type ByRow = [kind: By['kind'], id: string, name: string] | null;
+
+const byRow = (by: By | null): ByRow => by && [by.kind, by.id, by.name];
+const byOfRow = (by: ByRow): By | null => by && { kind: by[0], id: by[1], name: by[2] };
+
 export function moveRow({ seq, atMs, version, event, from, to, outcomes, cause: { requestId, by }, snapshot, turn }: Move): MoveRow {
-  const row: MoveRow = [seq, atMs, version, event, from, to, outcomes, requestId, by && [by.kind, by.id, by.name], snapshot];
-  if (turn !== undefined) row.push([turn.turnId, turn.version, turn.runsUntil, turn.shared, turn.events]);
+  const row: MoveRow = [seq, atMs, version, event, from, to, outcomes, requestId, byRow(by), snapshot];
+  if (turn !== undefined) row.push([turn.turnId, turn.version, turn.runsUntil, turn.shared, turn.events, turn.stoppedBy.requestId, byRow(turn.stoppedBy.by)]);
   return row;
 }
 
 export function moveOfRow([seq, atMs, version, event, from, to, outcomes, requestId, by, snapshot, turn]: MoveRow): Move {
-  const cause = { requestId, by: by && { kind: by[0], id: by[1], name: by[2] } };
+  const cause = { requestId, by: byOfRow(by) };
   const move = { seq, atMs, version, event, from, to, outcomes, cause, snapshot };
   if (turn === undefined) return move;
-  const [turnId, turnVersion, runsUntil, shared, events] = turn;
-  return { ...move, turn: { turnId, version: turnVersion, runsUntil, shared, events } };
+  const [turnId, turnVersion, runsUntil, shared, events, stopId, stoppedBy] = turn;
+  return { ...move, turn: { turnId, version: turnVersion, runsUntil, shared, events, stoppedBy: { requestId: stopId, by: byOfRow(stoppedBy) } } };
 }
 
 export const packMove = (move: Move): Uint8Array => packRow(moveRow(move));

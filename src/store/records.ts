@@ -57,6 +57,8 @@ export interface TurnPast {
   readonly shared: boolean;
   /** The events that moved the machine, oldest first, with their fields: the first `turnEventsKept`. */
   readonly events: readonly { readonly type: string; readonly at: number }[];
+  /** The cause of the stop among them; `null` fields if it had none, or there is none. */
+  readonly stoppedBy: Cause;
 }
 
 export interface Workspace {

@@ -13,6 +13,8 @@ export class TurnEvents {
   readonly runsUntil: number;
   readonly shared: boolean;
   readonly events: TurnEvent[] = [];
+  /** The cause of the stop; nobody if there was none. */
+  stoppedBy = nobody;
 
   constructor(turnId: string, { runsUntil, shared }: { runsUntil: number; shared: boolean }) {
     this.turnId = turnId;
@@ -22,8 +24,8 @@ export class TurnEvents {
 
   /** The events so far, for a step that stores them. */
   past(): TurnPast {
-    const { turnId, version, runsUntil, shared, events } = this;
-    return { turnId, version, runsUntil, shared, events: events.slice() };
+    const { turnId, version, runsUntil, shared, events, stoppedBy } = this;
+    return { turnId, version, runsUntil, shared, events: events.slice(), stoppedBy };
   }
 
   /** Keeps an event that changed something; true if it is a step of its own. An end that the store does not take again and again, for the same fault, is one. */

@@ -54,8 +54,6 @@ export interface TurnParts {
    * long the turn may wait. With a single owner of the store a rejection is certain.
    */
   readonly shared: boolean;
-  /** Called once it is known how the turn ended. */
-  readonly ended: (runner: TurnRunner) => void;
 }
 
 export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight {
@@ -72,13 +70,12 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   readonly begun: Promise<Begun>;
   readonly #parts: TurnParts;
   readonly #cause: Cause;
-  /** The request that stopped the turn; nobody if none did. */
-  #stoppedBy = nobody;
   readonly #events: TurnEvents;
   /** The turn's own time: from the wall clock at its beginning, it goes on like the monotonic one. */
   readonly #epochMs: number;
   #announceBegun!: (begun: Begun) => void;
   readonly #over = new Announced<Cause>();
+  readonly #ended = new Announced<void>();
   /** Whether the end of the turn is stored. */
   readonly #settled = new Announced<boolean>();
   #call: ModelCall | null = null;
@@ -133,8 +130,13 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     return this.#settled.promise;
   }
 
-  /** Whether it is known how the turn ended. */
-  get ended(): boolean {
+  /** Resolves once it is known how the turn ended. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Whether that is known. */
+  get hasEnded(): boolean {
     return final.has(this.machine.state);
   }
 
@@ -159,7 +161,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
 
   /** Stops the turn and its provider at once, for a request, if one is named; resolves as `settled` does. Has no effect on a turn that is over. */
   stop(reason: TurnStop, cause = nobody): Promise<boolean> {
-    if (this.#listens) this.#stoppedBy = cause;
+    if (this.#listens) this.#events.stoppedBy = cause;
     this.#send({ type: 'stop', at: this.#now, reason });
     return this.settled;
   }
@@ -225,7 +227,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
 
   /** `error`: the error that the event tells of. An event that comes when the turn is over is dropped. */
   #send(event: TurnEvent, error: unknown = null): void {
-    if (this.ended) return;
+    if (this.hasEnded) return;
     const decision = this.machine.decide(event);
     const { to } = decision;
     if (!isUnchanged(decision.outcomes) && this.#events.note(event, decision.from !== to)) this.version++;
@@ -234,13 +236,13 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     for (const outcome of decision.outcomes) this.#carryOut(outcome, error);
     this.#watchDeadline();
     if (!final.has(to)) return;
-    this.#parts.ended(this);
+    this.#ended.announce();
     this.#guard(() => reports.over(to as TurnStatus));
     this.#guard(() => inspector.life('passivated', this.identity, this.machine));
   }
 
   #causeOf(type: TurnEvent['type']): Cause {
-    return causeOf(type, this.#context.ending, this.#cause, this.#stoppedBy);
+    return causeOf(type, this.#context.ending, this.#cause, this.#events.stoppedBy);
   }
 
   /** A fault in the program is reported, and keeps nothing else from being carried out: a chat or a drain would wait for ever. */

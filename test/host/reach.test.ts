@@ -1,8 +1,9 @@
 /** How often a request looks at its session where processes share the store: once (each look is a round trip). */
 import t from 'tap';
-import { reachActor, reachSession } from '../../src/conversation/reach.ts';
+import { reachActor, reachConversation, reachSession } from '../../src/conversation/reach.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Services } from '../../src/conversation/services.ts';
+import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
 t.test('a request looks at its session once, whether or not it is awake', async (t) => {
@@ -32,4 +33,18 @@ t.test('a request looks at its session once, whether or not it is awake', async 
   await t.rejects(async () => reachActor({ ...party, workspaceId: 'wks_other' }, id, services), { code: 'session_not_found' });
   clock.advance((record.lastActivityAt + limits.retentionDaysDefault * 86_400 + 1) * 1000 - clock.now());
   await t.rejects(async () => reachActor(party, id, services), { code: 'session_not_found' }, 'past retention');
+});
+
+t.test('a refusal of the session comes before an assistant that cannot be read', async (t) => {
+  const made = await Scene.open();
+  const { id } = await made.session();
+  const { id: trial } = await made.session({ channel: 'console' });
+  const read = ((kind: string, workspaceId: string, recordId: string) =>
+    kind === 'assistant' ? Promise.reject(new StoreUnavailable('away')) : made.store.catalog.read(kind as 'key', workspaceId, recordId)) as Store['catalog']['read'];
+  const { host, store, clock, workspaceId } = made.beside(withSteps(made.store, { 'catalog.read': read }));
+  const services = { host, store, clock } as unknown as Services;
+  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
+  await t.rejects(async () => reachConversation({ ...party, assistantIds: [] }, id, services), { code: 'assistant_not_permitted' });
+  await t.rejects(async () => reachConversation(party, trial, services), { code: 'session_not_found' });
+  await t.rejects(async () => reachConversation(party, id, services), { message: 'away' });
 });

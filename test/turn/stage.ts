@@ -98,12 +98,12 @@ export class Stage {
         inspector,
         turnMsMax,
         shared: unsure,
-        ended: () => void this.ends++,
       },
     );
     void this.runner.begun.then(({ kind }) => (this.begun = kind));
     void this.runner.settled.then((stored) => (this.settled = stored));
     void this.runner.over.then(() => (this.over = true));
+    void this.runner.ended.then(() => this.ends++);
   }
 
   /** Calls the model. `fault`: that its credential cannot be looked up; `credential`: whether there is one. */

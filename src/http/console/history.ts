@@ -4,7 +4,7 @@
  * `…/sessions/{id}/turns/{turn_id}/history`: the steps of a turn, which its session's history keeps with the step that ended it.
  */
 import { kinds } from '../../../machines/all.ts';
-import type { TurnContext, TurnEnding } from '../../../machines/turn.ts';
+import type { TurnContext } from '../../../machines/turn.ts';
 import { nobody } from '../../actors/cause.ts';
 import { retainedSince } from '../../conversation/reach.ts';
 import { Failure } from '../../base/errors.ts';
@@ -40,13 +40,14 @@ export async function turnHistory(request: HistoryRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const { id: sessionId = '', turn_id: turnId = '' } = params;
   present(await readRetained(request, workspaceId), new Failure('session_not_found'));
+  // Before the stored steps are read: a turn that ends meanwhile is among these.
+  const { runner } = services.host.sessions.population.find(sessionId) ?? { runner: null };
+  const running = runner?.turnId === turnId ? runner.past : null;
+  const followed = services.host.turns.population.followed(turnId)?.past ?? null;
   const moves = await services.store.history.read('session', workspaceId, sessionId);
-  // The session is this workspace's: it was read above.
-  const running = services.host.sessions.population.find(sessionId)?.runner;
   const chat = moves.find(({ event }) => isChatOf(event, turnId));
-  const runner = running?.turnId === turnId ? running : chat && services.host.turns.population.followed(turnId);
   const ended = moves.findLast(({ turn }) => turn?.turnId === turnId) ?? null;
-  const past = ended?.turn ?? runner?.past ?? null;
+  const past = ended?.turn ?? running ?? (chat === undefined ? null : followed);
   if (past === null && (await services.store.turns.read(workspaceId, sessionId, turnId)) === null) throw new Failure('turn_not_found');
   const rows = past === null ? [] : rowsOfTurn(past, ended, chat?.cause ?? nobody);
   return list(pageRequest(query, 'desc'), (page) => pageOf(rows, page, query.refused ?? null), (item) => item);
@@ -56,12 +57,9 @@ const isChatOf = (event: Move['event'], turnId: string): boolean => event.type =
 
 /** `ended`: the session's step that ended the turn; null while the turn runs here, or is followed here. */
 function rowsOfTurn(past: TurnPast, ended: Move | null, chat: Cause): Row[] {
-  const stop = ended?.cause ?? nobody;
-  let ending: TurnEnding | null = null;
   return pastOf(past, ended).map(({ event, from, to, context, outcomes }, index): Row => {
     const seq = index + 1;
-    ({ ending } = context as TurnContext);
-    const { requestId, by } = causeOf(event.type, ending, chat, stop);
+    const { requestId, by } = causeOf(event.type, (context as TurnContext).ending, chat, past.stoppedBy);
     const view = (): HistoryItem => ({
       seq, at: secondsOf(event.at), event: event.type, from, to, outcomes: [...outcomes], refused: false, request_id: requestId, by, count: 1, data: event, context: context as Record<string, unknown>, version: past.version,
     });

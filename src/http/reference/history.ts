@@ -76,7 +76,7 @@ export const histories: Area = {
     ),
     [`GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/history`]: {
       does: `Returns the steps of a turn: from the call of its model to its stored end. They are stored with the session's step that ends the turn, so they are kept as long as that is; the last of them is that \
-step itself. Of a turn in flight in the process that answers, or taken over from it and not over yet, its steps so far. None where the process that ran the turn has died, or another version of its machine ran it.`,
+step itself. A turn in flight in the process that answers, or taken over from it and not over yet, has its steps so far. There are none where the process that ran the turn has died, or another version of its machine ran it.`,
       surprises: 'A session that the workspace does not have is 404 `session_not_found`, a turn that the session does not have 404 `turn_not_found`.',
       query: { order: 'asc', limit: 3 },
       answer: turnExample,

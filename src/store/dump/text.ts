@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
-import { linkLimitNames } from '../../base/limits.ts';
+import { limits, linkLimitNames } from '../../base/limits.ts';
 import type { DumpRow } from '../dump.ts';
 import { usageFields } from '../usage.ts';
 
@@ -92,6 +92,8 @@ const session = record(
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
 );
 
+const Cause = () => Type.Object({ requestId: Nullable(Text()), by: Nullable(Type.Object({ kind: OneOf('key', 'visitor', 'person', 'operator'), id: Name(), name: Text() })) });
+
 const history = row('history', {
   workspaceId: Name(),
   kind: OneOf('session', 'key', 'assistant'),
@@ -105,8 +107,11 @@ const history = row('history', {
       from: Nullable(Name()),
       to: Name(),
       outcomes: Type.Array(Type.Object({ type: Name() })),
-      cause: Type.Object({ requestId: Nullable(Text()), by: Nullable(Type.Object({ kind: OneOf('key', 'visitor', 'person', 'operator'), id: Name(), name: Text() })) }),
+      cause: Cause(),
       snapshot: Nullable(Snapshot()),
+      turn: Type.Optional(
+        Type.Object({ turnId: Name(), version: Whole(), runsUntil: Whole(), shared: Type.Boolean(), events: Type.Array(Type.Object({ type: Name(), at: Whole() }), { maxItems: limits.turnEventsKept }), stoppedBy: Cause() }),
+      ),
     }),
   ),
 });

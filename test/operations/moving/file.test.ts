@@ -9,8 +9,10 @@ import { WheelClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { exportTo, importFrom, type Exported } from '../../../src/operations/moving.ts';
 import type { DumpProgress, DumpRow, DumpSource, DumpTarget } from '../../../src/store/dump.ts';
+import { rowOf } from '../../../src/store/dump/text.ts';
 import type { Message } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../folders.ts';
+import { move } from '../../store/contract/history.ts';
 import { ids, workspace } from '../../store/fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts';
 import { live } from './life.ts';
@@ -282,4 +284,14 @@ t.test('however much there is, little of it is held at a time', async (t) => {
   await importFrom({ target, secret, from: path, onRows: (doing, rows) => (read = doing === 'importing' ? rows : 0) });
   t.same([taken, largest], [count, limits.movingRowsMax]);
   t.ok(ahead <= limits.movingRowsMax);
+});
+
+t.test('the past of a turn in a history', async (t) => {
+  const past = { turnId: 'turn_1', version: 1, runsUntil: 1, shared: true, events: [{ type: 'output', at: 1 }], stoppedBy: { requestId: null, by: null } };
+  const row = (turn: unknown): object => ({ type: 'history', workspaceId: 'wks_1', kind: 'session', id: 'ses_1', moves: [{ ...move(1), ...(turn !== undefined && { turn }) }] });
+  t.same(rowOf(row(past)), row(past));
+  t.same(rowOf(row(undefined)), row(undefined), 'of earlier versions');
+  for (const wrong of [null, 5, {}, { ...past, events: 'no' }, { ...past, events: [null] }, { ...past, events: Array(limits.turnEventsKept + 1).fill(past.events[0]) }, { ...past, stoppedBy: null }]) {
+    t.throws(() => rowOf(row(wrong)), { message: /^moves\.0\.turn/ }, JSON.stringify(wrong).slice(0, 60));
+  }
 });

@@ -18,7 +18,7 @@ export const move = (seq: number, over: Partial<Move> = {}): Move => ({
   ...over,
 });
 
-const past: TurnPast = { turnId: 'turn_1', version: 1, runsUntil: 1_790_000_300_000, shared: true, events: [{ type: 'output', at: 1_790_000_000_200 }, { type: 'stop', at: 1_790_000_000_300, reason: 'aborted' } as TurnPast['events'][number]] };
+const past: TurnPast = { turnId: 'turn_1', version: 1, runsUntil: 1_790_000_300_000, shared: true, events: [{ type: 'output', at: 1_790_000_000_200 }, { type: 'stop', at: 1_790_000_000_300, reason: 'aborted' } as TurnPast['events'][number]], stoppedBy: { requestId: 'req_9', by: { kind: 'operator', id: 'operator', name: 'operator' } } };
 
 export const historyCases: readonly Case[] = [
   {
@@ -43,9 +43,9 @@ export const historyCases: readonly Case[] = [
       equal(await store.sessions.save(saved, at(3, saved.mark), move(4)), null);
 
       const other = await scene.begun(saved, 4, { move: move(5) });
-      const withdraw = other.withdrawStep({ move: move(6, { turn: { ...past, events: [] } }) });
+      const withdraw = other.withdrawStep({ move: move(6, { turn: { ...past, events: [], stoppedBy: nobody } }) });
       for (let sent = 0; sent < 2; sent++) equal((await store.turns.withdraw(withdraw)).outcome, 'finished');
-      deepEqual(await read(), [move(1), move(2), move(3, { turn: past }), move(4, { cause: nobody }), move(5), move(6, { turn: { ...past, events: [] } })], 'the end of a turn with its past');
+      deepEqual(await read(), [move(1), move(2), move(3, { turn: past }), move(4, { cause: nobody }), move(5), move(6, { turn: { ...past, events: [], stoppedBy: nobody } })], 'the end of a turn with its past');
       deepEqual(await store.history.read('session', 'wks_other', session.id), [], 'seen from another workspace');
       deepEqual(await store.history.read('key', workspaceId, session.id), [], 'of another kind');
     },
