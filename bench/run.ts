@@ -21,7 +21,7 @@ async function keep(result: Result, told: readonly QuestionTold[], write: boolea
   await writeFile(`${folder}/result.json`, `${JSON.stringify(result, null, 2)}\n`);
   await writeFile(`${folder}/report.html`, reportOf(result, told));
   if (write) {
-    const kept = withNew(await readKept(), result);
+    const kept = withNew(await readKept(), result, questions);
     await writeKept(kept);
     await writeFile(fileURLToPath(new URL('../docs/performance.md', import.meta.url)), performanceOf(kept, questions));
   }

@@ -8,7 +8,7 @@ import { whyNoRedis } from '../bench/contenders/redis.ts';
 import { whyNoMeasure } from '../bench/harness/process.ts';
 import { machineFacts } from '../bench/harness/machine.ts';
 import { performanceOf } from '../bench/harness/performance.ts';
-import { readKept, withNew } from '../bench/harness/kept.ts';
+import { readKept, withNew, type Kept } from '../bench/harness/kept.ts';
 import type { Goal, Question } from '../bench/harness/question.ts';
 import type { Result } from '../bench/harness/result.ts';
 import { loadCore } from '../bench/harness/window.ts';
@@ -95,7 +95,7 @@ t.test('every question is answered', { skip: whyNoMeasure() ?? false }, async (t
   }
   const named = (reason: string): boolean => ['asked for with --peers', 'nginx is not installed', whyNoRedis()].includes(reason);
   t.same(result.answers.flatMap(({ absent }) => absent).filter(({ reason }) => !named(reason)), [], 'who is absent is so for a reason that is known');
-  const [table, report, performance] = [tableOf(told, result), reportOf(result, told), performanceOf([result], asked)];
+  const [table, report, performance] = [tableOf(told, result), reportOf(result, told), performanceOf({ runs: [result], past: [] }, asked)];
   for (const { title } of questions) {
     t.ok(table.includes(title) && report.includes(title) && performance.includes(title), `${title} is in the table, the report and the document`);
   }
@@ -111,11 +111,14 @@ t.test('load and provider in Node, where there is no compiler', { skip: whyNoMea
   t.ok(answers.every(({ rows }) => rows.length > 0));
 });
 
-t.test('goals name rows that there are', async (t) => {
+t.test('goals and yardsticks name rows that there are', async (t) => {
   for (const question of questions) {
     const names = question.contenders.map(({ name }) => name);
     t.equal(new Set(names).size, names.length, `${question.name} has each contender once`);
-    for (const { text, of, against } of question.goals) {
+    const units = question.figures.filter(({ name }) => name === question.yardstick?.figure).map(({ unit }) => unit);
+    t.ok(question.yardstick === undefined || (names.includes(question.yardstick.contender) && ['µs', 'ms'].includes(units[0]!)), `${question.name}: its yardstick is a time`);
+    for (const { text, of, against, when } of question.goals) {
+      t.ok(when === undefined || question.figures.some(({ name }) => name === when.figure), `${question.name}: ${text}, while`);
       for (const row of against === undefined ? [of] : [of, against]) {
         t.ok(names.includes(row.contender) && question.cases('full').includes(row.case) && question.figures.some(({ name }) => name === row.figure), `${question.name}: ${text}`);
       }
@@ -151,7 +154,7 @@ t.test('why a goal is missed is said beside it', async (t) => {
     { text: 'smaller', kind: 'value', of, most: 0.5, stretch: true },
   ];
   const { question, run } = answered(goals, [2], 50);
-  const written = performanceOf([run], [question]);
+  const written = performanceOf({ runs: [run], past: [] }, [question]);
   t.ok(written.includes('\n- small: 2.00. It is large.\n- smaller (stretch): 2.00\n'), written);
   t.ok(written.includes('Run: 2026-01-01, load and provider in C.'), written);
 });
@@ -160,9 +163,9 @@ t.test('figures measured while the load had little room are marked', async (t) =
   const goals: Goal[] = [{ text: 'small', kind: 'value', of, most: 9 }];
   for (const [share, mark] of [[84, ''], [86, ' †']] as const) {
     const { question, run } = answered(goals, [2], share);
-    const [written, table] = [performanceOf([run], [question]), tableOf(toldOf(run, [question]), run)];
+    const [written, table] = [performanceOf({ runs: [run], past: [] }, [question]), tableOf(toldOf(run, [question]), run)];
     t.ok(written.includes(`| a | 2.00${mark} | ${share}.0 |`), written);
-    t.ok(written.includes(`| small | 2.00${mark} | – | met |`), written);
+    t.ok(written.includes(`| small | 2.00${mark} |  |  |  | 1 (1) | 2.00${mark} |  | met (1 of 3 days or hosts) |`), written);
     t.equal(table.includes('† Measured while'), share > 85, table);
     t.match(table, new RegExp(`2\\.00${mark} µs`));
   }
@@ -174,12 +177,13 @@ t.test('a run that asks some questions leaves the other answers as they were', a
     startedAt,
     answers: names.map((question) => ({ question, rows: [], absent: [], failures: [] })),
   });
-  const kept = withNew(withNew([run('2026-01-01', 'relay', 'turn'), run('2026-01-02', 'start')], run('2026-01-03', 'start')), run('2026-01-04', 'turn'));
-  t.same(kept.map(({ startedAt, answers }) => [startedAt, ...answers.map(({ question }) => question)]), [['2026-01-01', 'relay'], ['2026-01-03', 'start'], ['2026-01-04', 'turn']]);
+  const added = [run('2026-01-01', 'relay', 'turn'), run('2026-01-02', 'start'), run('2026-01-03', 'start'), run('2026-01-04', 'turn')];
+  const kept = added.reduce<Kept>((before, one) => withNew(before, one, questions), { runs: [], past: [] });
+  t.same(kept.runs.map(({ startedAt, answers }) => [startedAt, ...answers.map(({ question }) => question)]), [['2026-01-01', 'relay'], ['2026-01-03', 'start'], ['2026-01-04', 'turn']]);
   const written = performanceOf(kept, questions);
   t.match(written, /### Relaying an event[^#]*Run: 2026-01-01,[^#]*### A turn of one token[^#]*Run: 2026-01-04,[^#]*### Starting[^#]*Run: 2026-01-03,/);
   const old = answered([{ text: 'small', kind: 'value', of, most: 9 }], [2], 1);
-  t.ok(performanceOf([{ ...old.run, rounds: 5 }], [old.question]).includes('- not measured with every round kept: small'), 'medians alone decide nothing');
+  t.ok(performanceOf({ runs: [{ ...old.run, rounds: 5 }], past: [] }, [old.question]).includes('- not measured with every round kept: small'), 'medians alone decide nothing');
   t.ok(performanceOf(await readKept(), questions).includes('### A turn of one token'), 'what is kept can be written');
 });
 

@@ -1,21 +1,30 @@
-/** The data of the document: the last answer to each question, with the run that gave it. A run that asks some questions leaves the others as they were. */
+/** The data of the document: the last answer to each question, with the run that gave it, and what the goals need of earlier runs. A run that asks some questions leaves the others as they were. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { Question } from './question.ts';
 import type { Result } from './result.ts';
+import { pastOf, withPast, type PastRun } from './series.ts';
 
 const path = fileURLToPath(new URL('../performance.json', import.meta.url));
 
-/** The runs with an answer that is still the last, the oldest first, then the new run. */
-export function withNew(kept: readonly Result[], result: Result): Result[] {
-  const anew = new Set(result.answers.map(({ question }) => question));
-  const left = kept.map((one) => ({ ...one, answers: one.answers.filter(({ question }) => !anew.has(question)) }));
-  return [...left.filter(({ answers }) => answers.length > 0), result];
+export interface Kept {
+  /** The runs with an answer that is still the last, in the order in which they were made. */
+  readonly runs: readonly Result[];
+  /** The last runs of each question, the oldest first. */
+  readonly past: readonly PastRun[];
 }
 
-export const readKept = async (): Promise<Result[]> => JSON.parse(await readFile(path, 'utf8')) as Result[];
+/** Adds the new run, whose answers replace older ones. */
+export function withNew(kept: Kept, result: Result, questions: readonly Question[]): Kept {
+  const anew = new Set(result.answers.map(({ question }) => question));
+  const left = kept.runs.map((one) => ({ ...one, answers: one.answers.filter(({ question }) => !anew.has(question)) }));
+  return { runs: [...left.filter(({ answers }) => answers.length > 0), result], past: withPast(kept.past, pastOf(result, questions)) };
+}
 
-/** Writes a row a line, with significant digits only, so that a diff can be read. */
-export async function writeKept(kept: readonly Result[]): Promise<void> {
-  const text = JSON.stringify(kept, (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value), 1).replace(/\{\n\s+"contender"[^{}]*\}/g, (row) => row.replace(/\n\s+/g, ' '));
+export const readKept = async (): Promise<Kept> => JSON.parse(await readFile(path, 'utf8')) as Kept;
+
+/** Writes a row or a goal's figure a line, with significant digits only, so that a diff can be read. */
+export async function writeKept(kept: Kept): Promise<void> {
+  const text = JSON.stringify(kept, (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value), 1).replace(/\{\n\s+"(?:contender|figure)"[^{}]*\}/g, (row) => row.replace(/\n\s+/g, ' '));
   await writeFile(path, `${text}\n`);
 }

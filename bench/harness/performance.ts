@@ -1,45 +1,74 @@
-/** `docs/performance.md`: the goals with the figures of each question's last run, the goals missed, and the contenders. */
+/** `docs/performance.md`: the goals over the runs, the goals missed, the figures of each question's last run, and the contenders. */
+import { floor, plain } from '../contenders/simple.ts';
 import type { Contender } from './contender.ts';
+import type { Kept } from './kept.ts';
+import type { Goal, Question } from './question.ts';
 import { hasMediansAlone, type Result } from './result.ts';
-import type { Judged } from './statistics.ts';
-import { absencesOf, markTold, medianTold, rulerTold, shown, toldOf, verdict, type QuestionTold } from './table.ts';
-import type { Question } from './question.ts';
+import { pastMost, placesLeast, seriesOf, standingsOf, type PastFigure, type PastRun, type Standing } from './series.ts';
+import { absencesOf, goalValue, markTold, medianTold, outcome, rulerTold, shown, timesOf, toldOf, type QuestionTold } from './table.ts';
 
 const escaped = (text: string): string => text.replaceAll('|', '\\|');
 const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |\n`;
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => line(head) + line(head.map(() => '---')) + rows.map(line).join('');
 
-/** A question, and the run that answered it. */
+/** A question, the run that answered it, and how its goals stand over this run and those before. */
 interface Section extends QuestionTold {
   readonly run: Result;
+  readonly series: readonly PastRun[];
+  readonly standings: readonly Standing[];
 }
 
 const dayOf = ({ startedAt }: Result): string => startedAt.slice(0, 10);
 
-function goalsOf(told: readonly QuestionTold[]): string {
-  const rows = told.flatMap(({ question, judged }) =>
-    judged.map((one) => {
-      const { value, range, word } = verdict(one);
-      return [question.name, one.goal.text + (one.goal.stretch ? ' (stretch)' : ''), value, range, word.toLowerCase()];
-    }),
+const goalTold = ({ text, stretch }: Goal): string => text + (stretch ? ' (stretch)' : '');
+
+/** A run's yardstick, named where it is not F. */
+const yardstickTold = ({ yardstick }: Question, figure: PastFigure | null): string =>
+  figure?.yardstick === undefined ? '' : `${yardstick!.contender === floor.name ? '' : `${yardstick!.contender} `}${shown(figure.yardstick)}`;
+
+function rangeTold({ goal, runs, least, most }: Standing): string {
+  return runs === 1 ? '' : `${shown(least)} – ${shown(most)}${timesOf(goal)}`;
+}
+
+function verdictTold({ goal, met, places }: Standing): string {
+  const word = outcome(goal, met).toLowerCase();
+  return places < placesLeast ? `${word} (${places} of ${placesLeast} days or hosts)` : word;
+}
+
+function goalRow(question: Question, standing: Standing): string[] {
+  const { goal, last, runs, places, quietest } = standing;
+  const toPlain = last?.plain === undefined ? '' : `${shown(last.plain)} ×`;
+  const lastTold = last === null ? 'not measured' : goalValue(goal, last);
+  return [question.name, goalTold(goal), lastTold, yardstickTold(question, last), toPlain, rangeTold(standing), `${runs} (${places})`, goalValue(goal, quietest), yardstickTold(question, quietest), verdictTold(standing)];
+}
+
+const goalsOf = (told: readonly Section[]): string =>
+  table(
+    ['question', 'goal', 'last run', 'its F (µs)', `to ${plain.name}`, 'over the runs', 'runs (days or hosts)', 'quietest run', 'its F (µs)', ''],
+    told.flatMap(({ question, standings }) => standings.map((standing) => goalRow(question, standing))),
   );
-  return table(['question', 'goal', 'median', 'least – most of the rounds', ''], rows);
+
+/** The runs of each question, whose goals are told over them. */
+function seriesTold(told: readonly Section[]): string {
+  const lines = told.filter(({ standings }) => standings.length > 0).map(({ question, series }) => {
+    const runs = series.map(({ startedAt, kernel }) => `${startedAt.slice(0, 16).replace('T', ' ')} on ${kernel}`);
+    return `- ${question.name}: ${runs.join('; ')}\n`;
+  });
+  return lines.join('');
 }
 
 function shortfallsOf(told: readonly Section[]): string {
-  const missed = told.flatMap(({ judged }) => judged.filter(({ met }) => !met));
-  const unanswered = told.flatMap(({ question, judged, run }) =>
-    question.goals.filter((goal) => !judged.some((one) => one.goal === goal)).map((goal) => `- ${hasMediansAlone(run) ? 'not measured with every round kept' : 'not measured'}: ${goal.text}\n`),
-  );
+  const missed = told.flatMap(({ standings }) => standings.filter(({ met }) => !met));
+  const unanswered = told.flatMap(({ question, standings, run }) => question.goals.filter((goal) => !standings.some((one) => one.goal === goal)).map((goal) => `- ${whyUnanswered(goal, run)}: ${goal.text}\n`));
   const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map((line) => `- measured ${line}\n`);
   const lines = [...missed.map(shortfall), ...unanswered, ...absent];
   return lines.length === 0 ? 'Nothing.\n' : lines.join('');
 }
 
-function shortfall(one: Judged): string {
-  const { text, stretch, obstacle } = one.goal;
-  return `- ${text}${stretch ? ' (stretch)' : ''}: ${verdict(one).value}${obstacle === undefined ? '' : `. ${obstacle}`}\n`;
-}
+const whyUnanswered = ({ when }: Goal, run: Result): string =>
+  hasMediansAlone(run) ? 'not measured with every round kept' : when === undefined ? 'not measured' : `not measured with ${when.figure} below ${when.below}`;
+
+const shortfall = ({ goal, quietest }: Standing): string => `- ${goalTold(goal)}: ${goalValue(goal, quietest)}${goal.obstacle === undefined ? '' : `. ${goal.obstacle}`}\n`;
 
 /** A table for each question: a line for each case and contender, a column for each figure. */
 function figuresOf({ question, answer, run }: Section): string {
@@ -80,9 +109,13 @@ function runOf(run: Result): string {
 `;
 }
 
-/** `runs`: the runs with an answer that is still the last, in the order in which they were made. */
-export function performanceOf(runs: readonly Result[], questions: readonly Question[]): string {
-  const found = runs.flatMap((run) => toldOf(run, questions).map((told): Section => ({ ...told, run })));
+function sectionOf(told: QuestionTold, run: Result, past: readonly PastRun[]): Section {
+  const series = seriesOf(told.question, run, past);
+  return { ...told, run, series, standings: standingsOf(told.question, series) };
+}
+
+export function performanceOf({ runs, past }: Kept, questions: readonly Question[]): string {
+  const found = runs.flatMap((run) => toldOf(run, questions).map((told) => sectionOf(told, run, past)));
   const told = questions.flatMap((question) => found.filter((one) => one.question === question));
   return `# Performance
 
@@ -100,9 +133,14 @@ ${markTold}
 ${runs.map(runOf).join('')}
 ## Goals
 
-F is the floor: the least that relaying a stream costs here (\`bench/floor.ts\`).
+F is the floor: the least that relaying a stream costs here (\`bench/floor.ts\`). A ratio to it depends on the host: the floor is mostly the kernel's work, and that slows down differently from our own code.
+So each figure stands with what F took in its run, in the goal's case (of the first text its p50; where there is no F, what is named), and beside the same figure's ratio to ${plain.name}, which moves as we do.
+The range is that of the medians of the last runs with the same ruler and of the same size, ${pastMost} at most. A goal is met if it holds in the quietest of them, that with the least F, or in the last where nothing tells how quiet they were; ${placesLeast} different days or hosts make it certain.
 
 ${goalsOf(told)}
+The runs:
+
+${seriesTold(told)}
 ## What falls short
 
 ${shortfallsOf(told)}

@@ -25,6 +25,8 @@ export interface Goal {
   /** Either this bound or `least`. */
   readonly most?: number;
   readonly least?: number;
+  /** Rounds count in which this figure of the same contender and case is below so much. */
+  readonly when?: { readonly figure: string; readonly below: number };
   /** The reason, where the goal is missed. */
   readonly obstacle?: string;
   /** Wanted, but missing it is no failure. */
@@ -49,6 +51,8 @@ export interface Question {
   readonly figures: readonly Figure[];
   readonly contenders: readonly Contender[];
   readonly goals: readonly Goal[];
+  /** Tells in each case how quiet the host of a run was, as a time: the less, the quieter. */
+  readonly yardstick?: Omit<Pick, 'case'>;
   cases(size: Size): readonly string[];
   /** Whether the contender takes part in the case; all do unless this says otherwise. */
   takes?(contender: Contender, name: string): boolean;

@@ -55,13 +55,24 @@ export function isCrowded(rows: readonly Row[], { contender, case: name, figure 
   return share !== undefined && figure !== loadCore.name && spreadOf(share.samples).median > loadCoreMost;
 }
 
-/** Judges a goal; null if one of its rows was not measured. */
+/** Whether a figure keeps to the bound. */
+export const meets = ({ most = Infinity, least = -Infinity }: Goal, value: number): boolean => value <= most && value >= least;
+
+/** The row without the rounds in which the goal does not apply. */
+function whereItApplies({ of, when }: Goal, row: Row, rows: readonly Row[]): Row {
+  if (when === undefined) return row;
+  const limited = rowOf(rows, { ...of, figure: when.figure });
+  return { ...row, samples: row.samples.map((one, round) => ((limited?.samples[round] ?? Infinity) < when.below ? one : null)) };
+}
+
+/** Judges a goal; null if one of its rows was not measured, or no round counts. */
 export function judge(goal: Goal, rows: readonly Row[]): Judged | null {
-  const row = rowOf(rows, goal.of);
+  const measured = rowOf(rows, goal.of);
   const other = goal.against && rowOf(rows, goal.against);
-  if (row === undefined || (goal.kind !== 'value' && other === undefined)) return null;
+  if (measured === undefined || (goal.kind !== 'value' && other === undefined)) return null;
+  const row = whereItApplies(goal, measured, rows);
   const spread = goal.kind === 'value' ? spreadOf(row.samples) : paired(row, other!, goal.kind === 'ratio' ? (a, b) => a / b : (a, b) => a - b);
   if (Number.isNaN(spread.median)) return null;
   const crowded = [goal.of, goal.against].some((one) => one !== undefined && isCrowded(rows, one));
-  return { goal, spread, crowded, met: spread.median <= (goal.most ?? Infinity) && spread.median >= (goal.least ?? -Infinity) };
+  return { goal, spread, crowded, met: meets(goal, spread.median) };
 }

@@ -1,5 +1,5 @@
 /** The result as a table for a terminal. */
-import type { Question } from './question.ts';
+import type { Goal, Question } from './question.ts';
 import { hasMediansAlone, type Result } from './result.ts';
 import type { Absence, Answer } from './runner.ts';
 import { isCrowded, judge, spreadOf, type Judged, type Row } from './statistics.ts';
@@ -36,10 +36,16 @@ export const toldOf = (result: Result, questions: readonly Question[]): Question
     return question === undefined ? [] : { question, answer, judged: result.size === 'smoke' || hasMediansAlone(result) ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
   });
 
+/** The sign behind a ratio. */
+export const timesOf = ({ kind }: Goal): string => (kind === 'ratio' ? ' ×' : '');
+
+export const goalValue = (goal: Goal, { median, crowded = false }: { readonly median: number; readonly crowded?: boolean }): string => marked(`${shown(median)}${timesOf(goal)}`, crowded);
+
+export const outcome = ({ stretch }: Goal, met: boolean): string => (met ? 'met' : stretch ? 'not yet' : 'MISSED');
+
 /** A goal's figure, its spread over the rounds, and the word for its outcome. */
 export function verdict({ goal, spread, met, crowded }: Judged): { value: string; range: string; word: string } {
-  const times = goal.kind === 'ratio' ? ' ×' : '';
-  return { value: marked(`${shown(spread.median)}${times}`, crowded), range: spread.least === spread.most ? '–' : `${shown(spread.least)} – ${shown(spread.most)}`, word: met ? 'met' : goal.stretch ? 'not yet' : 'MISSED' };
+  return { value: goalValue(goal, { median: spread.median, crowded }), range: spread.least === spread.most ? '–' : `${shown(spread.least)} – ${shown(spread.most)}`, word: outcome(goal, met) };
 }
 
 /** The contenders that took no part, a line for each reason. */

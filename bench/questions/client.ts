@@ -55,6 +55,7 @@ export const client: Question = {
   method: 'A Node process reads streams of 200 events a second each, every event a chunk of its own; its CPU time for 1,000 events, from the request to the end.',
   figures: [{ name: cpu, unit: 'ms' }],
   contenders: [plain, own, openai],
+  yardstick: { contender: plain.name, figure: cpu },
   cases: () => [reading],
   warmUps: 6,
   goals: [

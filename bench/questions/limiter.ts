@@ -72,6 +72,7 @@ export const limiter: Question = {
     loadCore,
   ],
   contenders: [edge, limited, limitedRedis, bare],
+  yardstick: { contender: edge.name, figure: cpu },
   cases: () => [refusal],
   goals: [{ text: 'a refusal ≤ 1.5 × the cheapest answer of the edge', kind: 'ratio', of: pick(limited.name, refusal, cpu), against: pick(edge.name, refusal, cpu), most: 1.5, obstacle }],
   measure,

@@ -97,6 +97,7 @@ export const rooms: Question = {
     { name: idle, unit: '%' },
   ],
   contenders: [echo, listening, floor, parley, watched],
+  yardstick: { contender: echo.name, figure: perFrame },
   cases: () => [frame, rest],
   takes: ({ name }, asked) => (name === echo.name || name === listening.name) === (asked === frame),
   goals: [

@@ -67,6 +67,7 @@ export const sessions: Question = {
     loadCore,
   ],
   contenders: [few, many],
+  yardstick: { contender: few.name, figure: cpu },
   cases: () => [stored],
   goals: [
     { text: 'a turn with many sessions stored (a million in full runs) ≤ 1.1 × with 1,000', kind: 'ratio', of: pick(many.name, stored, cpu), against: pick(few.name, stored, cpu), most: 1.1 },

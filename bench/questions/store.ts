@@ -65,6 +65,7 @@ export const store: Question = {
     { name: "the database's", unit: 'µs' },
   ],
   contenders: [memory, lmdb, redis],
+  yardstick: { contender: memory.name, figure: perTurn },
   cases: () => [step, bare, told],
   // 5 % of what a whole turn takes on the machine on which the goal was set.
   goals: [{ text: "a turn's history on LMDB ≤ 13 µs", kind: 'difference', of: pick(lmdb.name, told, perTurn), against: pick(lmdb.name, bare, perTurn), most: 13 }],

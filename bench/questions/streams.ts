@@ -42,8 +42,7 @@ export const openStreams: Question = {
   cases: () => [open],
   fresh: true,
   goals: [
-    { text: '2,000 open streams ≤ 140 MB resident', kind: 'value', of: pick(parley.name, open, 'resident'), most: 140, obstacle },
-    { text: '2,000 open streams ≤ 110 MB resident', kind: 'value', of: pick(parley.name, open, 'resident'), most: 110, stretch: true },
+    { text: '2,000 open streams ≤ 110 MB resident', kind: 'value', of: pick(parley.name, open, 'resident'), most: 110, obstacle },
   ],
   measure,
 };
