@@ -327,7 +327,8 @@ export class Sessions {
   }
 }
 
-function sameBody(earlier: IdempotencyRecord, { bodyDigest }: Asked): IdempotencyRecord {
+/** Throws `idempotency_mismatch` if the earlier request under the key had another body. */
+export function sameBody(earlier: IdempotencyRecord, { bodyDigest }: Asked): IdempotencyRecord {
   if (earlier.bodyDigest !== bodyDigest) throw new Failure('idempotency_mismatch');
   return earlier;
 }

@@ -1,4 +1,5 @@
 /** Begins turns and ends them. The output between never passes through an actor. */
+import type { SessionEvent } from '../../machines/session.ts';
 import { secondsOf, type Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
@@ -17,7 +18,7 @@ import { nobody } from '../actors/cause.ts';
 import { TurnLedger, type LeasedTurn, type LedgerParts } from '../turn/ledger.ts';
 import type { TurnModel, TurnReports } from '../turn/outcome.ts';
 import type { SessionActor, SessionDecision } from '../turn/session-actor.ts';
-import type { Sessions } from './sessions.ts';
+import { sameBody, type Sessions } from './sessions.ts';
 import { LinkRefused } from './visitors.ts';
 import type { WorkspaceActor, Workspaces } from './workspaces.ts';
 
@@ -38,8 +39,15 @@ export interface WantedTurn {
   readonly reports: TurnReports;
 }
 
-/** A new turn, or the turn that an earlier request with the same key began. */
-export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | { readonly kind: 'remembered'; readonly remembered: IdempotencyRecord };
+/** The turn that an earlier request with the same key began. */
+interface RememberedTurn {
+  readonly kind: 'remembered';
+  readonly remembered: IdempotencyRecord;
+}
+
+export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | RememberedTurn;
+
+type CommittedTurn = Pick<LeasedTurn, 'turn' | 'basis' | 'fence' | 'said'>;
 
 /** Whether a request that begins a turn has looked at the stored session. */
 interface Look {
@@ -153,15 +161,19 @@ export class Turns {
       if (waited) await actor.reload();
       const look: Look = { taken: false };
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        const earlier = wanted.remember && (await this.#sessions.earlier(actor.record.workspaceId, wanted.remember));
-        // Its turn may be that of a dead process, which the look seals or withdraws.
-        if (earlier && !look.taken && (await this.#checkElsewhere(actor, look))) continue;
-        if (earlier) return { kind: 'remembered', remembered: earlier };
-        const running = await this.#beginOnce(actor, wanted, look);
-        if (running !== null) return { kind: 'started', runner: running };
+        const started = await this.#beginOnce(actor, wanted, look);
+        // The turn of a repeated request may be that of a dead process, which the look seals or withdraws.
+        if (started?.kind === 'remembered' && !look.taken && (await this.#checkElsewhere(actor, look))) continue;
+        if (started !== null) return started;
       }
       throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
+  }
+
+  /** The turn that an earlier request with the same key began; null if there was none. */
+  async #earlier({ record }: SessionActor, { remember }: WantedTurn): Promise<RememberedTurn | null> {
+    const remembered = remember && (await this.#sessions.earlier(record.workspaceId, remember));
+    return remembered && { kind: 'remembered', remembered };
   }
 
   /**
@@ -175,17 +187,28 @@ export class Turns {
     return withdrawals.isPending(actor.record.id);
   }
 
-  /** Resolves with the running turn, or null if another writer moved the session and the caller must decide again. */
-  async #beginOnce(actor: SessionActor, wanted: WantedTurn, look: Look): Promise<TurnRunner | null> {
+  /**
+   * Begins the turn, or finds the one that an earlier request with the same key began; null if another writer moved the session and the
+   * caller must decide again. A repeat is answered before anything that would refuse it (contract 12): the step that begins a turn looks
+   * for it, and before a refusal it is looked up.
+   */
+  async #beginOnce(actor: SessionActor, wanted: WantedTurn, look: Look): Promise<StartedTurn | null> {
     const { ids, clock } = this.#options;
     const at = clock.now();
     const begunAt = clock.monotonic();
     const turnId = ids.make('turn');
     const { cause = nobody } = wanted;
-    const decision = actor.machine.decide({ type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal });
+    const event: SessionEvent = { type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal };
+    let decision = actor.machine.decide(event);
+    const refusal = refusalOf(decision.outcomes);
+    if (refusal !== null && wanted.remember !== null) {
+      actor.undo();
+      const earlier = await this.#earlier(actor, wanted);
+      if (earlier !== null) return earlier;
+      decision = actor.machine.decide(event);
+    }
     const settled = this.#sessions.settle(actor, decision, at, cause);
     if (!(settled instanceof Promise ? await settled : settled)) return null;
-    const refusal = refusalOf(decision.outcomes);
     if (refusal !== null) {
       // The decision may rest on old knowledge, unless it moved the session and so was compared with the store.
       const confirmed = look.taken || decision.from !== decision.to;
@@ -209,6 +232,8 @@ export class Turns {
       if (!(acquired instanceof Promise ? await acquired : acquired)) throw workspaceFull();
     } catch (error) {
       actor.undo();
+      const earlier = isFull(error) ? await this.#earlier(actor, wanted) : null;
+      if (earlier !== null) return earlier;
       // If another process has begun a turn on the session, this request is a conflict, even if that turn took the workspace's last slot (contract 3).
       if (isFull(error) && (await this.#checkElsewhere(actor, look))) return null;
       throw error;
@@ -227,9 +252,9 @@ export class Turns {
       endedAt: null,
     };
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax);
-    if (begun === null) return null;
+    if (begun === null || 'kind' in begun) return begun;
     const { remember, historyTokensMax } = wanted;
-    return this.#run({ actor, before, history, begunAt, remember, cause, historyTokensMax: historyTokensMax ?? undefined, ...begun }, wanted);
+    return { kind: 'started', runner: this.#run({ actor, before, history, begunAt, remember, cause, historyTokensMax: historyTokensMax ?? undefined, ...begun }, wanted) };
   }
 
   #checkElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
@@ -237,7 +262,7 @@ export class Turns {
     return this.#sessions.checkElsewhere(actor);
   }
 
-  async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number) {
+  async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number): Promise<CommittedTurn | RememberedTurn | null> {
     const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
     const { cause = nobody } = wanted;
@@ -281,6 +306,10 @@ export class Turns {
       return { turn, basis, fence: answer.fence, said: userMessage };
     }
     this.#release(before, wanted);
+    if (answer.outcome === 'remembered') {
+      actor.undo();
+      return { kind: 'remembered', remembered: sameBody(answer.remembered, wanted.remember!) };
+    }
     await actor.reload();
     if (answer.outcome === 'full') throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
     if (answer.outcome === 'limited') throw await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);

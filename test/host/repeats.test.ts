@@ -52,10 +52,10 @@ for (const shared of [false, true]) {
       return [count(asked, 'remembered'), count(asked, 'beginTurn')];
     };
     t.same(await looks(() => send(scene, id, null)), [0, 1], 'without the header');
-    t.same(await looks(() => send(scene, id, 'once')), [1, 1], 'the first time');
+    t.same(await looks(() => send(scene, id, 'once')), [0, 1], 'the first time');
     // A turn that another process may have run is joined once that process surely knows how it ended.
     await pass(scene, 2 * limits.remoteBegunMs);
-    t.same(await looks(() => send(scene, id, 'once')), [1, 0], 'a repeat');
+    t.same(await looks(() => send(scene, id, 'once')), [0, 1], 'a repeat, which the step that would begin its turn finds');
     t.same(await looks(() => send(scene, id, 'once', true)), [1, 0], 'a repeat during a drain');
     t.same(await looks(() => t.rejects(send(scene, id, null, true), { code: 'api_error', seconds: 5 })), [0, 0], 'new work during a drain');
     await scene.store.catalog.remove('assistant', scene.workspaceId, scene.assistantId);
@@ -83,13 +83,13 @@ t.test('a repeat that comes while the first request begins its turn joins that t
   const held = new Promise<void>((resolve) => (begin = resolve));
   let begins = (): void => {};
   const beginning = new Promise<void>((resolve) => (begins = resolve));
-  let looks = 0;
-  const remembered: Steps['remembered'] = async (...given) => {
+  let tries = 0;
+  const beginTurn: Steps['beginTurn'] = async (step) => {
     begins();
-    if (looks++ === 0) await held;
-    return plain.store.requests.find(...given);
+    if (tries++ === 0) await held;
+    return plain.store.turns.begin(step);
   };
-  const scene = plain.beside(withSteps(plain.store, { remembered }));
+  const scene = plain.beside(withSteps(plain.store, { beginTurn }));
   const { id } = await scene.session();
   const first = send(scene, id, 'once');
   await beginning;

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
-  AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, TakenOver, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Basis, BeginTurn, BegunTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, TakenOver, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
 } from '../../src/store/store.ts';
 import { codePoints, indexAfter } from '../../src/base/text.ts';
 import type { Entry, StepEntry } from './history.ts';
@@ -107,7 +107,7 @@ export class Oracle {
     const steps: Readonly<Record<string, () => void>> = {
       createSession: () => this.#create(args[0], answer),
       saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
-      beginTurn: () => answer.outcome === 'begun' && this.#begin(args[0], answer),
+      beginTurn: () => this.#begin(args[0], answer),
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
       requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
@@ -162,13 +162,17 @@ export class Oracle {
     return moved;
   }
 
-  #begin(step: BeginTurn, answer: { version: number; fence: Fence }): void {
+  #begin(step: BeginTurn, answer: BegunTurn): void {
     const { session, turn, remember, nowMs } = step;
+    const before = remember && this.#remembered(session.workspaceId, remember, nowMs);
+    if (answer.outcome === 'remembered' && before?.resultId !== answer.remembered.resultId) this.#fault('idempotency', `${answer.remembered.resultId} is remembered and not ${before?.resultId}`);
+    if (answer.outcome !== 'begun') return;
     const known = this.state.turns.get(turn.id);
     if (known !== undefined) {
       if (!isDeepStrictEqual(known.begun, { version: answer.version, fence: answer.fence })) this.#fault('once', `${turn.id} began twice`);
       return;
     }
+    if (before) this.#fault('idempotency', `${turn.id} began beside ${before.resultId}`);
     if (this.state.unbegun.has(turn.id) || this.state.withdrawn.has(turn.id)) this.#fault('once', `${turn.id} began after it was withdrawn`);
     const earlier = this.state.sessions.get(session.id);
     if (earlier !== undefined && activeTurnOf(earlier.session) !== null) this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);

@@ -116,6 +116,12 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'half a commit: the request is not remembered with the turn': (store) => ({
     beginTurn: (step) => store.turns.begin({ ...step, remember: null }),
   }),
+  'a turn begun again for a request that is remembered': (store) => ({
+    async beginTurn(step) {
+      const answer = await store.turns.begin(step);
+      return answer.outcome === 'remembered' ? store.turns.begin({ ...step, remember: null }) : answer;
+    },
+  }),
   'an append applied twice': (store) => ({
     appendOutput: async (step) => store.turns.append({ ...step, position: [...(await store.turns.output(step))].length }),
   }),

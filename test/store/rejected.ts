@@ -27,6 +27,7 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'a forgotten slot: no ceiling',
   ],
   'a begun turn stands whole: session, turn, both messages, slot and memory': ['half a commit: the request is not remembered with the turn'],
+  'a turn of a request that is remembered is not begun, whatever else would refuse it, until the memory ends': ['a turn begun again for a request that is remembered'],
   'a piece that is stored already changes nothing, and of one that is stored in part the rest is stored': [
     'an append applied twice',
     'text cut within a code point',

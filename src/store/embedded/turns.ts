@@ -52,8 +52,13 @@ export class EmbeddedTurns implements TurnStore {
     return this.#ledger.step<BegunTurn>((draft) => {
       this.#passTime(step.nowMs);
       const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
+      const isUnmoved = unmoved(before, step);
       // If this step was applied before, it has moved its session.
-      if (!unmoved(before, step)) return this.#begunBefore(place, step.owner);
+      const again = isUnmoved ? null : this.#begunBefore(place, step.owner);
+      if (again !== null) return again;
+      const remembered = remember && this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
+      if (remembered) return { outcome: 'remembered', remembered };
+      if (!isUnmoved) return lost;
       const { slot, leaseUntilMs } = step;
       if (slot !== null && this.#flights.full(session.workspaceId, slot, step.nowMs)) return { outcome: 'full' };
       const answers = step.asked === undefined ? [] : this.#limits.takeIn(draft, session.workspaceId, step.asked, step.nowMs);
@@ -82,10 +87,10 @@ export class EmbeddedTurns implements TurnStore {
     });
   }
 
-  /** The answer of the step that began the turn, if the owner is the same. */
-  #begunBefore(place: TurnPlace, owner: string): BegunTurn {
+  /** The answer of the step that began the turn, if the owner is the same; null if there is none. */
+  #begunBefore(place: TurnPlace, owner: string): BegunTurn | null {
     const row = this.#newest(place);
-    return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : lost;
+    return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : null;
   }
 
   append(step: AppendOutput): Promise<AppendResult> {

@@ -42,6 +42,7 @@ export interface BeginTurn extends Basis {
   readonly asked?: readonly AskedLimit[];
   /** When the owner's lease on the turn and its slot runs out. */
   readonly leaseUntilMs: number;
+  /** The request, to be remembered; if an earlier one under its key is, the step begins nothing. */
   readonly remember: IdempotencyRecord | null;
   readonly nowMs: number;
   /** The step's entry in the session's history. */
@@ -50,6 +51,7 @@ export interface BeginTurn extends Basis {
 
 export type BegunTurn =
   | { outcome: 'begun'; version: number; fence: Fence }
+  | { outcome: 'remembered'; remembered: IdempotencyRecord } // an earlier request under the key; looked at before everything else
   | { outcome: 'lost' } // another writer moved the session
   | { outcome: 'full' } // every slot of the name is taken
   | { outcome: 'limited'; answers: TakenLimit[] }; // a limit refuses: the answer of each, in order

@@ -1,6 +1,6 @@
 /** A turn's steps. A lease is sent to Redis as a duration, because Redis's clock decides when it ends. */
 import type {
-  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, OutputAfter, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
+  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, IdempotencyRecord, FinishTurn, OutputAfter, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
   WithdrawTurn,
 } from '../store.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -73,6 +73,7 @@ export class RedisTurns implements TurnStore {
     const [outcome, version, epoch] = answer;
     const name = textOfReply(outcome) as BegunTurn['outcome'];
     this.#orphans.noteLease(session.workspaceId, lease);
+    if (name === 'remembered') return { outcome: name, remembered: unpackRow<IdempotencyRecord>(version as Buffer) };
     if (name === 'limited') return { outcome: name, answers: answersOf(answer.slice(1) as number[]) };
     return name === 'begun' ? { outcome: name, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: name };
   }

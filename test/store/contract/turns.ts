@@ -1,6 +1,6 @@
 /** A turn's steps: atomic, once only, by their owner alone. */
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
-import type { Session } from '../../../src/store/store.ts';
+import type { BeginTurn, Session } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { api, at, message, page, remembered, snapshot, streaming, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
@@ -90,6 +90,34 @@ export const turnCases: readonly Case[] = [
       const after = await seen(turn);
       deepEqual(await store.turns.begin(turn.step), first);
       deepEqual(await seen(turn), after);
+    },
+  },
+  {
+    name: 'a turn of a request that is remembered is not begun, whatever else would refuse it, until the memory ends',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const turn = await scene.streaming({ slot: api(1) });
+      const session = await scene.created();
+      const unremembered = scene.beginStep(session, 1, { slot: null });
+      const memory = remembered(unremembered.turn.id, nowMs + 60_000, { scope: 'key_1 /chat' });
+      const first = { ...unremembered, remember: memory };
+      equal((await store.turns.begin(first)).outcome, 'begun');
+      const answer = { outcome: 'remembered' as const, remembered: memory };
+      const again = (of: Session, version: number, over: Partial<BeginTurn> = {}): BeginTurn => {
+        const step = scene.beginStep(of, version, { slot: api(1), ...over });
+        return { ...step, remember: { ...memory, resultId: step.turn.id, bodyDigest: 'e', untilMs: nowMs + 90_000 } };
+      };
+      const steps = [again(session, 1), again(first.session, 2), again(scene.session(), 1), again(await scene.created(), 1)];
+      const before = await seen(turn);
+      for (const step of steps) {
+        deepEqual(await store.turns.begin(step), answer, 'also on an old version, without a session and without a slot');
+        equal(await store.turns.read(workspaceId, step.session.id, step.turn.id), null);
+      }
+      deepEqual(await seen(turn), before);
+      deepEqual(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs), memory, 'the first is remembered');
+      const other = await scene.created();
+      const elsewhere = scene.beginStep(other, 1, { slot: null, remember: { ...memory, scope: 'key_2 /chat' } });
+      equal((await store.turns.begin(elsewhere)).outcome, 'begun', 'under a key of another scope');
     },
   },
   {

@@ -3,7 +3,7 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
 --   memory, memory_record, result, lasts, short, channel, move, ...asked.
--- Answer: {'begun', version, epoch}, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
+-- Answer: {'begun', version, epoch}, {'remembered', record} if an earlier request with this memory is, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
 --   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
 --- @include "at"
 --- @include "int"
@@ -15,6 +15,7 @@
 --- @include "put-message"
 --- @include "put-move"
 --- @include "put-session"
+--- @include "recall"
 --- @include "remember"
 --- @include "take-limits"
 
@@ -23,6 +24,10 @@ if begun then
   local epoch, first, moved = begun:match('^(%d+) (%S+) (%d+)$')
   if first ~= owner then return { 'lost' } end
   return { 'begun', tonumber(moved), tonumber(epoch) }
+end
+if memory ~= '' then
+  local earlier = recall(memory)
+  if earlier then return { 'remembered', earlier } end
 end
 if not is_unmoved(session, version, mark) then return { 'lost' } end
 local time = now()
