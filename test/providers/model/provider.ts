@@ -97,9 +97,15 @@ export interface Provider {
   close(): Promise<void>;
 }
 
+/**
+ * A stand-in never closes a kept connection by its own clock: after its process stood still for longer, as on a busy machine, it would close one
+ * on which a request waits to be read.
+ */
+export const keepsConnections = { keepAliveTimeout: 0 };
+
 export async function provider(answer: Provider['answer']): Promise<Provider> {
   const waiting: (() => void)[] = [];
-  const server: Server = createServer((incoming, response) => {
+  const server: Server = createServer(keepsConnections, (incoming, response) => {
     let text = '';
     incoming.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     incoming.on('end', () => {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { House } from '../../api/house.ts';
 import type { Owner } from '../../folders.ts';
+import { keepsConnections } from '../model/provider.ts';
 
 export interface Asked {
   readonly path: string;
@@ -24,7 +25,7 @@ export async function openUpstream(t: Owner): Promise<Upstream> {
   const upstream: { -readonly [K in keyof Upstream]: Upstream[K] } = { baseUrl: '', asked: [], answer: (response) => response.destroy(), left: async () => {} };
   let open = 0;
   let wake = (): void => {};
-  const server = createServer((request, response) => {
+  const server = createServer(keepsConnections, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
