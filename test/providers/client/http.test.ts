@@ -1,4 +1,6 @@
+import { EventEmitter, once } from 'node:events';
 import t from 'tap';
+import type { ProviderHttp, ProviderListener } from '../../../src/providers/client.ts';
 import { openaiModel } from '../../../src/providers/model/openai.ts';
 import { ask, client, closed, delta, done, eventStream, ManualClock, provider } from '../model/provider.ts';
 import type { Hooks, Provider } from '../model/provider.ts';
@@ -63,21 +65,43 @@ t.test('an answer that is over but whose connection stays busy is let go after t
   t.same(heard.endings, ['end']);
 });
 
+/** The client, and `came`, which resolves once the listener of its call was told of the head of an answer, or of data. */
+function telling(http: ProviderHttp): { http: ProviderHttp; came(what: 'head' | 'data'): Promise<unknown> } {
+  const told = new EventEmitter();
+  const post: ProviderHttp['post'] = (asked, listener, within) => {
+    const watched: ProviderListener = {
+      head: (...head) => (listener.head(...head), void told.emit('head')),
+      data: (chunk) => (listener.data(chunk), void told.emit('data')),
+      ended: () => listener.ended(),
+      failed: (...failure) => listener.failed(...failure),
+    };
+    return http.post(asked, watched, within);
+  };
+  return { http: { ...http, post }, came: (what) => once(told, what) };
+}
+
 t.test('waiting in vain', async (t) => {
   const role = 'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n';
-  const cases: [string, Provider['answer'], string][] = [
-    ['no answer at all', () => {}, 'first_output_timeout'],
-    ['a head and no more', (response) => response.writeHead(200, eventStream).flushHeaders(), 'first_output_timeout'],
-    ['a role and no text', (response) => response.writeHead(200, eventStream).write(role), 'first_output_timeout'],
-    ['silence midway', (response) => response.writeHead(200, eventStream).write(delta('some')), 'idle_timeout'],
-    ['silence after the finish', (response) => response.writeHead(200, eventStream).write(delta('some', 'stop')), 'end'],
+  const cases: [string, Provider['answer'], 'head' | 'data' | null, number, string][] = [
+    ['no answer at all', () => {}, null, 100, 'first_output_timeout'],
+    ['a head and no more', (response) => response.writeHead(200, eventStream).flushHeaders(), 'head', 100, 'first_output_timeout'],
+    ['a role and no text', (response) => response.writeHead(200, eventStream).write(role), 'data', 100, 'first_output_timeout'],
+    ['silence midway', (response) => response.writeHead(200, eventStream).write(delta('some')), 'data', 100, 'idle_timeout'],
+    ['silence after the finish', (response) => response.writeHead(200, eventStream).write(delta('some', 'stop')), 'data', 50, 'end'],
   ];
-  for (const [name, answer, ending] of cases) {
+  for (const [name, answer, last, waitMs, ending] of cases) {
+    const clock = new ManualClock();
     const server = await serving(t, answer);
-    const heard = ask(openaiModel(client(t, { silenceMs: 100, graceMs: 50 })), { baseUrl: server.baseUrl });
-    t.equal(await heard.settled, ending, name);
-    await closed(server.sockets[0]!);
+    const { http, came } = telling(client(t, { silenceMs: 100, graceMs: 50 }, { clock }));
+    const coming = last === null ? server.reached(1) : came(last);
+    const heard = ask(openaiModel(http), { baseUrl: server.baseUrl });
+    await coming;
+    clock.advance(waitMs - 1);
+    t.same(heard.endings, [], `${name}: not yet`);
+    clock.advance(1);
     t.same(heard.endings, [ending], name);
+    await closed(server.sockets[0]!);
+    t.same(heard.endings, [ending], `${name}: and no other`);
   }
 });
 
