@@ -63,14 +63,18 @@ export const fullDisk: Experiment = {
       let stopped = false;
       const lives = Promise.all(customers.map((customer) => customer.live(() => stopped, true)));
       const enough = trial.random.between(1, 60);
-      await Promise.race([lives, until(() => customers.some(({ acknowledged }) => acknowledged >= enough))]);
-      // A journal that is not needed any more makes room again.
-      await until(async () => {
-        await fill(disk);
-        return customers.every(({ refused }) => refused > 0);
-      });
+      try {
+        await Promise.race([lives, until(() => stopped || customers.some(({ acknowledged }) => acknowledged >= enough))]);
+        // A journal that is not needed any more makes room again.
+        const full = until(async () => {
+          await fill(disk);
+          return stopped || customers.every(({ refused }) => refused > 0);
+        });
+        await Promise.race([lives, full]);
+      } finally {
+        stopped = true;
+      }
       const dies = store === 'lmdb' && trial.random.chance(0.5);
-      stopped = true;
       if (dies) await house.kill('SIGKILL');
       await lives;
       await rm(join(disk, 'ballast'));

@@ -12,9 +12,12 @@ async function liveUntil(trial: Trial, ground: Ground, house: House, fault: () =
   let stopped = false;
   const lives = Promise.all(customers.map((customer) => customer.live(() => stopped)));
   const enough = trial.random.between(10, 150);
-  await Promise.race([lives, until(() => customers.reduce((sum, { acknowledged }) => sum + acknowledged, 0) >= enough)]);
-  await fault();
-  stopped = true;
+  try {
+    await Promise.race([lives, until(() => stopped || customers.reduce((sum, { acknowledged }) => sum + acknowledged, 0) >= enough)]);
+    await fault();
+  } finally {
+    stopped = true;
+  }
   await lives;
   for (const { acknowledged } of customers) trial.count('acknowledged', acknowledged);
   return customers;
