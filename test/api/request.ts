@@ -13,18 +13,20 @@ export interface Sent {
 const agent = new Agent({ keepAlive: true, timeout: 1000 });
 
 /** A failure of the connection is a TypeError with a cause, as `fetch` has it, and so no failure of a check. */
-export const cut = (error: unknown): unknown => (error instanceof Error && error.name === 'AbortError' ? error : new TypeError('the connection failed', { cause: error }));
+export const cut = (error: unknown, what = 'an answer'): unknown =>
+  error instanceof Error && error.name === 'AbortError' ? error : new TypeError(`the connection failed: ${what}`, { cause: error });
 
 /** Resolves with the head of the answer. */
 export function send(url: string, { method, headers, body, signal }: Sent): Promise<IncomingMessage> {
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const askedAt = performance.now();
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers: { ...length, ...headers }, agent, ...(signal && { signal }) }, (response) => {
       // An answer may be cut when nobody reads it any more.
       response.on('error', () => {});
       resolve(response);
     });
-    sent.on('error', (error) => reject(cut(error)));
+    sent.on('error', (error) => reject(cut(error, `${method} ${new URL(url).pathname} on a ${sent.reusedSocket ? 'kept' : 'new'} connection, after ${Math.round(performance.now() - askedAt)} ms`)));
     sent.end(body);
   });
 }
