@@ -13,6 +13,8 @@ import { chatPath, onProvider, until } from './talk.ts';
 // The turn in flight alone takes seven seconds.
 t.setTimeout(280_000);
 
+const lacking = whyNoRedis();
+
 const descriptors = 120;
 
 /** Opens connections and sends nothing on them, until the server drops one: then all descriptors are in use. */
@@ -133,8 +135,6 @@ for (const edge of edges) {
     t.equal(house.stderr(), '');
   });
 }
-
-const lacking = whyNoRedis();
 
 t.test(`${edge}: a supervisor that cannot fork tries again`, lacking === null ? {} : { skip: lacking }, async (t) => {
   const redis = await RedisServer.start();

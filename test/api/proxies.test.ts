@@ -136,8 +136,10 @@ const checks: Record<string, Check> = {
   },
 };
 
-for (const proxy of proxies) {
-  const lacking = whyNoRedis() ?? whyMissing(proxy);
+// Before the first test: while a program is installed this process stands still.
+const missing = proxies.map((proxy) => [proxy, whyNoRedis() ?? whyMissing(proxy)] as const);
+
+for (const [proxy, lacking] of missing) {
   t.test(proxy, lacking === null ? {} : { skip: lacking }, async (t) => {
     const redis = await RedisServer.start(...appendOnly);
     t.teardown(() => redis.stop());
