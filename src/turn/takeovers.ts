@@ -14,7 +14,8 @@ export class Takeovers {
    */
   begin(turnId: string, nowMs: number, leaseMs: number): number | null {
     if (this.#busy.has(turnId)) return null;
-    for (const [id, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(id);
+    // An end that is further away than a lease is one of a clock that has been set back: the turn would be locked for as long.
+    for (const [id, untilMs] of this.#untilMs) if (untilMs <= nowMs || untilMs > nowMs + leaseMs) this.#untilMs.delete(id);
     const untilMs = this.#untilMs.get(turnId) ?? nowMs + leaseMs;
     this.#untilMs.set(turnId, untilMs);
     this.#busy.add(turnId);

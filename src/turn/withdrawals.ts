@@ -171,7 +171,9 @@ export class Withdrawals {
   async #seize(pending: Pending, { id: turnId, sessionId }: Turn): Promise<boolean> {
     const { store, clock, owner } = this.#options;
     const nowMs = clock.now();
-    if (pending.seizedUntilMs <= nowMs) pending.seizedUntilMs = nowMs + limits.leaseMs;
+    // An end that is further away than a lease is one of a clock that has been set back.
+    const lasts = pending.seizedUntilMs - nowMs;
+    if (lasts <= 0 || lasts > limits.leaseMs) pending.seizedUntilMs = nowMs + limits.leaseMs;
     const place = { workspaceId: pending.withdrawal.workspaceId, sessionId, turnId };
     const seized = await store.turns.takeOver(place, owner, pending.seizedUntilMs, nowMs);
     if (seized === null) return false;

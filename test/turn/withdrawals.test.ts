@@ -3,6 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
+import type { Steps } from '../../src/store/steps.ts';
 import { left, nothing, open, passing, remember, unanswered } from '../host/losses.ts';
 import { Scene, withSteps } from '../host/scene.ts';
 
@@ -81,4 +82,23 @@ t.test('where one process owns the store a rejection is certain, and there is no
   t.match(await left(other, session.id), { ...nothing, slots: 1 }, 'the first piece leaves nothing either');
   t.ok(await other.streaming(session.id));
   for (const { host } of [scene, other]) host.close();
+});
+
+t.test('a clock that is set back locks no turn that waits to be withdrawn for longer than a lease', async (t) => {
+  const made = await Scene.open();
+  const leases: number[] = [];
+  const takeOverTurn: Steps['takeOverTurn'] = (_place, _owner, untilMs, nowMs) => {
+    leases.push(untilMs - nowMs);
+    return Promise.reject(new StoreUnavailable('no answer'));
+  };
+  // The turn has begun although its answer was lost, and another process has taken it over: it is withdrawn once it is taken over from that.
+  const beginTurn: Steps['beginTurn'] = (step) => made.store.turns.begin({ ...step, owner: 'another' }).then(() => Promise.reject(new StoreUnavailable('no answer')));
+  const scene = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, beginTurn, takeOverTurn }));
+  await t.rejects(scene.begin((await scene.session()).id), unanswered);
+  while (leases.length === 0) await turnOfTheLoop();
+  made.clock.jump(-200_000);
+  while (leases.length === 1) await passing(made, limits.storeRetryMsMax);
+  t.same(leases.slice(0, 2), [limits.leaseMs, limits.leaseMs]);
+  t.ok(leases.every((lease) => lease <= limits.leaseMs), `${leases}`);
+  scene.host.close();
 });
