@@ -58,8 +58,8 @@ export const limits = {
   crowdedPiecesPerSecond: 20_000, // above it a beat takes longer, and providers are read at it
   crowdedPaceMs: 40, // between two beats of one group of the turns
   paceLeastMs: 5, // between them while the event loop has little to do
-  paceRestShare: 0.25, // of the time: up to it the loop has little to do
-  paceFullShare: 0.6, // of the time: from it on nothing is worth more than less work
+  paceRestShare: 0.5, // of the time: up to it the loop has little to do
+  paceFullShare: 0.8, // of the time: from it on nothing is worth more than less work
   heartbeatMs: 15_000, // contract 7
   slowReaderBytesMax: 256 * 1024,
   deltaCharactersMax: 16 * 1024,
