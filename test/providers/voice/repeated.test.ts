@@ -73,9 +73,9 @@ t.test('flushes that wait are one', async (t) => {
   t.same(order().slice(2), ['started 2'], 'behind the finish there is nothing to flush');
 });
 
-t.test('several cuts whose finals are owed', async (t) => {
-  const { listener, asked, order } = listening();
-  for (let said = 0; said < 3; said++) {
+/** So many utterances, each cut by a flush, and one more that goes on. */
+async function sayCut(listener: ReturnType<typeof listening>['listener'], times: number): Promise<void> {
+  for (let said = 0; said < times; said++) {
     listener.push(second);
     await settled();
     listener.flush();
@@ -83,6 +83,11 @@ t.test('several cuts whose finals are owed', async (t) => {
   }
   listener.push(second);
   await settled();
+}
+
+t.test('several cuts whose finals are owed', async (t) => {
+  const { listener, asked, order } = listening();
+  await sayCut(listener, 3);
   t.same(order(), ['started 1']);
   // The later finals are there first.
   for (const number of [3, 2]) asked.get(number)!('text');
@@ -95,14 +100,7 @@ t.test('several cuts whose finals are owed', async (t) => {
 
 t.test('a second cut waits for its own final', async (t) => {
   const { listener, asked, order } = listening();
-  for (let said = 0; said < 2; said++) {
-    listener.push(second);
-    await settled();
-    listener.flush();
-    await settled();
-  }
-  listener.push(second);
-  await settled();
+  await sayCut(listener, 2);
   asked.get(1)!('text');
   await settled();
   t.same(order(), ['started 1', 'final 1', 'started 2'], 'the third utterance is not announced before the final of the second');
