@@ -16,7 +16,7 @@ import { UnreadableAudio } from '../providers/voice/audio/unreadable.ts';
 import type { VoiceDetector } from '../providers/voice/desk.ts';
 import { Listener, type ListenerEvent } from '../providers/voice/listener.ts';
 import { shape, FinishMessage, FlushMessage, StartMessage } from '../base/wire.ts';
-import { failureOfVoice, type ReadyVoice } from './voice-call.ts';
+import { failureOfVoice, transcriberOf, type ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
 export interface AudioSettings {
@@ -209,16 +209,14 @@ export class TranscriptionSocket implements SocketListener {
 
   #hear(): Hearing {
     const { services, ready, assistant } = this.#options;
-    const { provider, settings, access } = ready;
     const { language, silenceMs, partials } = this.#settings;
     const detector = services.voice.detector();
     const listener = new Listener({
       silenceMs,
       partials,
-      repeats: provider.partials,
+      repeats: ready.provider.partials,
       detect: (samples) => detector.chances(samples),
-      transcribe: (samples, utterance, urgency, signal) =>
-        provider.transcribe({ samples, index: utterance.number - 1, draft: utterance.draft, name: settings.transcriptionName ?? null, language, urgency, access, signal }),
+      transcribe: transcriberOf(ready, language),
       stretch: () => services.voice.ladder.stretch(),
       begins: () => this.#begins(assistant),
       ends: () => void this.#options.actor.send({ type: 'silence', at: this.#now }),

@@ -4,6 +4,7 @@ import type { AssistantActor } from '../host/assistants.ts';
 import type { Services } from './services.ts';
 import type { Cause, VoiceSettings } from '../store/store.ts';
 import { StoreUnavailable } from '../store/store.ts';
+import type { ListenerOptions } from '../providers/voice/listener.ts';
 import { VoiceProcessFailed } from '../providers/voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../providers/voice.ts';
 import { openCredential } from './credential.ts';
@@ -45,6 +46,12 @@ export async function readyVoice({ record }: AssistantActor, { settings, provide
   if (access === null) throw new Failure('voice_unavailable');
   return { provider, settings, access };
 }
+
+/** Transcribes the utterances of one socket. */
+export const transcriberOf =
+  ({ provider, settings, access }: ReadyVoice, language: string | null): ListenerOptions['transcribe'] =>
+  (samples, { number, draft }, urgency, signal) =>
+    provider.transcribe({ samples, index: number - 1, draft, name: settings.transcriptionName ?? null, language, urgency, access, signal });
 
 /** Returns the failure that a client is told for a failure of the provider or of ours (contract 12). */
 export function failureOfVoice(error: unknown): Failure {

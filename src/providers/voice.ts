@@ -41,13 +41,23 @@ export interface SentenceRequest {
   readonly access: VoiceAccess;
   /** Whether the listener waits for it; otherwise it is made ahead of its time. */
   readonly awaited: boolean;
+  /** Whether it is to be said where each word sounds, if the provider knows. */
+  readonly timed?: boolean;
   readonly signal: AbortSignal;
+}
+
+/** Where a word sounds, in samples from the beginning of its sentence: from the first to before the last. */
+export interface WordSpan {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** The audio of a sentence: 16-bit PCM, mono. */
 export interface SentenceAudio {
   readonly sampleRate: number;
   readonly pieces: AsyncIterable<Int16Array>;
+  /** A span for each piece of the text between white space; absent if the provider does not know them, or was not asked. */
+  readonly words?: readonly WordSpan[];
 }
 
 /** The tokens of one decoding of an utterance, kept for the next decoding of it as a guess. */

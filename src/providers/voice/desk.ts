@@ -1,6 +1,7 @@
 /** The parts of voice, for code that speaks and listens on behalf of a caller. */
 import type { Clock } from '../../base/clock.ts';
 import type { VoiceProvider, VoiceProviders } from '../voice.ts';
+import { Ear, type EarOptions } from './ear.ts';
 import { EnergyDetector } from './energy.ts';
 import { Ladder } from './ladder.ts';
 import type { VoiceStaff } from './processes.ts';
@@ -15,16 +16,23 @@ export class VoiceDesk {
   readonly providers: VoiceProviders;
   readonly staff: VoiceStaff;
   readonly ladder: Ladder;
+  readonly #clock: Clock;
 
   constructor(providers: readonly VoiceProvider[], staff: VoiceStaff, clock: Clock) {
     this.providers = new Map(providers.map((provider) => [provider.provider, provider]));
     this.staff = staff;
+    this.#clock = clock;
     this.ladder = new Ladder(staff.listeners, clock);
   }
 
   detector(): VoiceDetector {
     const { listeners } = this.staff;
     return listeners.available ? listeners.stream() : new EnergyDetector();
+  }
+
+  /** Listens to the person of a call. */
+  ear(options: Omit<EarOptions, 'clock' | 'detector' | 'stretch'>): Ear {
+    return new Ear({ ...options, clock: this.#clock, detector: this.detector(), stretch: () => this.ladder.stretch() });
   }
 
   close(): void {

@@ -25,6 +25,20 @@ export type ListenerEvent =
   | { readonly type: 'transcript.partial'; readonly utterance: number; readonly text: string; readonly stable: number; readonly start_ms: number }
   | { readonly type: 'transcript.final'; readonly utterance: number; readonly text: string; readonly start_ms: number; readonly end_ms: number; readonly reason: FinalReason };
 
+/** Progress of the utterance under way, which a listener tells beside the events. */
+export interface ListenerFollower {
+  /** Called for each window: milliseconds of audio looked at, and those with speech in them of the utterance, 0 if there is none. */
+  looked(positionMs: number, voicedMs: number): void;
+  /** The text of the utterance if it ends at the present pause. */
+  early(utterance: number, text: string): void;
+  /** The pause is over. */
+  resumed(utterance: number): void;
+  /** A flush has been obeyed; finals may still be owed. */
+  flushed(): void;
+  /** Returns the milliseconds of silence that end an utterance with this text, which is empty if it is not known: `silenceMs` or more. */
+  silenceFor(text: string): number;
+}
+
 export interface ListenerOptions {
   readonly silenceMs: number;
   readonly partials: boolean;
@@ -42,6 +56,7 @@ export interface ListenerOptions {
   emit(event: ListenerEvent): void;
   /** The stream ends: the detector or the recogniser cannot go on. */
   failed(error: unknown): void;
+  readonly follower?: ListenerFollower;
 }
 
 interface Spoken {
@@ -53,7 +68,7 @@ interface Spoken {
   readonly draft: DecodingDraft;
   partialsMade: number;
   /** A decoding begun at a pause, in case the speech ends there. */
-  early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null } | null;
+  early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null; decided: boolean } | null;
   partial: AbortController | null;
 }
 
@@ -156,6 +171,7 @@ export class Listener {
         else if (this.#flushAt !== null) {
           this.#flushAt = null;
           this.#cutHere('flush');
+          this.#options.follower?.flushed();
         } else if (this.#finishAt !== null) {
           this.#finishAt = null;
           this.#cutHere('finish');
@@ -180,8 +196,10 @@ export class Listener {
     const chances = await this.#options.detect(this.#tape.slice(from, from + windows * windowSamples));
     for (const chance of chances) {
       if (this.#closed) return;
+      if (this.#options.follower !== undefined) await this.#putOff();
       for (const found of this.#segmenter.push(chance)) await this.#follow(found);
       this.#maybePartial();
+      this.#options.follower?.looked(msOf(this.#segmenter.position), msOf(this.#segmenter.voiced));
     }
     this.#tape.forget(Math.min(this.#spoken?.audioFrom ?? Infinity, this.#segmenter.position - prerollSamples));
   }
@@ -212,14 +230,30 @@ export class Listener {
     spoken.early?.stop.abort();
     const stop = new AbortController();
     const text = this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', stop.signal);
-    const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null });
-    text.then((ready) => (early.ready = ready), () => {});
+    const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null, decided: false });
+    text.then((ready) => this.#early(spoken, early, ready), () => {});
+  }
+
+  #early(spoken: Spoken, early: NonNullable<Spoken['early']>, text: string): void {
+    early.ready = text;
+    if (this.#spoken === spoken && spoken.early === early && !this.#closed) this.#options.follower?.early(spoken.number, text);
+  }
+
+  /** The text at the pause says how long the silence must be. It is waited for, as the audio may come faster than it is decoded. */
+  async #putOff(): Promise<void> {
+    const { follower } = this.#options;
+    const early = this.#spoken?.early;
+    if (follower === undefined || !early || early.decided || !this.#segmenter.ending) return;
+    early.decided = true;
+    const text = await early.text.catch(() => '');
+    this.#segmenter.putOff(follower.silenceFor(text));
   }
 
   /** The speech goes on: the text decoded at the pause is a partial. */
   #takeEarly(): void {
     const spoken = this.#spoken;
     const early = spoken?.early;
+    if (spoken) this.#options.follower?.resumed(spoken.number);
     if (!spoken || !early) return;
     spoken.early = null;
     // A text that is ready is a partial; a decoding that still runs would keep finals waiting.

@@ -33,10 +33,17 @@ interface Utterance {
   readonly from: number;
   /** The end of the last window with speech in it. */
   spokenTo: number;
+  /** Samples of its windows with speech in them. */
+  voiced: number;
+  /** The silence that ends it. */
+  silence: number;
   paused: boolean;
   /** The chances of its windows of late, for a cut. */
   readonly chances: number[];
 }
+
+/** Whole windows, the nearest: the detector looks no finer. */
+const windowsOf = (ms: number): number => Math.round(samplesOf(ms) / windowSamples) * windowSamples;
 
 export class Segmenter {
   readonly #silence: number;
@@ -48,8 +55,7 @@ export class Segmenter {
   #onset = 0;
 
   constructor(silenceMs: number) {
-    // Whole windows, the nearest: the detector looks no finer.
-    this.#silence = Math.round(samplesOf(silenceMs) / windowSamples) * windowSamples;
+    this.#silence = windowsOf(silenceMs);
   }
 
   /** The position up to which the stream was looked at. */
@@ -60,6 +66,21 @@ export class Segmenter {
   /** Where speech may have begun that has not been announced yet. */
   get onset(): number {
     return (this.#windows - this.#onset) * windowSamples;
+  }
+
+  /** Samples with speech in them of the utterance under way; 0 if there is none. */
+  get voiced(): number {
+    return this.#current?.voiced ?? 0;
+  }
+
+  /** Whether one more window of silence would end the utterance under way. */
+  get ending(): boolean {
+    return this.#current !== null && this.position + windowSamples - this.#current.spokenTo >= this.#current.silence;
+  }
+
+  /** Lets the utterance under way end after another silence, until it goes on. */
+  putOff(silenceMs: number): void {
+    if (this.#current !== null) this.#current.silence = windowsOf(silenceMs);
   }
 
   /** Looks at one more window. */
@@ -90,7 +111,7 @@ export class Segmenter {
   }
 
   #begin(from: number): Segmented {
-    this.#current = { number: ++this.#utterances, from, spokenTo: this.position, paused: false, chances: [] };
+    this.#current = { number: ++this.#utterances, from, spokenTo: this.position, voiced: this.position - from, silence: this.#silence, paused: false, chances: [] };
     return { type: 'started', utterance: this.#utterances, at: from };
   }
 
@@ -99,9 +120,11 @@ export class Segmenter {
     const spoken = chance >= (utterance.paused ? onsetChance : offsetChance);
     if (spoken) {
       utterance.spokenTo = this.position;
+      utterance.voiced += windowSamples;
+      utterance.silence = this.#silence;
       if (utterance.paused) found.push({ type: 'resumed', utterance: utterance.number });
       utterance.paused = false;
-    } else if (this.position - utterance.spokenTo >= this.#silence) {
+    } else if (this.position - utterance.spokenTo >= utterance.silence) {
       this.#current = null;
       return [{ type: 'ended', utterance: utterance.number, from: utterance.from, to: utterance.spokenTo, reason: 'silence' }];
     } else if (!utterance.paused && this.position - utterance.spokenTo >= pauseSamples) {

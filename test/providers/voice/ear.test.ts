@@ -1,0 +1,227 @@
+/** The ear of a call: turns from utterances, by the silence that their text asks for. */
+import t, { type Test } from 'tap';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { SpokenReply } from '../../../src/providers/voice/addressed.ts';
+import { Ear, type EarEvent, type EarOptions } from '../../../src/providers/voice/ear.ts';
+
+/** Time that moves when it is told to. */
+function movedClock(): Clock & { pass(ms: number): void } {
+  let now = 0;
+  const timers = new Set<{ at: number; callback: () => void }>();
+  return {
+    now: () => now,
+    monotonic: () => now,
+    after(ms, callback) {
+      const timer = { at: now + ms, callback };
+      timers.add(timer);
+      return { cancel: () => void timers.delete(timer) };
+    },
+    stop: () => timers.clear(),
+    pass(ms) {
+      const until = now + ms;
+      for (;;) {
+        const [next] = [...timers].filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at);
+        if (next === undefined) break;
+        now = next.at;
+        timers.delete(next);
+        next.callback();
+      }
+      now = until;
+    },
+  };
+}
+
+const samplesOf = (ms: number): number => Math.round((ms * 16) / 512) * 512;
+const voice = (ms: number): Int16Array => new Int16Array(samplesOf(ms)).fill(1000);
+const silence = (ms: number): Int16Array => new Int16Array(samplesOf(ms));
+/** Everything that is ready has run. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+type Saying = string | Error;
+
+/** An ear to which everything but silence is voice, and the transcripts of its utterances in order; the last is repeated. */
+function listening(t: Test, texts: readonly Saying[], options: Partial<EarOptions> = {}) {
+  const clock = movedClock();
+  const events: EarEvent[] = [];
+  const seen: string[] = [];
+  let asked = 0;
+  let reply: SpokenReply | null = null;
+  const ear = new Ear({
+    clock,
+    turnSilenceMs: 500,
+    partials: false,
+    repeats: true,
+    detector: { chances: async (samples) => Float32Array.from({ length: samples.length / 512 }, (_, window) => (samples[window * 512] === 0 ? 0 : 1)), close: () => {} },
+    async transcribe(_samples, { number }) {
+      asked++;
+      const text = texts[Math.min(number, texts.length) - 1]!;
+      if (text instanceof Error) throw text;
+      return text;
+    },
+    stretch: () => 1,
+    begins: () => true,
+    failed: (error) => t.error(error),
+    emit: (event) => void events.push(event),
+    replyOf: () => reply,
+    voice: (utterance, atMs) => void seen.push(`voice ${utterance} at ${atMs}`),
+    voiced: () => {},
+    heard: (utterance, text, verdict) => void seen.push(`heard ${utterance} ${text}: ${verdict}`),
+    early: (text) => void seen.push(`early ${text}`),
+    resumed: (utterance) => void seen.push(`resumed ${utterance}`),
+    quiet: (utterance) => void seen.push(`quiet ${utterance}`),
+    over: () => void seen.push('over'),
+    ...options,
+  });
+  t.teardown(() => ear.close());
+  const hear = async (...audio: Int16Array[]): Promise<void> => {
+    for (const samples of audio) ear.push(samples);
+    await settled();
+  };
+  return { ear, clock, events, seen, hear, calls: () => asked, during: (other: SpokenReply | null) => void (reply = other), overs: () => seen.filter((one) => one === 'over').length };
+}
+
+t.test('a finished text ends its turn after the silence, an unfinished one after 2.4 times that', async (t) => {
+  for (const [text, base, after] of [
+    ['We are done.', 500, 512],
+    ['I would like to', 500, 1200],
+    ['I would like to', 200, 480],
+    ['I would like to', 3000, 3008],
+    ['I would like to', 2000, 3008],
+  ] as const) {
+    const { ear, seen, hear, overs, events } = listening(t, [text], { turnSilenceMs: base });
+    await hear(silence(320), voice(640), silence(after - 64));
+    t.equal(overs(), 0, `${text} ${base}: not before`);
+    await hear(silence(96));
+    t.equal(overs(), 1, `${text} ${base}: then`);
+    t.same(ear.take(), { text, fromMs: 320, toMs: 960 });
+    t.equal(ear.take(), null);
+    t.same(seen, ['voice 1 at 320', `heard 1 ${text}: counts`, `early ${text}`, `heard 1 ${text}: counts`, 'quiet 1', 'over']);
+    t.match(events, [
+      { type: 'speech.started', utterance: 1, at_ms: 320 },
+      { type: 'speech.stopped', utterance: 1, at_ms: 960 },
+      { type: 'transcript.final', utterance: 1, text, start_ms: 320, end_ms: 960, reason: 'silence', ignored: null },
+    ]);
+  }
+});
+
+t.test('a pause within the silence goes on with one utterance, whose early text is taken back', async (t) => {
+  const { seen, hear, overs, calls } = listening(t, ['I would like to']);
+  await hear(voice(640), silence(800), voice(320));
+  t.equal(overs(), 0);
+  t.same(seen, ['voice 1 at 0', 'heard 1 I would like to: counts', 'early I would like to', 'resumed 1']);
+  await hear(silence(1300));
+  t.equal(overs(), 1);
+  t.equal(calls(), 2, 'the final is the decoding of the pause');
+});
+
+t.test('a recogniser without early texts waits as long, over several utterances of one turn', async (t) => {
+  const { ear, seen, hear, overs } = listening(t, ['I would like to', 'go home'], { repeats: false });
+  await hear(voice(640), silence(1100));
+  t.equal(overs(), 0);
+  await hear(voice(320), silence(480));
+  t.equal(overs(), 0);
+  await hear(silence(64));
+  t.equal(overs(), 1);
+  t.same(ear.take(), { text: 'I would like to go home', fromMs: 0, toMs: 2048 });
+  t.notOk(seen.some((one) => one.startsWith('early')));
+});
+
+t.test('audio that does not come for a second counts as silence', async (t) => {
+  const { clock, hear, overs } = listening(t, ['We are done.']);
+  await hear(voice(640));
+  clock.pass(999);
+  await settled();
+  t.equal(overs(), 0);
+  clock.pass(1);
+  await settled();
+  t.equal(overs(), 1, 'the second itself counts');
+  const waiting = listening(t, ['I would like to']);
+  await waiting.hear(voice(640));
+  waiting.clock.pass(1000);
+  await settled();
+  t.equal(waiting.overs(), 0);
+  waiting.clock.pass(300);
+  await settled();
+  t.equal(waiting.overs(), 1);
+  waiting.clock.pass(3_600_000);
+  await settled();
+  t.equal(waiting.overs(), 1);
+});
+
+t.test('voiced milliseconds grow with the voice', async (t) => {
+  const voiced: number[] = [];
+  const { hear } = listening(t, ['Yes'], { voiced: (_, ms) => void voiced.push(ms) });
+  await hear(silence(320), voice(224), silence(160), voice(64));
+  t.same(voiced, [96, 128, 160, 192, 224, 256, 288]);
+});
+
+t.test('a flush puts the words in hand, in the middle of a word or in silence', async (t) => {
+  const { ear, hear, overs, events } = listening(t, ['one moment', 'please']);
+  await hear(voice(640));
+  await ear.flush();
+  t.equal(ear.take()?.text, 'one moment');
+  t.match(events.at(-1), { type: 'transcript.final', reason: 'flush' });
+  await ear.flush();
+  t.equal(ear.take(), null);
+  await hear(voice(320), silence(600));
+  t.equal(overs(), 1);
+  await ear.flush();
+  t.equal(ear.take()?.text, 'please');
+  const closing = ear.flush();
+  ear.close();
+  await closing;
+  await ear.flush();
+});
+
+t.test('a transcription that fails is tried once more, then its final is empty', async (t) => {
+  const { ear, hear, events, calls, overs } = listening(t, [new Error('no recogniser'), 'hello']);
+  await hear(voice(640), silence(600));
+  t.equal(calls(), 2);
+  t.match(events.at(-1), { type: 'transcript.final', text: '', ignored: 'failed' });
+  t.equal(overs(), 1);
+  t.equal(ear.take(), null);
+  await hear(voice(640), silence(600));
+  t.match(events.at(-1), { type: 'transcript.final', text: 'hello', ignored: null });
+});
+
+t.test('words over a reply', async (t) => {
+  const { ear, hear, events, during } = listening(t, ['okay', 'open from nine', 'stop']);
+  during({ lately: 'We are open from nine to six.', lastSentence: 'We are open from nine to six.', outlasted: false });
+  for (const ignored of ['backchannel', 'echo', null]) {
+    await hear(voice(640), silence(1300));
+    t.match(events.at(-1), { type: 'transcript.final', ignored });
+  }
+  t.equal(ear.take()?.text, 'stop');
+});
+
+t.test('a deaf ear hears what lasts longer than the deafness, from there on', async (t) => {
+  const { ear, hear, events, seen } = listening(t, ['first', 'second']);
+  await hear(voice(640));
+  ear.deafen(true);
+  await hear(voice(320), silence(600));
+  t.match(events.at(-1), { type: 'transcript.final', end_ms: 960 }, 'an utterance under way is heard to its end');
+  seen.length = 0;
+  await hear(voice(640), silence(600), voice(640));
+  t.same(seen, []);
+  ear.deafen(false);
+  await hear(voice(320));
+  t.match(seen, [/^voice 2 at 34/]);
+});
+
+t.test('words are put back before those that came since, and a message has 8,000 characters at most', async (t) => {
+  const { ear, hear, overs } = listening(t, ['first', 'second', 'word '.repeat(1_700).trim()]);
+  await hear(voice(640), silence(600));
+  const words = ear.take()!;
+  await hear(voice(640), silence(600));
+  ear.putBack(words);
+  t.equal(ear.text, 'first second');
+  t.equal(ear.take()?.text, 'first second');
+  await hear(voice(320), silence(320));
+  await ear.flush();
+  const [one, other] = [ear.take()!.text, ear.take()!.text];
+  t.ok(one.length <= 8000 && one.endsWith('word'));
+  t.equal(`${one} ${other}`, 'word '.repeat(1_700).trim());
+  t.equal(overs(), 2);
+});
