@@ -1,5 +1,5 @@
 /** The embedded voice: flite speaks and Moonshine transcribes, in the voice processes, offline and without a credential. English only. */
-import type { SentenceRequest, Voice, VoiceProvider } from '../voice.ts';
+import type { SentenceAudio, SentenceRequest, Voice, VoiceProvider } from '../voice.ts';
 import { VoiceFailed } from '../voice.ts';
 import { englishOf } from './english.ts';
 import type { VoiceSource } from './engine/messages.ts';
@@ -36,9 +36,9 @@ export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvide
 });
 
 /** A sentence made whole by a voice process: it takes less time than one of its words. */
-export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { caller, text, speed, awaited, signal }: SentenceRequest) {
-  const { samples, sampleRate } = await speakers.speak(text, source, speed, awaited ? 'speech' : 'ahead', signal, caller).catch(asVoiceFailure);
-  return { sampleRate, pieces: once(samples) };
+export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { caller, text, speed, timed = false, awaited, signal }: SentenceRequest): Promise<SentenceAudio> {
+  const { samples, sampleRate, words } = await speakers.speak({ text, voice: source, speed, timed }, awaited ? 'speech' : 'ahead', signal, caller).catch(asVoiceFailure);
+  return { sampleRate, pieces: once(samples), ...(words !== null && { words }) };
 }
 
 async function* once(samples: Int16Array): AsyncIterable<Int16Array> {

@@ -49,7 +49,7 @@ export function localVoice({ speakers, listeners }: VoiceStaff, folder: string):
     takesVoice: isVoice,
     // The operator's weights are of the languages that they are of.
     takesLanguage: () => true,
-    speak: (request) => speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, request),
+    speak: (request) => speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, { ...request, timed: false }),
     transcribe: ({ samples, name, draft, urgency, signal }) =>
       listeners.transcribe(samples, name === null ? null : join(folder, name), draft, urgency, signal).catch(asVoiceFailure),
   };

@@ -8,7 +8,7 @@ import { onAbort } from './abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { DecodingDraft } from '../voice.ts';
-import type { Report, SpeakOrder, StreamPart, TranscribeOrder, VoiceSource } from './engine/messages.ts';
+import type { Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
 
 /** The urgencies, first to last: finals, speech that a listener waits for, speech made ahead of its time, partials. */
 export type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
@@ -22,6 +22,8 @@ interface Settle {
   resolve(report: Report): void;
   reject(error: Error): void;
 }
+
+type SpokenReport = Extract<Report, { sampleRate: number }>;
 
 export interface VoiceProcessesOptions {
   /** 0 turns the embedded voice off. */
@@ -83,9 +85,9 @@ export class VoiceProcesses {
   }
 
   /** Speaks a sentence. Callers that wait take turns: none goes twice before another. */
-  async speak(text: string, voice: VoiceSource, speed: number, urgency: 'speech' | 'ahead', signal: AbortSignal, caller = ''): Promise<{ samples: Int16Array; sampleRate: number }> {
-    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed }, urgency, signal, caller);
-    return report as Extract<Report, { samples: Int16Array }>;
+  async speak({ text, voice, speed, timed }: Omit<SpeakOrder, 'do' | 'id'>, urgency: 'speech' | 'ahead', signal: AbortSignal, caller = ''): Promise<Omit<SpokenReport, 'id'>> {
+    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed, timed }, urgency, signal, caller);
+    return report as SpokenReport;
   }
 
   /** Transcribes an utterance; 16 kHz. */

@@ -1,31 +1,43 @@
-/** A voice for load and fault tests, whose names contain its settings: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks tones and transcribes a fixed text. */
+/** A voice for load and fault tests, whose names contain its settings: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks tones and transcribes given texts. */
 import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
 import { limits } from '../../base/limits.ts';
+import { codePoints } from '../../base/text.ts';
 import { failure, failures, meaningsOf, parseName, wholeUpTo, word, type NameSettings } from '../synthetic-name.ts';
 import { onAbort } from './abort.ts';
-import { VoiceFailed, type SentenceAudio, type VoiceProvider } from '../voice.ts';
+import { VoiceFailed, type SentenceAudio, type VoiceProvider, type WordSpan } from '../voice.ts';
 
 interface SyntheticVoiceSettings {
   readonly audioMs: number;
+  /** Null: a sentence lasts `audioMs`, whatever its length. */
+  readonly characterMs: number | null;
   readonly delayMs: number;
   readonly failAt: number | null;
   readonly failAs: ModelFailure;
   readonly hangAt: number | null;
   readonly text: string;
+  /** The transcript of each utterance, of which the last is repeated; null: each is `text`. */
+  readonly texts: readonly string[] | null;
 }
 
-const defaults: SyntheticVoiceSettings = { audioMs: 800, delayMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'synthetic' };
+const defaults: SyntheticVoiceSettings = { audioMs: 800, characterMs: null, delayMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'synthetic', texts: null };
 
-const [audioMax, delayMax, countMax] = [60_000, 600_000, 1_000_000];
+const [audioMax, characterMax, delayMax, countMax] = [60_000, 1_000, 600_000, 1_000_000];
+
+const textsLengthMax = 1_000;
+function textsIn(text: string): string[] | undefined {
+  return text.length <= textsLengthMax ? text.replaceAll('_', ' ').split('|') : undefined;
+}
 
 const keys: NameSettings<SyntheticVoiceSettings> = {
   audio_ms: { field: 'audioMs', read: wholeUpTo(audioMax), meaning: 'milliseconds of audio for each sentence (800)' },
+  character_ms: { field: 'characterMs', read: wholeUpTo(characterMax), meaning: 'milliseconds of audio for each character of the sentence as it is spoken, in place of `audio_ms`' },
   delay_ms: { field: 'delayMs', read: wholeUpTo(delayMax), meaning: 'milliseconds before each sentence, or each transcript (0)' },
   fail_at: { field: 'failAt', read: wholeUpTo(countMax), meaning: 'fails after that many sentences, or transcripts; 0 before the first' },
   fail_as: { field: 'failAs', read: failure, meaning: `how it fails: ${failures.join(', ')} (provider_error)` },
   hang_at: { field: 'hangAt', read: wholeUpTo(countMax), meaning: 'falls silent for good after that many' },
   text: { field: 'text', read: word, meaning: 'the text of each transcript (synthetic)' },
+  texts: { field: 'texts', read: textsIn, meaning: 'the texts of one transcript after another, as `one_two|three`: `_` is a space, an empty one has no words, and the last is repeated' },
 };
 
 /** Every key with its meaning and, in brackets, its default. */
@@ -68,23 +80,32 @@ export function syntheticVoice(clock: Clock): VoiceProvider {
     voices: () => [voice],
     takesVoice: (id) => id === voice.id,
     takesLanguage: () => true,
-    async speak({ name, index, speed, signal }): Promise<SentenceAudio> {
+    async speak({ text, name, index, speed, timed = false, signal }): Promise<SentenceAudio> {
       const settings = settingsOf(name);
       await play(settings, index, signal);
-      return { sampleRate, pieces: tone(settings.audioMs / speed) };
+      const { audioMs, characterMs } = settings;
+      const samples = Math.round(((characterMs === null ? audioMs : characterMs * codePoints(text)) / speed / 1000) * sampleRate);
+      return { sampleRate, pieces: tone(samples), ...(timed && { words: spansWithin(text, samples) }) };
     },
     async transcribe({ name, index, signal }) {
       const settings = settingsOf(name);
       await play(settings, index, signal);
-      return settings.text;
+      return settings.texts === null ? settings.text : settings.texts[Math.min(index, settings.texts.length - 1)]!;
     },
   };
 }
 
 const [toneHertz, toneLevel] = [440, 8_000];
 
-async function* tone(ms: number): AsyncIterable<Int16Array> {
-  const samples = new Int16Array(Math.round((ms * sampleRate) / 1000));
+async function* tone(length: number): AsyncIterable<Int16Array> {
+  const samples = new Int16Array(length);
   for (let i = 0; i < samples.length; i++) samples[i] = toneLevel * Math.sin((2 * Math.PI * toneHertz * i) / sampleRate);
   yield samples;
+}
+
+/** Each word lasts in proportion to its characters, and so does the white space between them. */
+function spansWithin(text: string, samples: number): WordSpan[] {
+  const all = codePoints(text);
+  const placeOf = (index: number): number => Math.round((codePoints(text.slice(0, index)) / all) * samples);
+  return Array.from(text.matchAll(/\S+/gu), ({ 0: word, index }) => ({ from: placeOf(index), to: placeOf(index + word.length) }));
 }

@@ -35,11 +35,11 @@ t.test('a voice process that fails, hangs, or hears something else', async (t) =
   const none = (): Promise<never> => new Promise(() => {});
   let closed = 0;
   const processes = (speak: (signal: AbortSignal) => Promise<unknown>, text = '') => () => ({
-    speak: (_text: unknown, _voice: unknown, _speed: unknown, _urgency: unknown, signal: AbortSignal) => speak(signal) as Promise<{ samples: Int16Array; sampleRate: number }>,
+    speak: (_order: unknown, _urgency: unknown, signal: AbortSignal) => speak(signal) as Promise<{ samples: Int16Array; sampleRate: number; words: null }>,
     transcribe: () => Promise.resolve(text),
     close: () => void closed++,
   });
-  const spoken = () => Promise.resolve({ samples, sampleRate: 16_000 });
+  const spoken = () => Promise.resolve({ samples, sampleRate: 16_000, words: null });
   t.equal((await speaksAndListens(clock, processes(spoken, 'Hello, there.'))).status, 'ok');
   const fails = processes(() => Promise.reject(new Error('The voice process ended.')));
   t.match(await speaksAndListens(clock, fails), { status: 'warn', found: 'a voice process fails: The voice process ended.', advice: /glibc.*PARLEY_VOICE_PROCESSES=0/ });

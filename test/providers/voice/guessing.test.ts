@@ -5,7 +5,7 @@ import { Recogniser } from '../../../src/providers/voice/engine/moonshine.ts';
 
 const speak = await openFlite();
 const recogniser = await Recogniser.open(null);
-const { samples } = speak('I would like to book a table for four people on Friday evening.', { name: 'slt', file: null }, 1);
+const { samples } = speak('I would like to book a table for four people on Friday evening.', { name: 'slt', file: null }, 1, false);
 const whole = await recogniser.decode(samples);
 
 t.test('the words', (t) => {

@@ -65,7 +65,7 @@ const dropped = new Set<number>();
 
 async function obey(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<Report> {
   const { id } = order;
-  if (order.do === 'speak') return { id, ...(await flite.get())(order.text, order.voice, order.speed) };
+  if (order.do === 'speak') return { id, ...(await flite.get())(order.text, order.voice, order.speed, order.timed) };
   if (order.do === 'warm') {
     await Promise.all([detector.get(), order.recogniser && recogniser(null)]);
     return { id, warm: true };

@@ -14,6 +14,8 @@ export interface SpeakOrder {
   readonly voice: VoiceSource;
   /** 0.5 to 2; 1 is the voice's own. */
   readonly speed: number;
+  /** Whether the spans of the words are wanted. */
+  readonly timed: boolean;
 }
 
 export interface TranscribeOrder {
@@ -53,7 +55,8 @@ export type Order =
 
 /** `cpuMs`: the CPU time of the process for this order, decoding alone. */
 export type Report =
-  | { readonly id: number; readonly samples: Int16Array; readonly sampleRate: number }
+  /** `words`: the span of each piece of the text between white space, null if they are not wanted. */
+  | { readonly id: number; readonly samples: Int16Array; readonly sampleRate: number; readonly words: readonly { readonly from: number; readonly to: number }[] | null }
   | { readonly id: number; readonly text: string; readonly tokens: readonly number[]; readonly cpuMs: number }
   /** For each part the detector's result for its windows, or its error. */
   | { readonly id: number; readonly detected: readonly (Float32Array | string)[] }

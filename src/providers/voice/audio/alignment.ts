@@ -1,0 +1,39 @@
+/** Two ways of saying one thing, word by word or sound by sound, laid beside one another with the fewest differences. */
+
+/**
+ * For each item of `actual` the index of its counterpart in `expected`; an item without one has that of the item before it, at the start
+ * of the one behind it. -1 where `expected` is empty.
+ */
+export function counterparts(expected: readonly string[], actual: readonly string[]): number[] {
+  const width = actual.length + 1;
+  // The least differences between the first `i` of one and the first `j` of the other.
+  const costs = new Uint16Array((expected.length + 1) * width);
+  for (let j = 0; j < width; j++) costs[j] = j;
+  for (let i = 1; i <= expected.length; i++) {
+    costs[i * width] = i;
+    for (let j = 1; j < width; j++) {
+      const same = costs[(i - 1) * width + j - 1]! + (expected[i - 1] === actual[j - 1] ? 0 : 1);
+      costs[i * width + j] = Math.min(same, costs[(i - 1) * width + j]! + 1, costs[i * width + j - 1]! + 1);
+    }
+  }
+  return spread(trace(costs, expected, actual));
+}
+
+/** The counterparts along the cheapest way; -1 for none. */
+function trace(costs: Uint16Array, expected: readonly string[], actual: readonly string[]): number[] {
+  const width = actual.length + 1;
+  const found = new Array<number>(actual.length).fill(-1);
+  for (let [i, j] = [expected.length, actual.length]; i > 0 && j > 0; ) {
+    const here = costs[i * width + j]!;
+    if (here === costs[(i - 1) * width + j - 1]! + (expected[i - 1] === actual[j - 1] ? 0 : 1)) found[--j] = --i;
+    else if (here === costs[(i - 1) * width + j]! + 1) i--;
+    else j--;
+  }
+  return found;
+}
+
+function spread(found: number[]): number[] {
+  const first = found.find((index) => index >= 0) ?? -1;
+  let last = first;
+  return found.map((index) => (last = index >= 0 ? index : last));
+}
