@@ -98,7 +98,7 @@ function soundsOf(utterances: readonly (readonly Phone[])[], samples: number, sa
   const halved = utterances.map((phones) => (phones.at(-1)!.end + (phones.at(-2)?.end ?? 0)) / 2);
   const sum = (lengths: readonly number[]): number => lengths.reduce((all, length) => all + length, 0) * sampleRate;
   const lengths = Math.abs(sum(whole) - samples) <= Math.abs(sum(halved) - samples) ? whole : halved;
-  // What is printed is rounded to milliseconds.
+  // The printed ends are rounded to milliseconds.
   const scale = sum(lengths) > 0 ? (samples / sum(lengths)) * sampleRate : 0;
   let begin = 0;
   return utterances.flatMap((phones, utterance) => {
