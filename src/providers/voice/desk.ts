@@ -4,6 +4,7 @@ import type { VoiceProvider, VoiceProviders } from '../voice.ts';
 import { Ear, type EarOptions } from './ear.ts';
 import { EnergyDetector } from './energy.ts';
 import { Ladder } from './ladder.ts';
+import { Narration, type NarrationOptions } from './narration.ts';
 import type { VoiceStaff } from './processes.ts';
 
 /** Finds voice in one stream of audio. */
@@ -33,6 +34,11 @@ export class VoiceDesk {
   /** Listens to the person of a call. */
   ear(options: Omit<EarOptions, 'clock' | 'detector' | 'stretch'>): Ear {
     return new Ear({ ...options, clock: this.#clock, detector: this.detector(), stretch: () => this.ladder.stretch() });
+  }
+
+  /** Reads one reply aloud to the person of a call. */
+  narrate(options: Omit<NarrationOptions, 'clock'>): Narration {
+    return new Narration({ ...options, clock: this.#clock });
   }
 
   close(): void {

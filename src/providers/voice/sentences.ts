@@ -19,7 +19,8 @@ const endsInNumberWord = ending(beforeNumbers);
 /** One capital letter, alone or after others: "J.", "J. R. R.", "U.S.". */
 const endsInInitial = /(?<![\p{L}\p{N}])\p{Lu}\.$/u;
 
-const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
+/** Whether there is a letter or a digit, without which nothing is said. */
+export const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /**
  * The pieces of a text, which joined are the text again, so that the code points of each can be counted. A sentence ends where
@@ -45,9 +46,13 @@ function mended(segments: readonly string[]): string[] {
 
 function goesOn(before: string, next: string): boolean {
   if (/[\n\r\u2028\u2029]\s*$/u.test(before)) return false;
-  // A quotation mark or a bracket after the abbreviation ends more than a word, so only white space is left out.
-  const end = before.trimEnd();
-  return endsInAbbreviation.test(end) || endsInInitial.test(end) || (endsInNumberWord.test(end) && /^\p{N}/u.test(next));
+  return endsShort(before) || (endsInNumberWord.test(before.trimEnd()) && /^\p{N}/u.test(next));
+}
+
+/** Whether the text ends in an abbreviation after which a sentence goes on. A quotation mark or a bracket behind it ends more than a word, so only white space is left out. */
+export function endsShort(text: string): boolean {
+  const end = text.trimEnd();
+  return endsInAbbreviation.test(end) || endsInInitial.test(end);
 }
 
 function cut(piece: string): string[] {

@@ -1,0 +1,161 @@
+/** Reads a reply aloud while it is written: text in, frames out, and for each sentence which of its words are heard when (the rules of a call). */
+import type { Clock, Timer } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { codePoints } from '../../base/text.ts';
+import type { SentenceAudio, SentenceRequest, VoiceProvider, WordSpan } from '../voice.ts';
+import { OutgoingAudio, type Frame, type OutputEncoding } from './audio/outgoing.ts';
+import { joinedSamples } from './audio/samples.ts';
+import { Sounds } from './audio/sounds.ts';
+import { planOf, spansInProportion, type PlannedText, type UtterancePlan } from './plan.ts';
+import { SentenceStream } from './sentence-stream.ts';
+
+export interface NarrationOptions {
+  readonly provider: VoiceProvider;
+  readonly request: Pick<SentenceRequest, 'caller' | 'name' | 'voice' | 'speed' | 'access'>;
+  readonly encoding: OutputEncoding;
+  /** Hertz. */
+  readonly sampleRate: number;
+  readonly clock: Clock;
+  /** The synthesis of a sentence of so many code points begins. */
+  begun(characters: number): void;
+}
+
+/** For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else behind the last but a few. Samples are of the output. */
+export type Narrated =
+  /** A sentence begins behind so many samples of the reply. Its text is that from one code point to before another. */
+  | { readonly type: 'sentence'; readonly from: number; readonly to: number; readonly start: number }
+  | ({ readonly type: 'frame' } & Frame)
+  | { readonly type: 'plan'; readonly plan: UtterancePlan };
+
+interface Voicing {
+  readonly sentence: PlannedText;
+  readonly audio: Promise<SentenceAudio>;
+}
+
+/** The sentence that is sent, and the next one. */
+const voicedAtOnce = 2;
+
+export class Narration {
+  readonly #options: NarrationOptions;
+  readonly #sayable: (text: string) => string;
+  readonly #stream: SentenceStream;
+  readonly #output: OutgoingAudio;
+  readonly #waiting: PlannedText[] = [];
+  readonly #voicing: Voicing[] = [];
+  readonly #stop = new AbortController();
+  #index = 0;
+  #ended = false;
+  #timer: Timer | null = null;
+  #wake: () => void = () => {};
+
+  constructor(options: NarrationOptions) {
+    const { provider, encoding, sampleRate } = options;
+    this.#options = options;
+    this.#sayable = (text) => provider.sayable?.(text) ?? text;
+    this.#stream = new SentenceStream(this.#sayable);
+    this.#output = new OutgoingAudio(encoding, sampleRate);
+  }
+
+  /** Takes a piece of the reply's text. */
+  push(text: string): void {
+    if (!this.#over) this.#offer(this.#stream.push(text, this.#now));
+  }
+
+  /** The reply has no more text. */
+  end(): void {
+    if (this.#over) return;
+    this.#ended = true;
+    this.#offer(this.#stream.end());
+  }
+
+  /** Ends the synthesis and the frames. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#stop.abort();
+    this.#wake();
+  }
+
+  /** All that is spoken, once; ends with the last sentence, or when it is stopped. Rejects with `VoiceFailed`. */
+  async *spoken(): AsyncGenerator<Narrated, void> {
+    try {
+      for (let voicing = await this.#next(); voicing !== null; voicing = await this.#next()) {
+        yield* this.#sentence(voicing);
+        this.#voicing.shift();
+        this.#voice();
+      }
+      if (!this.#stop.signal.aborted) for (const frame of this.#output.end()) yield { type: 'frame', ...frame };
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
+    } finally {
+      this.stop();
+    }
+  }
+
+  get #over(): boolean {
+    return this.#ended || this.#stop.signal.aborted;
+  }
+
+  get #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  #offer(sentences: readonly PlannedText[]): void {
+    this.#waiting.push(...sentences);
+    this.#voice();
+    this.#timer?.cancel();
+    const due = this.#over ? null : this.#stream.dueAt;
+    this.#timer = due === null ? null : this.#options.clock.after(Math.max(0, due - this.#now), () => this.#offer(this.#stream.look(this.#now)));
+    this.#wake();
+  }
+
+  /** Begins the sentences that may be made now. */
+  #voice(): void {
+    const { provider, request, begun } = this.#options;
+    while (this.#voicing.length < voicedAtOnce && this.#waiting.length > 0 && !this.#stop.signal.aborted) {
+      const sentence = this.#waiting.shift()!;
+      const awaited = this.#voicing.length === 0;
+      begun(codePoints(sentence.raw));
+      const audio = provider.speak({ ...request, text: sentence.said, index: this.#index++, timed: true, awaited, signal: this.#stop.signal });
+      // It is looked at once the sentence before has been sent.
+      audio.catch(() => {});
+      this.#voicing.push({ sentence, audio });
+    }
+  }
+
+  async #next(): Promise<Voicing | null> {
+    while (this.#voicing.length === 0 && !this.#over) await new Promise<void>((resolve) => (this.#wake = resolve));
+    return this.#stop.signal.aborted ? null : (this.#voicing[0] ?? null);
+  }
+
+  async *#sentence({ sentence, audio }: Voicing): AsyncGenerator<Narrated, void> {
+    const { pieces, sampleRate, words } = await audio;
+    const output = this.#output;
+    const sounds = new Sounds(sampleRate);
+    for (const frame of output.begin(sampleRate)) yield { type: 'frame', ...frame };
+    yield { type: 'sentence', from: sentence.from, to: sentence.from + codePoints(sentence.raw), start: output.samples };
+    // Audio whose words are known is made whole, so that its plan can come first.
+    const whole = words === undefined ? null : await allOf(pieces);
+    if (whole !== null) yield { type: 'plan', plan: this.#plan(sentence, words!, whole.length) };
+    const step = Math.round((sampleRate * limits.speechPieceMs) / 1000);
+    for await (const piece of whole === null ? pieces : [whole]) {
+      sounds.push(piece);
+      for (let at = 0; at < piece.length && !this.#stop.signal.aborted; at += step) {
+        for (const frame of output.push(piece.subarray(at, at + step))) yield { type: 'frame', ...frame };
+      }
+      if (this.#stop.signal.aborted) return;
+    }
+    if (whole === null) yield { type: 'plan', plan: this.#plan(sentence, spansInProportion(sentence.said, sounds), sounds.samples) };
+    for (const frame of output.endSentence()) yield { type: 'frame', ...frame };
+  }
+
+  #plan(sentence: PlannedText, spans: readonly WordSpan[], samples: number): UtterancePlan {
+    const placed = spans.map(({ from, to }) => ({ from: this.#output.placeOf(from), to: this.#output.placeOf(to) }));
+    return planOf(sentence, placed, this.#output.placeOf(samples), this.#sayable);
+  }
+}
+
+async function allOf(pieces: AsyncIterable<Int16Array>): Promise<Int16Array> {
+  const all: Int16Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return joinedSamples(all);
+}

@@ -1,0 +1,115 @@
+/** The sentences of a text that still comes, each as soon as it is known to be whole; the first one sooner, as somebody waits for it. Times are milliseconds of one clock. */
+import { codePoints } from '../../base/text.ts';
+import { endsShort, hasWord, sentencesOf, speakableText } from './sentences.ts';
+import type { PlannedText } from './plan.ts';
+
+/** A text that ends as a sentence does is one, if nothing follows for so long. */
+const wholeAfterMs = 150;
+const endsAsSentence = /[.?!]["'”’»)\]*_]*\s*$/u;
+
+/** After so long without a sentence the first piece may end there, if it has so many words. */
+const [clauseAfterMs, clauseWords] = [400, 3];
+const [wordAfterMs, wordWords] = [900, 6];
+const clauseEnds = /[,;:](?=\s)\s*|—\s*/gu;
+const wordEnds = /\s+/gu;
+
+/** Above so many characters without a sentence the text is looked at again only once it has grown by a share of it. */
+const [oftenUpTo, growth] = [400, 1.25];
+
+export class SentenceStream {
+  readonly #sayable: (text: string) => string;
+  #text = '';
+  /** The end of it, so that a long text is not put together for each piece that comes. */
+  #tail = '';
+  /** Code points before it. */
+  #from = 0;
+  /** Text of which nothing is said, which begins the next sentence. */
+  #silent = '';
+  #begunAt: number | null = null;
+  #lastAt = 0;
+  /** Whether a sentence was given. */
+  #given = false;
+  #lookAtLength = 0;
+  #lookedAt = 0;
+
+  /** `sayable`: the voice's. */
+  constructor(sayable: (text: string) => string) {
+    this.#sayable = sayable;
+  }
+
+  /** Takes more text; returns the sentences that are whole now. */
+  push(text: string, now: number): PlannedText[] {
+    if (text === '') return [];
+    this.#begunAt ??= now;
+    this.#lastAt = now;
+    this.#text += text;
+    this.#tail = (this.#tail + text).slice(-oftenUpTo);
+    return [...this.#sentences(), ...this.look(now)];
+  }
+
+  /** When to look again if no text comes before; null if there is nothing to wait for. */
+  get dueAt(): number | null {
+    const due = this.#endsWhole ? [this.#lastAt + wholeAfterMs] : [];
+    // Once its time has come the first piece waits for text, not for time.
+    if (this.#waitsForFirst) due.push(...[clauseAfterMs, wordAfterMs].map((ms) => this.#begunAt! + ms).filter((at) => at > this.#lookedAt));
+    return due.length === 0 ? null : Math.min(...due);
+  }
+
+  /** Returns what is whole because of the time that has passed. */
+  look(now: number): PlannedText[] {
+    this.#lookedAt = now;
+    if (this.#endsWhole && now - this.#lastAt >= wholeAfterMs) return this.end();
+    if (!this.#waitsForFirst) return [];
+    const waited = now - this.#begunAt!;
+    const end = (waited >= clauseAfterMs && this.#lastEnd(clauseEnds, clauseWords)) || (waited >= wordAfterMs && this.#lastEnd(wordEnds, wordWords));
+    return end ? this.#take([this.#text.slice(0, end)]) : [];
+  }
+
+  /** No more text comes. */
+  end(): PlannedText[] {
+    return this.#take(sentencesOf(this.#text));
+  }
+
+  get #endsWhole(): boolean {
+    return endsAsSentence.test(this.#tail) && !endsShort(this.#tail);
+  }
+
+  get #waitsForFirst(): boolean {
+    return !this.#given && this.#text.length <= oftenUpTo && this.#text.trim() !== '';
+  }
+
+  /** Sentences behind which another one has begun. */
+  #sentences(): PlannedText[] {
+    if (this.#text.length < this.#lookAtLength) return [];
+    const sentences = sentencesOf(this.#text).slice(0, -1);
+    const found = this.#take(sentences);
+    this.#lookAtLength = this.#text.length < oftenUpTo ? 0 : this.#text.length * growth;
+    return found;
+  }
+
+  #take(pieces: readonly string[]): PlannedText[] {
+    if (pieces.length === 0) return [];
+    const found: PlannedText[] = [];
+    for (const piece of pieces) {
+      this.#text = this.#text.slice(piece.length);
+      const raw = this.#silent + piece;
+      const said = this.#sayable(speakableText(piece));
+      this.#silent = hasWord(said) ? '' : raw;
+      if (!hasWord(said)) continue;
+      found.push({ from: this.#from, raw, said });
+      this.#from += codePoints(raw);
+      this.#given = true;
+    }
+    this.#tail = this.#text.slice(-oftenUpTo);
+    return found;
+  }
+
+  /** The last place of this kind behind so many words, outside of brackets, which may hold an address; 0 if there is none. */
+  #lastEnd(kind: RegExp, words: number): number {
+    const ends = Array.from(this.#text.matchAll(kind), ({ 0: found, index }) => index + found.length);
+    return ends.findLast((end) => isWhole(this.#text.slice(0, end)) && wordsIn(this.#text.slice(0, end)) >= words) ?? 0;
+  }
+}
+
+const wordsIn = (text: string): number => text.split(/\s+/u).filter(hasWord).length;
+const isWhole = (text: string): boolean => text.split('[').length === text.split(']').length && text.split('`').length % 2 === 1;

@@ -1,0 +1,121 @@
+/** A reply that is read aloud while it is written: sentences, frames and plans, in order. */
+import t, { type Test } from 'tap';
+import { WheelClock } from '../../../src/base/clock.ts';
+import { VoiceFailed, type SentenceRequest, type VoiceProvider } from '../../../src/providers/voice.ts';
+import { Narration, type Narrated, type NarrationOptions } from '../../../src/providers/voice/narration.ts';
+import { heardAt } from '../../../src/providers/voice/plan.ts';
+import { syntheticVoice } from '../../../src/providers/voice/synthetic.ts';
+
+const clock = new WheelClock();
+t.teardown(() => clock.stop());
+const synthetic = syntheticVoice(clock);
+
+function narrating(t: Test, provider: VoiceProvider, name = 'character_ms=10', options: Partial<NarrationOptions> = {}) {
+  const counted: number[] = [];
+  const narration = new Narration({
+    provider,
+    request: { caller: 'w', name, voice: null, speed: 1, access: { baseUrl: null, apiKey: null } },
+    encoding: 'pcm_s16le',
+    sampleRate: 16_000,
+    clock,
+    begun: (characters) => void counted.push(characters),
+    ...options,
+  });
+  t.teardown(() => narration.stop());
+  return { narration, counted };
+}
+
+async function all(narration: Narration): Promise<Narrated[]> {
+  const found: Narrated[] = [];
+  for await (const one of narration.spoken()) found.push(one);
+  return found;
+}
+
+const samplesIn = (narrated: readonly Narrated[]): number => narrated.reduce((sum, one) => sum + (one.type === 'frame' ? one.samples : 0), 0);
+const plansIn = (narrated: readonly Narrated[]) => narrated.flatMap((one) => (one.type === 'plan' ? [one.plan] : []));
+
+/** A voice that knows no words, in pieces. */
+const untimed = (speak: VoiceProvider['speak'] = (request) => synthetic.speak(request)): VoiceProvider => ({
+  ...synthetic,
+  async speak(request) {
+    const { pieces, sampleRate } = await speak({ ...request, timed: false });
+    return { pieces, sampleRate };
+  },
+});
+
+t.test('sentences with their plans', async (t) => {
+  for (const rate of [8_000, 16_000, 24_000]) {
+    const { narration, counted } = narrating(t, synthetic, 'character_ms=10', { sampleRate: rate });
+    for (const piece of ['One ', 'two. ', '🎉 Thr', 'ee **four**!']) narration.push(piece);
+    narration.end();
+    narration.push('too late');
+    const narrated = await all(narration);
+    const ms = rate / 1000;
+    t.match(narrated.filter(({ type }) => type === 'sentence'), [{ from: 0, to: 9, start: 0 }, { from: 9, to: 26, start: 80 * ms }]);
+    t.equal(samplesIn(narrated), (80 + 110) * ms);
+    const [one, other] = plansIn(narrated);
+    t.same([one!.samples, other!.samples], [80 * ms, 110 * ms]);
+    t.equal(heardAt(one!, 14 * ms), 0);
+    t.equal(heardAt(one!, 15 * ms), 3);
+    t.equal(heardAt(other!, 0), 10);
+    t.equal(heardAt(other!, 110 * ms), 26);
+    t.same(counted, [9, 17]);
+    t.ok(narrated.findIndex(({ type }) => type === 'plan') < narrated.findIndex(({ type }) => type === 'frame'), 'known words come before the audio');
+  }
+});
+
+t.test('a voice that knows no words', async (t) => {
+  const { narration } = narrating(t, untimed());
+  narration.push('One two.');
+  narration.end();
+  const narrated = await all(narration);
+  t.equal(heardAt(plansIn(narrated)[0]!, 40 * 16), 3);
+  t.equal(heardAt(plansIn(narrated)[0]!, 80 * 16), 8);
+});
+
+t.test('one sentence ahead, and no more', async (t) => {
+  const { narration, counted } = narrating(t, synthetic);
+  narration.push('One one. Two two. Three three. Four four. ');
+  t.equal(counted.length, 2);
+  const spoken = narration.spoken();
+  let sentences = 0;
+  while (sentences < 2) if ((await spoken.next()).value?.type === 'sentence') sentences++;
+  t.equal(counted.length, 3);
+  await spoken.return();
+  narration.push('Five five.');
+  t.equal(counted.length, 3, 'it was left');
+});
+
+t.test('the last sentence is spoken though the text does not end', async (t) => {
+  const { narration } = narrating(t, synthetic);
+  const spoken = narration.spoken();
+  narration.push('One two.');
+  t.match((await spoken.next()).value, { type: 'sentence' });
+  await spoken.return();
+});
+
+t.test('it is stopped, has nothing to say, or fails', async (t) => {
+  const waiting = narrating(t, synthetic).narration;
+  const spoken = all(waiting);
+  waiting.stop();
+  t.same(await spoken, []);
+  const silent = narrating(t, synthetic).narration;
+  silent.push('🎉');
+  silent.end();
+  t.same(await all(silent), []);
+  const failing = narrating(t, synthetic, 'fail_at=1').narration;
+  failing.push('One one. Two two.');
+  failing.end();
+  const found: string[] = [];
+  await t.rejects(async () => {
+    for await (const { type } of failing.spoken()) found.push(type);
+  }, new VoiceFailed('provider_error'));
+  t.ok(found.includes('frame'), 'the sentence before was spoken');
+  let asked: SentenceRequest | null = null;
+  const hanging = narrating(t, untimed((request) => ((asked = request), new Promise((_, reject) => request.signal.addEventListener('abort', () => reject(new Error('left'))))))).narration;
+  hanging.push('One one. Two');
+  const stopped = all(hanging);
+  hanging.stop();
+  t.same(await stopped, []);
+  t.equal(asked!.signal.aborted, true);
+});

@@ -1,0 +1,78 @@
+/** The sentences of a text that comes a little at a time, and when each is given. */
+import t from 'tap';
+import { SentenceStream } from '../../../src/providers/voice/sentence-stream.ts';
+
+const stream = (sayable: (text: string) => string = (text) => text): SentenceStream => new SentenceStream(sayable);
+const raws = (sentences: readonly { raw: string }[]): string[] => sentences.map(({ raw }) => raw);
+
+t.test('a sentence is whole once another begins, or 150 ms behind its end', async (t) => {
+  const one = stream();
+  t.same(one.push('We are open.', 0), []);
+  t.equal(one.dueAt, 150);
+  t.same(raws(one.push(' From nine', 100)), ['We are open. ']);
+  t.equal(one.dueAt, null, 'only the first is cut short');
+  t.same(one.push(' to six!"', 5_000), []);
+  t.same(one.look(5_149), []);
+  t.same(one.look(5_150), [{ from: 13, raw: 'From nine to six!"', said: 'From nine to six!"' }]);
+  t.same(one.end(), []);
+  const short = stream();
+  short.push('Ask Dr.', 0);
+  t.not(short.dueAt, 150, 'an abbreviation ends nothing');
+});
+
+t.test('the first piece ends at a clause after 400 ms, at a word after 900 ms', async (t) => {
+  const clause = stream();
+  t.same(clause.push('Well, as far as I know, it is 1,000', 0), []);
+  t.equal(clause.dueAt, 400);
+  t.same(clause.look(399), []);
+  t.same(raws(clause.look(400)), ['Well, as far as I know, ']);
+  t.same(clause.push('and then, so to say, it goes on and on', 2_000), []);
+  t.equal(clause.dueAt, null);
+  const word = stream();
+  word.push('one two three four five six se', 0);
+  t.same(word.look(400), []);
+  t.equal(word.dueAt, 900);
+  t.same(raws(word.look(900)), ['one two three four five six ']);
+  t.same(raws(word.end()), ['se']);
+  for (const [text, more, raw] of [
+    ['Well, no', ', one more: then', 'Well, no, one more: '],
+    ['one two three — four', '', 'one two three — '],
+    ['one two three four five', ' six seven', 'one two three four five six '],
+  ] as const) {
+    const few = stream();
+    few.push(text, 0);
+    if (more !== '') {
+      t.same(few.look(950), [], text);
+      t.equal(few.dueAt, null, 'it waits for text');
+      t.same(raws(few.push(more, 1_000)), [raw]);
+    } else t.same(raws(few.look(950)), [raw]);
+  }
+  const link = stream();
+  link.push('Please do see [this, that and the other page', 0);
+  t.same(link.look(1_000).map(({ raw }) => raw), [], 'not in brackets');
+});
+
+t.test('the pieces are the text again, and what is not said is with a neighbour', async (t) => {
+  const text = '🎉 Hello *there*.\n\n```\nOne 🎉. Two — «three». No. 5 is here. ... And ☃☃☃! Ende gut.';
+  for (const size of [1, 2, 3, 7, 1_000]) {
+    const one = stream((said) => said.replace(/Ende gut\.?/, ''));
+    const found = [];
+    const points = Array.from(text);
+    for (let at = 0; at < points.length; at += size) found.push(...one.push(points.slice(at, at + size).join(''), 0));
+    found.push(...one.end());
+    t.equal(`${raws(found).join('')}Ende gut.`, text);
+    t.ok(found.every(({ said }) => /\w/.test(said)));
+    for (const { from, raw } of found) t.equal(points.slice(from, from + Array.from(raw).length).join(''), raw);
+  }
+  const silent = stream();
+  t.same([...silent.push('... 🎉', 0), ...silent.look(10_000), ...silent.end()], []);
+});
+
+t.test('a hundred thousand pieces of text in which nothing is said cost little', async (t) => {
+  const one = stream();
+  const begun = performance.now();
+  for (let piece = 0; piece < 100_000; piece++) one.push('. ', piece);
+  t.ok(performance.now() - begun < 10_000);
+  t.same(one.push(' Hello', 200_000), []);
+  t.equal(one.end().length, 1);
+});
