@@ -56,7 +56,7 @@ export interface WordSpan {
 export interface SentenceAudio {
   readonly sampleRate: number;
   readonly pieces: AsyncIterable<Int16Array>;
-  /** A span for each piece of the text between white space; absent if the provider does not know them, or was not asked. */
+  /** A span for each word of the text, as `wordsOf` finds them; absent if the provider does not know them, or was not asked. */
   readonly words?: readonly WordSpan[];
 }
 

@@ -3,7 +3,7 @@ import { codePoints } from '../../base/text.ts';
 import type { WordSpan } from '../voice.ts';
 import { counterparts } from './audio/alignment.ts';
 import type { Sounds, Stretch } from './audio/sounds.ts';
-import { speakableText } from './sentences.ts';
+import { speakableText, wordsOf } from './sentences.ts';
 
 /** A sentence of a reply. */
 export interface PlannedText {
@@ -46,10 +46,10 @@ export function heardAt({ words, before }: UtterancePlan, samples: number): numb
   return low === 0 ? before : words[low - 1]!.textEnd;
 }
 
-/** `spans`: of the pieces of `said` between white space. `sayable`: the voice's, if it has one. All samples are of one rate. */
+/** `spans`: of the words of `said`. `sayable`: the voice's, if it has one. All samples are of one rate. */
 export function planOf({ from, raw, said }: PlannedText, spans: readonly WordSpan[], samples: number, sayable: (text: string) => string = (text) => text): UtterancePlan {
   let [at, end] = [0, from];
-  const texts = Array.from(raw.matchAll(/\S+/gu), ({ 0: text, index }) => {
+  const texts = wordsOf(raw).map(({ text, index }) => {
     end += codePoints(raw.slice(at, (at = index + text.length)));
     return { text, end };
   });
@@ -70,7 +70,7 @@ export function planOf({ from, raw, said }: PlannedText, spans: readonly WordSpa
 /** For each word of the text the span in which it is said; undefined if it is not. */
 function spansOf(texts: readonly (readonly string[])[], said: string, spans: readonly WordSpan[]): (WordSpan | undefined)[] {
   const expected = texts.flatMap((words, text) => words.map((word) => ({ word, text })));
-  const spoken = said.split(/\s+/u).flatMap((piece, index) => bareWords(piece).map((word) => ({ word, span: spans[index]! })));
+  const spoken = wordsOf(said).flatMap(({ text }, index) => bareWords(text).map((word) => ({ word, span: spans[index]! })));
   const found: (WordSpan | undefined)[] = texts.map(() => undefined);
   for (const [index, counterpart] of counterparts(expected.map(({ word }) => word), spoken.map(({ word }) => word)).entries()) {
     if (counterpart < 0) continue;
@@ -82,14 +82,14 @@ function spansOf(texts: readonly (readonly string[])[], said: string, spans: rea
 }
 
 /** The words of a piece of text, without case and signs. */
-const bareWords = (text: string): string[] => text.split(/\s+/u).flatMap((piece) => piece.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '') || []);
+const bareWords = (text: string): string[] => wordsOf(text).flatMap((word) => word.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '') || []);
 
 /** The clauses of a sentence, at whose ends a voice may pause. */
-const endsClause = /[,;:—–]["'”’)]*$/u;
+const endsClause = /[,;:—–、，；：]["'”’)]*$/u;
 
 /** The spans of a sentence's words in proportion to their characters, between its first and its last sound; pauses stand at commas where there are as many. */
 export function spansInProportion(said: string, sounds: Sounds): WordSpan[] {
-  const pieces = said.split(/\s+/u);
+  const pieces = wordsOf(said).map(({ text }) => text);
   const clauses: string[][] = [[]];
   for (const [index, piece] of pieces.entries()) {
     clauses.at(-1)!.push(piece);

@@ -80,6 +80,29 @@ function joined(pieces: readonly string[]): string[] {
   return sayable.length > 0 || start === '' ? sayable : [start];
 }
 
+/** Scripts that set no space between words. */
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const wordSegmenter = new Intl.Segmenter('en', { granularity: 'word' });
+
+export interface Word {
+  readonly text: string;
+  /** In UTF-16 units. */
+  readonly index: number;
+}
+
+/** The words of a text with their punctuation: what stands between white space, and its words where a script sets none. */
+export const wordsOf = (text: string): Word[] => Array.from(text.matchAll(/\S+/gu)).flatMap(({ 0: word, index }) => (unspaced.test(word) ? wordsWithin(word, index) : { text: word, index }));
+
+function wordsWithin(text: string, from: number): Word[] {
+  const words: { text: string; index: number }[] = [];
+  for (const { segment, index } of wordSegmenter.segment(text)) {
+    const last = words.at(-1);
+    if (last === undefined || (hasWord(segment) && hasWord(last.text))) words.push({ text: segment, index: from + index });
+    else last.text += segment;
+  }
+  return words;
+}
+
 /** Marks of Markdown and the text said in their place, in this order: a fence before the code in a line, bold before italics. */
 const marks: readonly (readonly [RegExp, string])[] = [
   [/^[ \t]*(?:```|~~~).*$/gmu, ''],

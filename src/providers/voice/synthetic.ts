@@ -5,6 +5,7 @@ import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 import { failure, failures, meaningsOf, parseName, wholeUpTo, word, type NameSettings } from '../synthetic-name.ts';
 import { onAbort } from './abort.ts';
+import { wordsOf } from './sentences.ts';
 import { VoiceFailed, type SentenceAudio, type VoiceProvider, type WordSpan } from '../voice.ts';
 
 interface SyntheticVoiceSettings {
@@ -107,5 +108,5 @@ async function* tone(length: number): AsyncIterable<Int16Array> {
 function spansWithin(text: string, samples: number): WordSpan[] {
   const all = codePoints(text);
   const placeOf = (index: number): number => Math.round((codePoints(text.slice(0, index)) / all) * samples);
-  return Array.from(text.matchAll(/\S+/gu), ({ 0: word, index }) => ({ from: placeOf(index), to: placeOf(index + word.length) }));
+  return wordsOf(text).map(({ text: word, index }) => ({ from: placeOf(index), to: placeOf(index + word.length) }));
 }

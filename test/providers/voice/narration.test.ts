@@ -3,7 +3,13 @@ import t, { type Test } from 'tap';
 import { WheelClock } from '../../../src/base/clock.ts';
 import { VoiceFailed, type SentenceRequest, type VoiceProvider } from '../../../src/providers/voice.ts';
 import { Narration, type Narrated, type NarrationOptions } from '../../../src/providers/voice/narration.ts';
+import { codePoints } from '../../../src/base/text.ts';
+import { embeddedVoice } from '../../../src/providers/voice/embedded.ts';
+import { openFlite } from '../../../src/providers/voice/engine/flite.ts';
+import { englishOf } from '../../../src/providers/voice/english.ts';
 import { heardAt } from '../../../src/providers/voice/plan.ts';
+import { VoiceProcesses } from '../../../src/providers/voice/processes.ts';
+import { speakableText } from '../../../src/providers/voice/sentences.ts';
 import { syntheticVoice } from '../../../src/providers/voice/synthetic.ts';
 
 const clock = new WheelClock();
@@ -118,4 +124,18 @@ t.test('it is stopped, has nothing to say, or fails', async (t) => {
   hanging.stop();
   t.same(await stopped, []);
   t.equal(asked!.signal.aborted, true);
+});
+
+t.test('the embedded voice knows its words to the sample', async (t) => {
+  const processes = new VoiceProcesses({ count: 1, clock });
+  t.teardown(() => processes.close());
+  const { narration } = narrating(t, embeddedVoice({ speakers: processes, listeners: processes }), '');
+  const raw = 'Well, the **shop** is open from 9 to 6 🎉.';
+  narration.push(raw);
+  narration.end();
+  const [plan] = plansIn(await all(narration));
+  const { words, samples } = (await openFlite())(englishOf(speakableText(raw)), { name: 'slt', file: null }, 1, true);
+  t.equal(plan!.samples, samples.length);
+  t.same(plan!.words.map(({ end }) => end), words!.filter(({ from, to }) => from < to).map(({ to }) => to));
+  t.equal(heardAt(plan!, samples.length), codePoints(raw));
 });

@@ -4,7 +4,7 @@ import { codePoints } from '../../../src/base/text.ts';
 import { Sounds } from '../../../src/providers/voice/audio/sounds.ts';
 import { englishOf } from '../../../src/providers/voice/english.ts';
 import { heardAt, planOf, spansInProportion } from '../../../src/providers/voice/plan.ts';
-import { speakableText } from '../../../src/providers/voice/sentences.ts';
+import { speakableText, wordsOf } from '../../../src/providers/voice/sentences.ts';
 import { tone } from './sounds.ts';
 
 /** A plan in which each piece of the text as spoken lasts 100 samples. */
@@ -37,6 +37,16 @@ t.test('a word counts once half of it was played', async (t) => {
     ['🎉 Hello', [50, '🎉 Hello']],
     ['- one', [50, '- one']],
   ] as const) t.same(steps(raw), heard, raw);
+});
+
+t.test('a script without spaces', async (t) => {
+  const raw = '今日は、東京です。 สวัสดีครับ ok';
+  const planned = planOf({ from: 0, raw, said: raw }, wordsOf(raw).map((_, index) => ({ from: index * 100, to: (index + 1) * 100 })), 10_000);
+  const heard = planned.words.map(({ textEnd }) => Array.from(raw).slice(0, textEnd).join(''));
+  t.ok(heard.length > 4, 'more words than pieces');
+  t.ok(heard.includes('今日は、'));
+  t.ok(heard.includes('今日は、東京です。'));
+  t.equal(heard.at(-1), raw);
 });
 
 t.test('text that is not said belongs to the word before, also of the sentence before', async (t) => {
