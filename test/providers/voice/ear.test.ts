@@ -128,6 +128,29 @@ t.test('a recogniser without early texts waits as long, over several utterances 
   t.notOk(seen.some((one) => one.startsWith('early')));
 });
 
+t.test('an utterance that is cut at ten seconds goes on in the same turn, however late its text is', async (t) => {
+  let say = (_text: string): void => {};
+  const late = listening(t, [], { repeats: false, transcribe: (_, { number }) => (number === 1 ? new Promise((resolve) => (say = resolve)) : Promise.resolve('and the end')) });
+  await late.hear(voice(11_000));
+  await late.hear(voice(1_000));
+  // The voice goes on when the text of the cut comes: the turn has not ended.
+  say('A long story');
+  await settled();
+  t.equal(late.overs(), 0);
+  await late.hear(silence(600));
+  t.equal(late.overs(), 1);
+  t.equal(late.ear.take()?.text, 'A long story and the end');
+  const later = listening(t, [], { repeats: false, transcribe: (_, { number }) => (number === 1 ? new Promise((resolve) => (say = resolve)) : Promise.resolve('and the end')) });
+  await later.hear(voice(11_000), silence(600));
+  t.equal(later.overs(), 0);
+  say('A long story');
+  await settled();
+  await later.hear(silence(64));
+  t.equal(later.ear.busy, false);
+  t.equal(later.overs(), 1);
+  t.equal(later.ear.take()?.text, 'A long story and the end');
+});
+
 t.test('audio that does not come for a second counts as silence', async (t) => {
   const { clock, hear, overs } = listening(t, ['We are done.']);
   await hear(voice(640));
