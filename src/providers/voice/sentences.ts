@@ -33,16 +33,24 @@ export function sentencesOf(text: string): string[] {
   return joined(mended(segments).flatMap(cut));
 }
 
-/** Joins segments that were cut after an abbreviation. A line break ends a sentence all the same. */
+/** Joins segments that were cut after an abbreviation, and marks to the sentence that they close. A line break ends a sentence all the same. */
 function mended(segments: readonly string[]): string[] {
   const pieces: string[] = [];
   for (const segment of segments) {
     const before = pieces.at(-1);
+    const closing = before === undefined || /\s$/u.test(before) ? '' : (closingMarks.exec(segment)?.[0] ?? '');
+    const rest = segment.slice(closing.length);
     if (before !== undefined && goesOn(before, segment)) pieces[pieces.length - 1] = before + segment;
-    else pieces.push(segment);
+    else {
+      if (closing !== '') pieces[pieces.length - 1] += closing;
+      if (rest !== '') pieces.push(rest);
+    }
   }
   return pieces;
 }
+
+/** Such as the end of bold text, which the segmenter takes for the beginning of the next sentence. */
+const closingMarks = /^[^\s\p{L}\p{N}]+\s+/u;
 
 function goesOn(before: string, next: string): boolean {
   if (/[\n\r\u2028\u2029]\s*$/u.test(before)) return false;

@@ -23,6 +23,7 @@ const texts: Record<string, string[]> = {
   'empty lines belong to the line before': ['One.\n\n\n', 'Two.'],
   'pictures and dots belong to the piece before': ['Yes! 👍 \n... ', 'No.'],
   'at the start, to the piece after': ['... 👍\n\nYes. ', 'No.'],
+  'the end of bold text': ['- **It is so.** ', 'Text. ', '_Another._ ', 'End.'],
   'nothing to say': ['... 👍'],
   'other scripts': ['日本語。', '次の文。'],
 };

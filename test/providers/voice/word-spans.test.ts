@@ -64,3 +64,10 @@ t.test('flite itself', async (t) => {
     t.same(samples, speak(text, { name, file: null }, 1, false).samples, 'the audio is the same without');
   }
 });
+
+t.test('flite says the last word, alone behind a colon as well', async (t) => {
+  const speak = await openFlite();
+  for (const text of ['We said: hello.', 'Ready. Yes', 'Note: done!', 'Hello']) {
+    for (const { from, to } of speak(text, voice, 1, true).words!) t.ok(from < to, text);
+  }
+});

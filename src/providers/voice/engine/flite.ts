@@ -38,7 +38,8 @@ export async function openFlite(): Promise<Speak> {
     return bytes;
   };
   const run = (text: string, { name, file }: VoiceSource, speed: number, ...options: string[]): { audio: Omit<Spoken, 'words'>; printed: string } => {
-    const files = new Map([[textFile, new File(Buffer.from(text))]]);
+    // Without a line's end flite leaves out a last word behind a colon or a full stop.
+    const files = new Map([[textFile, new File(Buffer.from(`${text}\n`))]]);
     if (file !== null) files.set(voiceFile, new File(bytesOf(file)));
     const folder = new PreopenDirectory('.', files);
     const printed = new File([]);
