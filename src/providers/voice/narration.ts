@@ -7,6 +7,7 @@ import { OutgoingAudio, type Frame, type OutputEncoding } from './audio/outgoing
 import { joinedSamples } from './audio/samples.ts';
 import { Sounds } from './audio/sounds.ts';
 import { planOf, spansInProportion, type PlannedText, type UtterancePlan } from './plan.ts';
+import { AudioPieces } from './pieces.ts';
 import { SentenceStream } from './sentence-stream.ts';
 
 export interface NarrationOptions {
@@ -20,7 +21,7 @@ export interface NarrationOptions {
   begun(characters: number): void;
 }
 
-/** For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else behind the last but a few. Samples are of the output. */
+/** For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else among them, as soon as all of its audio has come. Samples are of the output. */
 export type Narrated =
   /** A sentence begins behind so many samples of the reply. Its text is that from one code point to before another. */
   | { readonly type: 'sentence'; readonly from: number; readonly to: number; readonly start: number }
@@ -130,27 +131,27 @@ export class Narration {
   async *#sentence({ sentence, audio }: Voicing): AsyncGenerator<Narrated, void> {
     const { pieces, sampleRate, words } = await audio;
     const output = this.#output;
-    const sounds = new Sounds(sampleRate);
     for (const frame of output.begin(sampleRate)) yield { type: 'frame', ...frame };
     yield { type: 'sentence', from: sentence.from, to: sentence.from + codePoints(sentence.raw), start: output.samples };
     // Audio whose words are known is made whole, so that its plan can come first.
-    const whole = words === undefined ? null : await allOf(pieces);
-    if (whole !== null) yield { type: 'plan', plan: this.#plan(sentence, words!, whole.length) };
+    const heard = words === undefined ? gathered(pieces, sampleRate) : wholeOf(await allOf(pieces), sampleRate);
     const step = Math.round((sampleRate * limits.speechPieceMs) / 1000);
-    for await (const piece of whole === null ? pieces : [whole]) {
-      sounds.push(piece);
-      for (let at = 0; at < piece.length && !this.#stop.signal.aborted; at += step) {
+    let planned = false;
+    for await (const piece of heard.pieces) {
+      for (let at = 0; at < piece.length; at += step) {
+        if (heard.sounds !== null && !planned) yield this.#plan(sentence, words, heard.sounds);
+        planned = heard.sounds !== null;
         for (const frame of output.push(piece.subarray(at, at + step))) yield { type: 'frame', ...frame };
+        if (this.#stop.signal.aborted) return;
       }
-      if (this.#stop.signal.aborted) return;
     }
-    if (whole === null) yield { type: 'plan', plan: this.#plan(sentence, spansInProportion(sentence.said, sounds), sounds.samples) };
+    if (!planned) yield this.#plan(sentence, words, heard.sounds!);
     for (const frame of output.endSentence()) yield { type: 'frame', ...frame };
   }
 
-  #plan(sentence: PlannedText, spans: readonly WordSpan[], samples: number): UtterancePlan {
-    const placed = spans.map(({ from, to }) => ({ from: this.#output.placeOf(from), to: this.#output.placeOf(to) }));
-    return planOf(sentence, placed, this.#output.placeOf(samples), this.#sayable);
+  #plan(sentence: PlannedText, words: readonly WordSpan[] | undefined, sounds: Sounds): Narrated {
+    const spans = (words ?? spansInProportion(sentence.said, sounds)).map(({ from, to }) => ({ from: this.#output.placeOf(from), to: this.#output.placeOf(to) }));
+    return { type: 'plan', plan: planOf(sentence, spans, this.#output.placeOf(sounds.samples), this.#sayable) };
   }
 }
 
@@ -158,4 +159,46 @@ async function allOf(pieces: AsyncIterable<Int16Array>): Promise<Int16Array> {
   const all: Int16Array[] = [];
   for await (const piece of pieces) all.push(piece);
   return joinedSamples(all);
+}
+
+interface Gathered {
+  readonly pieces: AsyncIterable<Int16Array> | Iterable<Int16Array>;
+  /** The sounds of all of the audio; null until it has come. */
+  sounds: Sounds | null;
+}
+
+function wholeOf(samples: Int16Array, sampleRate: number): Gathered {
+  const sounds = new Sounds(sampleRate);
+  sounds.push(samples);
+  return { pieces: [samples], sounds };
+}
+
+/** Takes a voice's audio as it comes, ahead of its reader: the sooner the sentence's length is known, the sooner its words are. */
+function gathered(pieces: AsyncIterable<Int16Array>, sampleRate: number): Gathered {
+  const sounds = new Sounds(sampleRate);
+  let room: Promise<void> | null = null;
+  let resume = (): void => {};
+  const ahead = new AudioPieces(
+    () => void (room = new Promise((resolve) => (resume = resolve))),
+    () => {
+      room = null;
+      resume();
+    },
+  );
+  const take = async (): Promise<void> => {
+    try {
+      for await (const piece of pieces) {
+        sounds.push(piece);
+        ahead.push(piece);
+        await room;
+      }
+      found.sounds = sounds;
+      ahead.end();
+    } catch (error) {
+      ahead.fail(error as Error);
+    }
+  };
+  const found: Gathered = { pieces: ahead, sounds: null };
+  void take();
+  return found;
 }

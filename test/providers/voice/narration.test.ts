@@ -79,6 +79,28 @@ t.test('a voice that knows no words', async (t) => {
   t.equal(heardAt(plansIn(narrated)[0]!, 80 * 16), 8);
 });
 
+t.test('a sentence of minutes, whole or in pieces, with its plan as early as can be', async (t) => {
+  const text = 'One two three four five six seven eight.';
+  const sliced = (request: SentenceRequest) =>
+    synthetic.speak(request).then(({ pieces, sampleRate }) => ({
+      sampleRate,
+      pieces: (async function* () {
+        for await (const piece of pieces) for (let at = 0; at < piece.length; at += 16_000) yield piece.subarray(at, at + 16_000);
+      })(),
+    }));
+  for (const [name, provider, early] of [['whole', synthetic, true], ['pieces', untimed(sliced), false]] as const) {
+    const { narration } = narrating(t, provider, 'character_ms=1000');
+    narration.push(text);
+    narration.end();
+    const narrated = await all(narration);
+    t.equal(samplesIn(narrated), 40 * 16_000, name);
+    const plan = narrated.findIndex(({ type }) => type === 'plan');
+    t.equal(narrated.findIndex(({ type }) => type === 'frame') > plan, early);
+    t.ok(narrated.length - plan > 200, 'seconds before the end');
+    t.equal(plansIn(narrated).length, 1);
+  }
+});
+
 t.test('one sentence ahead, and no more', async (t) => {
   const { narration, counted } = narrating(t, synthetic);
   narration.push('One one. Two two. Three three. Four four. ');
