@@ -29,7 +29,7 @@ export type ListenerEvent =
 export interface ListenerFollower {
   /** Called for each window: milliseconds of audio looked at, and those with speech in them of the utterance, 0 if there is none. */
   looked(positionMs: number, voicedMs: number): void;
-  /** The text of the utterance if it ends at the present pause. */
+  /** The text that is final if the utterance ends at the present pause. */
   early(utterance: number, text: string): void;
   /** The pause is over. */
   resumed(utterance: number): void;
@@ -236,17 +236,18 @@ export class Listener {
 
   #early(spoken: Spoken, early: NonNullable<Spoken['early']>, text: string): void {
     early.ready = text;
-    if (this.#spoken === spoken && spoken.early === early && !this.#closed) this.#options.follower?.early(spoken.number, text);
+    if (this.#spoken === spoken && spoken.early === early && !this.#closed) this.#options.follower?.early(spoken.number, spoken.hypothesis.final(text));
   }
 
   /** The text at the pause says how long the silence must be. It is waited for, as the audio may come faster than it is decoded. */
   async #putOff(): Promise<void> {
     const { follower } = this.#options;
-    const early = this.#spoken?.early;
+    const spoken = this.#spoken;
+    const early = spoken?.early;
     if (follower === undefined || !early || early.decided || !this.#segmenter.ending) return;
     early.decided = true;
     const text = await early.text.catch(() => '');
-    this.#segmenter.putOff(follower.silenceFor(text));
+    this.#segmenter.putOff(follower.silenceFor(spoken.hypothesis.final(text)));
   }
 
   /** The speech goes on: the text decoded at the pause is a partial. */

@@ -116,6 +116,19 @@ t.test('a pause within the silence goes on with one utterance, whose early text 
   t.equal(calls(), 2, 'the final is the decoding of the pause');
 });
 
+t.test('the early text is that of the final, also where stable words were heard otherwise', async (t) => {
+  const { ear, seen, hear, events } = listening(t, [], {
+    partials: true,
+    transcribe: async (_samples, _utterance, urgency) => (urgency === 'partial' ? 'we are open from nine until six today' : 'he are open from nine until six today'),
+  });
+  for (let piece = 0; piece < 50; piece++) await hear(voice(100));
+  await hear(silence(700));
+  const final = events.at(-1)!;
+  t.match(final, { type: 'transcript.final', text: /^we are open/ });
+  t.ok(seen.includes(`early ${ear.text}`));
+  t.equal(ear.take()?.text, 'text' in final && final.text);
+});
+
 t.test('a recogniser without early texts waits as long, over several utterances of one turn', async (t) => {
   const { ear, seen, hear, overs } = listening(t, ['I would like to', 'go home'], { repeats: false });
   await hear(voice(640), silence(1100));
