@@ -72,7 +72,7 @@ export const rowShapes = {
   message,
   flight: new RecordShape(
     ...[['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'] as const,
-    ...[['turn', turn], ['begun', answer], ['said', message], 'move'] as const,
+    ...[['turn', turn], ['begun', answer], ['said', message], 'move', 'released'] as const,
   ),
   exchange: new RecordShape(['said', message], ['reply', message]),
   moves: new RecordShape('begun', 'ended'),

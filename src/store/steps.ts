@@ -24,6 +24,7 @@ const steps = {
   'turns.begin': 'beginTurn',
   'turns.append': 'appendOutput',
   'turns.renew': 'renewTurn',
+  'turns.release': 'releaseOutput',
   'turns.requestStop': 'requestStop',
   'turns.finish': 'finishTurn',
   'turns.withdraw': 'withdrawTurn',

@@ -240,6 +240,28 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a cut beyond the text taken for its end': (store) => ({
     finishTurn: async (step) => store.turns.finish(step.cutAt === undefined ? step : { ...step, cutAt: Math.min(step.cutAt, codePoints(await wholeOf(store, step))) }),
   }),
+  'a release that any process may make': (store) => ({
+    async releaseOutput(place, fence, points) {
+      await store.turns.release(place, fence, points);
+      return 'released';
+    },
+  }),
+  'text shown before its release': (store) => ({ beginTurn: ({ released, ...step }) => store.turns.begin(released === -1 ? { ...step, released } : step) }),
+  'a hidden turn that is shown': (store) => ({ beginTurn: (step) => store.turns.begin(step.released === -1 ? { ...step, released: 0 } : step) }),
+  'a turn without a gate that a release gates': (store) => {
+    const ends = new Map<string, number>();
+    return {
+      async releaseOutput(place, fence, points) {
+        ends.set(place.turnId, points);
+        return store.turns.release(place, fence, points);
+      },
+      async outputAfter(place, position) {
+        const found = await store.turns.outputAfter(place, position);
+        const end = ends.get(place.turnId);
+        return found && end !== undefined && found.text !== null ? { ...found, text: found.text.slice(0, indexAfter(found.text, end - position)) } : found;
+      },
+    };
+  },
   'a stale read': (store) => {
     const cached = new Map<string, Versioned<Session> | null>();
     return {

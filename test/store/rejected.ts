@@ -82,6 +82,13 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   ],
   'nobody sees a turn that is over with text that its cut took': ['a turn cut in a step of its own, after its end'],
   'what a cut took never comes back: not by a step sent again, nor by the next turn, a takeover or a withdrawal': ['a turn whose end, sent again, cuts it again'],
+  'of a turn that is released, readers see that much of the stored text, and all of it once it is over': [
+    'a release that any process may make',
+    'text shown before its release',
+    'a release that takes text back',
+  ],
+  'a hidden turn is in no transcript until something of it is released': ['a hidden turn that is shown'],
+  'a turn that began without a gate has none': ['a turn without a gate that a release gates'],
   'a transcript is read in pages, either way': ['a transcript in the wrong order'],
   'a piece that would leave a hole is refused': ['positions counted in UTF-16 units'],
   'what was acknowledged is what is read next': ['a stale read'],

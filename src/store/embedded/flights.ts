@@ -33,6 +33,8 @@ export interface FlightRow {
   readonly said?: Message;
   /** The step that began the turn. Absent where the step has a row of its own, and where it has none. */
   readonly move?: MoveRow | null;
+  /** Code points that readers may see; -1 hides the turn. Absent where they see all that is stored. */
+  readonly released?: number | undefined;
 }
 
 /** A flight's row of an earlier version: beside it the turn has a row, and the assistant's message one with the status `streaming`. */

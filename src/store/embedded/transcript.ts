@@ -1,7 +1,7 @@
 /** Reads the transcript. */
 import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../store.ts';
 import type { Ledger } from '../ledger.ts';
-import { codePoints, textBehind } from '../../base/text.ts';
+import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { overlaid } from '../sorted.ts';
 import { streamingMessage } from '../records.ts';
 import { committedTurn, type EarlierFlightRow, type FlightRow } from './flights.ts';
@@ -28,7 +28,7 @@ export class EmbeddedTranscript {
     if (page.after !== null && !index.test(page.after)) return { items: [], next: null };
     const reverse = page.order === 'desc';
     const at = page.after === null ? null : Number(page.after);
-    const rows = overlaid(this.#stored(workspaceId, sessionId, at, reverse), this.#inFlight(workspaceId, sessionId, reverse), reverse);
+    const rows = overlaid(this.#stored(workspaceId, sessionId, at, reverse), this.#readable(workspaceId, sessionId, reverse), reverse);
     const found = pageOf(behind(at, rows, reverse), page.limit, ([key]) => String(indexOf(key)));
     return { items: found.items.map(([, stored, flying]) => flying?.() ?? stored!), next: found.next };
   }
@@ -45,16 +45,21 @@ export class EmbeddedTranscript {
     }
   }
 
+  /** The messages of the session's turns in flight that readers may see. */
+  #readable(workspaceId: string, sessionId: string, reverse: boolean): [key: string, message: () => Message][] {
+    return this.#inFlight(workspaceId, sessionId, reverse, ({ released }) => released !== -1);
+  }
+
   /** The messages of the session's turns in flight, by the keys that they would have in rows of their own. */
-  #inFlight(workspaceId: string, sessionId: string, reverse: boolean): [key: string, message: () => Message][] {
+  #inFlight(workspaceId: string, sessionId: string, reverse: boolean, wanted: (row: FlightRow) => boolean = () => true): [key: string, message: () => Message][] {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
     const found: [string, () => Message][] = [];
     for (const [, row] of this.#ledger.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
       // In a folder that this version has only looked into.
-      if (row.turn === undefined) continue;
-      const { place, turn, said } = row;
+      if (row.turn === undefined || !wanted(row)) continue;
+      const { place, turn, said, released } = row;
       if (said !== undefined) found.push([keys.message(workspaceId, sessionId, turn.messageIndex - 1), () => said]);
-      found.push([keys.message(workspaceId, sessionId, turn.messageIndex), () => streamingMessage(turn, this.#streamed(place))]);
+      found.push([keys.message(workspaceId, sessionId, turn.messageIndex), () => streamingMessage(turn, shown(this.#streamed(place), released))]);
     }
     return found.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
   }
@@ -115,7 +120,12 @@ export class EmbeddedTranscript {
   outputAfter(place: TurnPlace, position: number): OutputAfter | null {
     const row = committedTurn(this.#ledger, place);
     if (row === undefined) return null;
-    if (row.finished === null) return { turn: row.turn, text: this.#streamedAfter(place, position) };
+    if (row.finished === null) {
+      const released = this.#ledger.committed<FlightRow>(keys.flight(place))?.released;
+      if (released === -1) return null;
+      const text = released !== undefined && position > released ? null : this.#streamedAfter(place, position);
+      return { turn: row.turn, text: text === null || released === undefined ? text : shown(text, released - position) };
+    }
     return { turn: row.turn, text: textBehind(this.#reply(place, row.turn.messageIndex), position) };
   }
 
@@ -144,3 +154,6 @@ export class EmbeddedTranscript {
     return text;
   }
 }
+
+/** The part of a text that readers may see. */
+const shown = (text: string, released: number | undefined): string => (released === undefined ? text : text.slice(0, indexAfter(text, released)));

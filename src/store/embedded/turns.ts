@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type {
-  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
+  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Released, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
   TurnStore, UsageCounts, WithdrawTurn,
 } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
@@ -79,6 +79,7 @@ export class EmbeddedTurns implements TurnStore {
         begun,
         said: step.userMessage,
         move: step.move ? moveRow(step.move) : null,
+        released: step.released,
       };
       putSession(draft, before, { session, version: begun.version, withdrawn: before.withdrawn });
       draft.put(keys.flight(place), row, 'flight');
@@ -124,6 +125,22 @@ export class EmbeddedTurns implements TurnStore {
       const flight = this.#flights.get(place);
       if (flight === undefined || !same(flight.row.fence, fence) || this.#renew(draft, flight, leaseUntilMs, nowMs) === null) return 'fenced';
       return stopOf(flight) ?? 'renewed';
+    });
+  }
+
+  release(place: TurnPlace, fence: Fence, points: number): Promise<Released> {
+    let moved = false;
+    const decided = this.#ledger.step<Released>((draft) => {
+      const flight = this.#flights.get(place);
+      if (flight === undefined || !same(flight.row.fence, fence)) return 'fenced';
+      const { released } = flight.row;
+      moved = released !== undefined && released < points;
+      if (moved) this.#change(draft, flight, { released: points });
+      return 'released';
+    });
+    return decided.then((answer) => {
+      if (moved) this.#notices.tellMoved(place);
+      return answer;
     });
   }
 

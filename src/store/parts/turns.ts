@@ -45,6 +45,11 @@ export interface BeginTurn extends Basis {
   /** The request, to be remembered; if an earlier one under its key is, the step begins nothing. */
   readonly remember: IdempotencyRecord | null;
   readonly nowMs: number;
+  /**
+   * For a turn whose listener releases its text: how many code points of it readers may see; -1 hides the turn, with the person's
+   * message, from the transcript and from `outputAfter`. Without it they see all that is stored.
+   */
+  readonly released?: number | undefined;
   /** The step's entry in the session's history. */
   readonly move?: Move;
 }
@@ -71,6 +76,8 @@ export interface AppendOutput {
 
 /** The answer to an append. `{ stop }`: the text was stored, and the turn was requested to stop for this reason. */
 export type AppendResult = 'stored' | 'fenced' | { readonly stop: StopRequest };
+
+export type Released = 'released' | 'fenced';
 
 export type Renewed = 'renewed' | 'fenced' | { readonly stop: StopRequest };
 
@@ -141,6 +148,12 @@ export interface TurnStore {
    * owner retries.
    */
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed>;
+  /**
+   * Lets readers see the first `points` code points of a turn that was begun with `released`; text among them that is not stored yet is
+   * seen as soon as it is. A smaller number than before changes nothing, and neither does a turn without `released`. Once the turn is
+   * over, its text is seen whole. A lost answer: readers may see the text; a repeat changes nothing more. A failover may lose it.
+   */
+  release(place: TurnPlace, fence: Fence, points: number): Promise<Released>;
   /**
    * Requests that a turn stops. Its owner gets the request with its next append or renewal, and as a notice. The first reason is
    * kept. The rest of the lease is cut to `leaseUntilMs`, so that a turn whose owner has died need not wait for all of it.

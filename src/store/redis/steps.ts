@@ -31,9 +31,10 @@ export const steps = {
   'read-output-after': ['session', 'turn', 'position', 'channel', 'notice'],
   'read-memory': ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'channel', 'move', '...asked'],
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'channel', 'released', 'move', '...asked'],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
+  'release-output': ['session', 'turn', 'epoch', 'owner', 'points'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'channel', 'workspaceId', 'sessionId', 'turnId'],
   'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', 'cut', ...counted, 'move', '...settled'],
   'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted, 'move', '...settled'],

@@ -1,6 +1,6 @@
 /** A turn's steps. A lease is sent to Redis as a duration, because Redis's clock decides when it ends. */
 import type {
-  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, IdempotencyRecord, FinishTurn, OutputAfter, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
+  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, IdempotencyRecord, FinishTurn, OutputAfter, Released, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
   WithdrawTurn,
 } from '../store.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -66,6 +66,7 @@ export class RedisTurns implements TurnStore {
         ...memoryFields(session.workspaceId, step.remember, nowMs),
         short: lease < limits.leaseMs ? session.workspaceId : '',
         channel: this.#roots.channel('notices'),
+        released: step.released ?? '',
         ...moveField(step.move),
         asked: askedFields(step.asked, nowMs),
       },
@@ -94,6 +95,11 @@ export class RedisTurns implements TurnStore {
     const given = { session: part(sessionId), turn: part(turnId), epoch, owner, lease };
     const [outcome, stop] = (await this.#link.run('renew-turn', this.#roots.workspace(workspaceId), given)) as RedisReply[];
     return stop === undefined || stop === null ? (textOfReply(outcome) as 'renewed' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
+  }
+
+  async release({ workspaceId, sessionId, turnId }: TurnPlace, { epoch, owner }: Fence, points: number): Promise<Released> {
+    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, points };
+    return textOfReply((await this.#link.run('release-output', this.#roots.workspace(workspaceId), given)) as RedisReply) as Released;
   }
 
   async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {

@@ -120,6 +120,7 @@ const beginTurn: Make = async (known, drawn) => {
     userMessage: message({ id: known.id('msg'), turnId, role: 'user', content: drawn.text, stopReason: null }),
     remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
     ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
+    ...(drawn.flag && drawn.near < 3 && { released: drawn.near - 1 }),
     move: known.move(version + 1, drawn),
   };
   const place = { workspaceId: session.workspaceId, sessionId: session.id, turnId };
@@ -157,6 +158,11 @@ const appendOutput = ofTurn(async (known, drawn, turn) => {
 const renewTurn = ofTurn((known, drawn, turn) => {
   const lease = leaseOf(known, turn, drawn);
   return lease === null ? null : call('renewTurn', true, [turn.place, fenceOf(turn, drawn), lease, known.nowMs]);
+});
+
+const releaseOutput = ofTurn(async (known, drawn, turn) => {
+  const points = drawn.near === 0 ? drawn.which : await known.position(turn.place, drawn.near);
+  return call('releaseOutput', false, [turn.place, fenceOf(turn, drawn.flag ? drawn : { ...drawn, near: 0 }), points]);
 });
 
 const requestStop = ofTurn((known, { which, lasts }, { place }) => {
@@ -310,7 +316,7 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, beginTurn, appendOutput, renewTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
+  createSession, saveSession, beginTurn, appendOutput, renewTurn, releaseOutput, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),

@@ -2,7 +2,7 @@
 -- with the workspace's id: the processes that look for lapsed leases must be notified of it.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
---   memory, memory_record, result, lasts, short, channel, move, ...asked.
+--   memory, memory_record, result, lasts, short, channel, released, move, ...asked.
 -- Answer: {'begun', version, epoch}, {'remembered', record} if an earlier request with this memory is, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
 --   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
 --- @include "at"
@@ -47,6 +47,7 @@ local flight = at('flight', session, turn)
 redis.call('HSET', flight, 'epoch', 1, 'owner', owner, 'lease', ends, 'position', 0)
 redis.call('SADD', at('flights', session), turn)
 redis.call('ZADD', at('leases'), ends, member)
+if released ~= '' then redis.call('HSET', flight, 'released', released) end
 if slots ~= '' then
   redis.call('HSET', flight, 'slots', slots, 'slotsMax', slots_max)
   redis.call('ZADD', name_slots(slots), ends, member)

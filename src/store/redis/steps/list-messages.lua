@@ -1,15 +1,23 @@
--- Reads a page of the transcript; a streaming message contains the output stored so far.
+-- Reads a page of the transcript; a streaming message contains the output stored so far, as much of it as is released.
 -- KEYS: the workspace's root.
 -- ARGV: session, order, after, count.
 -- Answer: the messages, in their stored form.
 --- @include "at"
 --- @include "complete-message"
+--- @include "drop-points"
 
-local key, found = at('messages', session), nil
+local key, found, newest = at('messages', session), nil, '+inf'
+local index, turn = (redis.call('ZREVRANGE', key, 0, 0)[1] or ''):match('^(%d+):%-1:([^:]*):')
+local stored, released = nil, nil
+if turn then stored, released = unpack(redis.call('HMGET', at('flight', session, turn), 'position', 'released')) end
+if released == '-1' then newest = '(' .. index - 1 end
 if order == 'asc' then
-  found = redis.call('ZRANGEBYSCORE', key, after == '' and '-inf' or '(' .. after, '+inf', 'LIMIT', 0, count)
+  found = redis.call('ZRANGEBYSCORE', key, after == '' and '-inf' or '(' .. after, newest, 'LIMIT', 0, count)
 else
-  found = redis.call('ZREVRANGEBYSCORE', key, after == '' and '+inf' or '(' .. after, '-inf', 'LIMIT', 0, count)
+  found = redis.call('ZREVRANGEBYSCORE', key, (after == '' or (released == '-1' and tonumber(after) >= index - 1)) and newest or '(' .. after, '-inf', 'LIMIT', 0, count)
 end
-for index, member in ipairs(found) do found[index] = complete_message(session, member) end
+for place, member in ipairs(found) do
+  found[place] = complete_message(session, member)
+  if released and #found[place] > #member then found[place] = drop_points(found[place], math.max(0, stored - released)) end
+end
 return found

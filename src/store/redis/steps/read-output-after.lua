@@ -3,17 +3,24 @@
 -- text there yet, its next piece will be notified.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, position, channel, notice.
--- Answer: {record, points, bytes}; false if there is no such turn.
+-- Answer: {record, points, bytes}; false if there is no such turn or it is hidden.
 --- @include "at"
+--- @include "drop-points"
 --- @include "int"
 
 local stands = redis.call('HMGET', at('turns', session), turn, turn .. '/index')
 if not stands[1] then return false end
 local flight = at('flight', session, turn)
-local stored = redis.call('HGET', flight, 'position')
+local stored, released = unpack(redis.call('HMGET', flight, 'position', 'released'))
 if stored then
-  local fresh = stored - position
-  if fresh > 0 then return { stands[1], fresh, redis.call('GETRANGE', at('output', session, turn), int(-4 * fresh), -1) } end
+  if released == '-1' then return false end
+  local fresh, held = stored - position, 0
+  if released then held = math.max(0, stored - released) end
+  if fresh > held then
+    local bytes = redis.call('GETRANGE', at('output', session, turn), int(-4 * fresh), -1)
+    return { stands[1], fresh - held, drop_points(bytes, held) }
+  end
+  fresh = fresh - held
   if fresh == 0 then redis.call('HSET', flight, 'awaited', notice, 'awaitedOn', channel) end
   return { stands[1], fresh, '' }
 end
