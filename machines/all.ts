@@ -1,6 +1,7 @@
 /** Every machine, by the kind of its actors. */
 import type { AnyStateMachine } from 'xstate';
 import { assistantKind } from './assistant.ts';
+import { callKind } from './call.ts';
 import { keyKind } from './key.ts';
 import { sessionKind } from './session.ts';
 import { socketKind } from './socket.ts';
@@ -8,7 +9,7 @@ import { turnKind } from './turn.ts';
 import { visitorKind } from './visitor.ts';
 import { workspaceKind } from './workspace.ts';
 
-export const kinds = { session: sessionKind, turn: turnKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind, visitor: visitorKind } as const;
+export const kinds = { session: sessionKind, turn: turnKind, call: callKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind, visitor: visitorKind } as const;
 
 export type ActorKind = keyof typeof kinds;
 

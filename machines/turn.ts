@@ -6,12 +6,15 @@
  * `sealing` stores the end and `withdrawing` removes all traces. If another process owns the turn, only the store knows its end:
  * `asking` before the chat was answered, `following` after that. The other states are final. The place of a
  * state for calls of tools is between two rounds of `answering`.
+ *
+ * The reply of a spoken turn (contract 18) is stored and read as it is heard. Its model may have ended long before: then it is in
+ * `voicing`. Its listener, the call, decides when it is over, and where.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
 /** Migrations from each earlier version to the next. */
-const migrations: readonly Migration[] = [];
+const migrations: readonly Migration[] = [({ state, context }) => ({ state, context: { ...(context as object), spoken: false } })];
 export const turnVersion = versionAfter(migrations);
 
 /** How a turn ends: by itself, by a request, with its session, by a failure of its provider, or by a fault of ours. */
@@ -28,7 +31,9 @@ export interface TurnContext {
   readonly runsUntil: number;
   /** Whether several processes share the store: then a step without an answer may have been applied. */
   readonly shared: boolean;
-  /** Whether its chat was answered with a stream. */
+  /** Whether a call speaks its reply. */
+  readonly spoken: boolean;
+  /** Whether its chat was answered with a stream, or its call has told of it. */
   readonly begun: boolean;
   /** The end that is being stored; null before. */
   readonly ending: TurnEnding | null;
@@ -57,6 +62,16 @@ export type TurnEvent =
   /** The output is longer than a turn may be. */
   | { type: 'overflow'; at: number }
   | { type: 'stop'; at: number; reason: TurnStop }
+  /** Its call tells of it: it was asked for in time, or the person has ended what the model was asked with early. */
+  | { type: 'announced'; at: number }
+  /** The listener has heard all of the reply. */
+  | { type: 'heard'; at: number }
+  /** The listener cuts the reply. */
+  | { type: 'cut'; at: number }
+  /** A part of the reply was heard, and the rest cannot be spoken. */
+  | { type: 'dropped'; at: number; reason: 'provider' | 'ours' }
+  /** Nothing of the reply was heard, and its call takes it back. */
+  | { type: 'unheard'; at: number }
   /** The model could not be called, for a fault of ours. */
   | { type: 'fault'; at: number; fault: string }
   /** The lease could not be renewed in time. */
@@ -88,6 +103,8 @@ export type TurnOutcome =
   | { type: 'follow' }
   | { type: 'model.cancel' }
   | { type: 'chat.begun' }
+  /** The call is told that the model makes no more. */
+  | { type: 'reply.over'; reason: 'completed' | 'provider' | 'ours' }
   | { type: 'chat.refused'; reason: ChatRefusal }
   /** This process no longer runs the turn. */
   | { type: 'turn.left' }
@@ -102,9 +119,16 @@ export type TurnOutcome =
   /** A fault of ours, to be counted. */
   | { type: 'faulted'; reason: string };
 
+export interface NewTurn {
+  readonly runsUntil: number;
+  readonly shared: boolean;
+  /** False if it is left out. */
+  readonly spoken?: boolean;
+}
+
 /** The context of a new turn. */
-export const begunTurn = ({ runsUntil, shared }: { runsUntil: number; shared: boolean }): TurnContext => ({
-  runsUntil, shared, begun: false, ending: null, asStored: false, fenced: false, refusal: null, waitUntil: null,
+export const begunTurn = ({ runsUntil, shared, spoken = false }: NewTurn): TurnContext => ({
+  runsUntil, shared, spoken, begun: false, ending: null, asStored: false, fenced: false, refusal: null, waitUntil: null,
 });
 
 const refuse = (reason: ChatRefusal) => ({ type: 'refuse', params: { reason } }) as const;
@@ -134,22 +158,67 @@ const whileUnanswered = {
   taken: ask,
 } as const;
 
+/** Nobody knows of a turn that was asked for early. */
+const untold = { guard: 'isHidden', target: 'withdrawing', actions: ['cancel', ...withdraw('withdrawn')] } as const;
+const stopped = [untold, { guard: 'isDrain', target: 'sealing', actions: ['cancel', report('drain'), ...seal('ours')] }, ...requested] as const;
+
+const replyOver = (reason: 'completed' | 'provider' | 'ours') => ({ type: 'tellReply', params: { reason } }) as const;
+
+/** The ends that the listener of a spoken turn decides. */
+const whileListenedTo = {
+  announced: { actions: [...begin] },
+  heard: { target: 'sealing', actions: ['cancel', ...seal('completed')] },
+  cut: { target: 'sealing', actions: ['cancel', ...seal('aborted')] },
+  dropped: [
+    { guard: 'isOurs', target: 'sealing', actions: ['cancel', ...seal('ours')] },
+    { target: 'sealing', actions: ['cancel', ...seal('provider')] },
+  ],
+  unheard: { target: 'withdrawing', actions: ['cancel', ...withdraw('withdrawn')] },
+} as const;
+
 /** While the model answers. */
 const whileAnswering = {
-  ended: { target: 'sealing', actions: [...seal('completed')] },
-  failed: { target: 'sealing', actions: ['reportProvider', ...seal('provider')] },
-  overflow: { target: 'sealing', actions: ['cancel', report('output_limit'), ...seal('ours')] },
-  stop: [
-    { guard: 'isDrain', target: 'sealing', actions: ['cancel', report('drain'), ...seal('ours')] },
-    ...requested,
+  ...whileListenedTo,
+  ended: [
+    { guard: 'isSpoken', target: 'voicing', actions: replyOver('completed') },
+    { target: 'sealing', actions: [...seal('completed')] },
   ],
-  tick: [{ guard: 'isOverdue', target: 'sealing', actions: [...outOfTime, ...seal('ours')] }, unchanged],
+  failed: [
+    { guard: 'isSpoken', target: 'voicing', actions: ['reportProvider', replyOver('provider')] },
+    { target: 'sealing', actions: ['reportProvider', ...seal('provider')] },
+  ],
+  overflow: [
+    { guard: 'isSpoken', target: 'voicing', actions: ['cancel', report('output_limit'), replyOver('ours')] },
+    { target: 'sealing', actions: ['cancel', report('output_limit'), ...seal('ours')] },
+  ],
+  stop: stopped,
+  tick: [
+    { guard: 'isSpokenOverdue', target: 'voicing', actions: [...outOfTime, replyOver('ours')] },
+    { guard: 'isOverdue', target: 'sealing', actions: [...outOfTime, ...seal('ours')] },
+    unchanged,
+  ],
+} as const;
+
+/** While readers know of the turn, and its end is not being stored. */
+const whileBegun = {
+  // Readers do not wait for a store that has certainly not taken the text: they get the end, and what is stored is sealed once the store is back.
+  unstored: [
+    { guard: 'isAlone', target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', 'endReaders', 'unsettle', ...seal('ours')] },
+    { target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', ...seal('ours')] },
+  ],
+  'lease.lost': { target: 'sealing', actions: ['cancel', report('lease_lost'), ...seal('ours')] },
+  fenced: { target: 'sealing', actions: ['cancel', 'noteFenced', ...seal('ours')] },
+  taken: { target: 'following', actions: ['cancel', 'leave', 'unsettle', ...follow] },
 } as const;
 
 export const turnMachine = setup({
-  types: { context: {} as TurnContext, events: {} as TurnEvent, emitted: {} as TurnOutcome, input: {} as { runsUntil: number; shared: boolean } },
+  types: { context: {} as TurnContext, events: {} as TurnEvent, emitted: {} as TurnOutcome, input: {} as NewTurn },
   guards: {
     isOverdue: ({ context, event }) => event.at >= context.runsUntil,
+    isHidden: ({ context }) => context.spoken && !context.begun,
+    isSpoken: ({ context }) => context.spoken,
+    isSpokenOverdue: ({ context, event }) => context.spoken && event.at >= context.runsUntil,
+    isOurs: ({ event }) => event.type === 'dropped' && event.reason === 'ours',
     waitIsOver: ({ context, event }) => context.waitUntil !== null && event.at >= context.waitUntil,
     isBegun: ({ context }) => context.begun,
     isUnbegun: ({ context }) => !context.begun,
@@ -178,6 +247,7 @@ export const turnMachine = setup({
     follow: emit({ type: 'follow' }),
     cancel: emit({ type: 'model.cancel' }),
     begin: emit({ type: 'chat.begun' }),
+    tellReply: emit((_, { reason }: { reason: 'completed' | 'provider' | 'ours' }) => ({ type: 'reply.over' as const, reason })),
     refuse: emit((_, { reason }: { reason: ChatRefusal }) => ({ type: 'chat.refused' as const, reason })),
     refuseAsNoted: emit(({ context }) => ({ type: 'chat.refused' as const, reason: context.refusal! })),
     leave: emit({ type: 'turn.left' }),
@@ -205,6 +275,7 @@ export const turnMachine = setup({
   // An event that a state does not name comes too late for it, or too early.
   on: {
     output: unchanged, stored: unchanged, unstored: unchanged, ended: unchanged, failed: unchanged, overflow: unchanged, stop: unchanged, fault: unchanged,
+    announced: unchanged, heard: unchanged, cut: unchanged, dropped: unchanged, unheard: unchanged,
     'lease.lost': unchanged, fenced: unchanged, taken: unchanged, sealed: unchanged, unsealed: unchanged, withdrawn: unchanged, fate: unchanged, tick: unchanged,
   },
   states: {
@@ -213,14 +284,16 @@ export const turnMachine = setup({
       on: {
         ...whileUnanswered,
         output: { target: 'starting', actions: 'append' },
+        ...whileListenedTo,
         ended: whileAnswering.ended,
-        failed: { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] },
+        failed: [whileAnswering.failed[0], { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] }],
         fault: { target: 'withdrawing', actions: ['reportFault', ...withdraw('unavailable')] },
         stop: [
+          untold,
           { guard: 'isDrain', target: 'withdrawing', actions: ['cancel', report('drain'), ...withdraw('unavailable')] },
           ...requested,
         ],
-        tick: [{ guard: 'isOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] }, unchanged],
+        tick: [whileAnswering.tick[0], { guard: 'isOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] }, unchanged],
       },
     },
     starting: {
@@ -236,14 +309,18 @@ export const turnMachine = setup({
       description: 'Output is stored and sent as it comes.',
       on: {
         ...whileAnswering,
-        // Readers do not wait for a store that has certainly not taken the text: they get the end, and what is stored is sealed once the store is back.
-        unstored: [
-          { guard: 'isAlone', target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', 'endReaders', 'unsettle', ...seal('ours')] },
-          { target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', ...seal('ours')] },
-        ],
-        'lease.lost': { target: 'sealing', actions: ['cancel', report('lease_lost'), ...seal('ours')] },
-        fenced: { target: 'sealing', actions: ['cancel', 'noteFenced', ...seal('ours')] },
-        taken: { target: 'following', actions: ['cancel', 'leave', 'unsettle', ...follow] },
+        ...whileBegun,
+      },
+    },
+    voicing: {
+      description: 'The model has ended; the text waits for its listener.',
+      on: {
+        ...whileListenedTo,
+        stop: stopped,
+        unstored: whileBegun.unstored,
+        'lease.lost': [{ ...whileUnanswered['lease.lost'], guard: 'isUnbegun' }, whileBegun['lease.lost']],
+        fenced: [{ ...ask, guard: 'isUnbegun' }, whileBegun.fenced],
+        taken: [{ ...ask, guard: 'isUnbegun' }, whileBegun.taken],
       },
     },
     sealing: {

@@ -40,7 +40,7 @@ import type { RedisStore } from './store/redis.ts';
 import { StoreRefused, StoreUnavailable, type Store } from './store/store.ts';
 import { AddressThrottle, SignInThrottle } from './access/throttle.ts';
 import { watchUnhandled } from './base/unhandled.ts';
-import { transcriptionTokens } from './access/transcription-tokens.ts';
+import { socketTokens } from './access/socket-tokens.ts';
 import { visitorTokens } from './access/visitor-tokens.ts';
 import { openVault } from './access/vault.ts';
 import { VoiceDesk } from './providers/voice/desk.ts';
@@ -79,7 +79,7 @@ export async function serve(config: Config): Promise<void> {
     metrics.voice.processEndings.inc();
     log.warn({ why }, 'a voice process ended');
   });
-  metrics.watchVoice(voice, () => host.sockets.population.size);
+  metrics.watchVoice(voice, () => host.sockets.population.size, () => host.calls.states());
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.askMetrics()) ?? metrics.text());
   const services: Services = {
     config,
@@ -94,7 +94,8 @@ export async function serve(config: Config): Promise<void> {
     models: openModels(config, clock, http),
     voice,
     vault,
-    transcriptionTokens: transcriptionTokens(secret, ids, config.secretPrevious),
+    transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious),
+    callTokens: socketTokens('call', secret, ids, config.secretPrevious),
     visitorTokens: visitorTokens(secret, config.secretPrevious),
     operatorToken,
     signIns: new SignIns({ store, clock: time, ids, log, operatorToken }),

@@ -3,6 +3,7 @@ import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
 import { linkLimitNames } from './limits.ts';
 import type { LoadReading } from './metrics/load.ts';
 import { tallyCounter, TallyHistogram, type CounterSample, type Observations } from './metrics/tallies.ts';
+import { openCallMetrics, watchCalls, type CallMetrics } from './metrics/calls.ts';
 import { openVoiceMetrics, watchVoice, type VoiceMetrics, type VoiceView } from './metrics/voice.ts';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -34,10 +35,11 @@ export interface Metrics {
   readonly storeErrors: Counter<'step'>;
   readonly limited: { inc(limiter: Limiter): void };
   readonly voice: VoiceMetrics;
+  readonly calls: CallMetrics;
   readonly loopLag: Gauge;
   readonly unhandledRejections: { inc(): void };
   /** Adds the metrics of voice, which are read whenever the others are. */
-  watchVoice(desk: VoiceView, sockets: () => number): void;
+  watchVoice(desk: VoiceView, sockets: () => number, calls: () => Readonly<Record<string, number>>): void;
   /** Counts since the start: requests, refusals with 429, events, and the store's steps with their seconds. */
   counted(): Promise<Counted>;
   /** All metrics as text, and their content type. */
@@ -93,7 +95,11 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
     storeErrors: new Counter({ name: 'parley_store_errors_total', help: 'Steps that the store did not take.', labelNames: ['step'], registers }),
     limited: limitedCounter(registers),
     voice: openVoiceMetrics(registers),
-    watchVoice: (desk, sockets) => watchVoice(desk, sockets, registers),
+    calls: openCallMetrics(registers),
+    watchVoice(desk, sockets, calls) {
+      watchVoice(desk, sockets, registers);
+      watchCalls(calls, registers);
+    },
     loopLag: new Gauge({
       name: 'parley_event_loop_lag_seconds',
       help: 'Mean delay of the event loop since it was last read.',

@@ -8,6 +8,7 @@ import { Failure, type ErrorName } from './errors.ts';
 import { limits } from './limits.ts';
 
 export * from './wire/conversation.ts';
+export * from './wire/call.ts';
 export * from './wire/console.ts';
 export * from './wire/desk.ts';
 export * from './wire/link.ts';

@@ -10,7 +10,7 @@ export function registerInspect(program: Command, io: Io): void {
   addConnectionOptions(
     inspect
       .option('--stately', "in the messages of Stately's inspection protocol")
-      .addOption(new Option('--kind <kind>', 'only actors of this kind').choices(['session', 'turn', 'key', 'workspace', 'assistant', 'socket', 'visitor']))
+      .addOption(new Option('--kind <kind>', 'only actors of this kind').choices(['session', 'turn', 'call', 'key', 'workspace', 'assistant', 'socket', 'visitor']))
       .option('--id <id>', 'only this actor')
       .addOption(new Option('--port <number>', "with --stately: a WebSocket for Stately's receivers on this port of 127.0.0.1 in place of lines; 0 takes a free one").argParser(wholeNumber(0, 65_535)))
       .option('--origin <origin>', 'with --port: a site whose pages may connect to it; may be given several times (default: none, programs alone)', gather),

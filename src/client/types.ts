@@ -77,6 +77,7 @@ export interface Session {
   assistant_id: string;
   status: 'open' | 'ended' | 'expired';
   active_turn_id: string | null;
+  active_call_id: string | null;
   channel: 'api' | 'link' | 'widget' | 'console';
   visitor: Record<string, string | number | boolean>;
   metadata: Record<string, string>;
@@ -142,6 +143,8 @@ export interface Message {
   status: 'completed' | 'partial' | 'streaming';
   stop_reason: StopReason | null;
   error_code: string | null;
+  /** The sound of a message that was spoken in a call; null if it was typed. */
+  voice: { audio_ms: number; heard?: 'played' | 'estimated' | 'sent'; cut_by?: 'speech' | 'client' | 'api' | 'lost' | null } | null;
   created_at: number;
 }
 

@@ -13,7 +13,7 @@ import type { SignIns } from '../access/sign-ins.ts';
 import type { StaticFile } from '../base/static-files.ts';
 import type { Store } from '../store/store.ts';
 import type { AddressThrottle, SignInThrottle } from '../access/throttle.ts';
-import type { TranscriptionTokens } from '../access/transcription-tokens.ts';
+import type { SocketTokens } from '../access/socket-tokens.ts';
 import type { VisitorTokens } from '../access/visitor-tokens.ts';
 import type { Vault } from '../access/vault.ts';
 import type { VoiceDesk } from '../providers/voice/desk.ts';
@@ -32,7 +32,8 @@ export interface Services {
   readonly models: Models;
   readonly voice: VoiceDesk;
   readonly vault: Vault;
-  readonly transcriptionTokens: TranscriptionTokens;
+  readonly transcriptionTokens: SocketTokens;
+  readonly callTokens: SocketTokens;
   readonly visitorTokens: VisitorTokens;
   readonly operatorToken: string;
   readonly signIns: SignIns;

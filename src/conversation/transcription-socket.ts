@@ -1,23 +1,21 @@
 /** One open transcription socket: its messages, its pace, its deadline and its close (contract 8). */
 import type { Socket, SocketListener } from '../base/edge.ts';
-import { errors, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
+import type { SocketEvent, SocketOutcome } from '../../machines/socket.ts';
 import type { SocketActor } from '../host/sockets.ts';
-import { jsonText, withoutMark } from '../base/json.ts';
+import { jsonText } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import type { Timer } from '../base/clock.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
-import { TokenBucket } from '../base/token-bucket.ts';
+import { AudioIntake } from './audio-intake.ts';
+import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge } from './socket-messages.ts';
 import { sessionView } from './views.ts';
-import { audioDecoder, type AudioDecoder } from '../providers/voice/audio/decoding.ts';
 import type { Encoding } from '../base/audio-formats.ts';
-import { UnreadableAudio } from '../providers/voice/audio/unreadable.ts';
 import type { VoiceDetector } from '../providers/voice/desk.ts';
 import { Listener, type ListenerEvent } from '../providers/voice/listener.ts';
 import { shape, FinishMessage, FlushMessage, StartMessage } from '../base/wire.ts';
 import { failureOfVoice, transcriberOf, type ReadyVoice } from './voice-call.ts';
-import { countVoice } from './voice-usage.ts';
 
 export interface AudioSettings {
   readonly encoding: Encoding;
@@ -32,7 +30,7 @@ export const takesRate = ({ encoding, sampleRate }: Pick<AudioSettings, 'encodin
 
 export interface TranscriptionSocketOptions {
   /** Opened already. */
-  readonly actor: SocketActor;
+  readonly actor: SocketActor<SocketEvent, SocketOutcome>;
   readonly assistant: AssistantActor;
   readonly session: Session | null;
   /** The API key that its token was made for; null if none was. */
@@ -50,25 +48,13 @@ interface Hearing {
 
 const messages = { start: shape(StartMessage), flush: shape(FlushMessage), finish: shape(FinishMessage) };
 
-const [refused, tooLarge, ours, restart] = [1008, 1009, 1011, 1012];
-
 export class TranscriptionSocket implements SocketListener {
   readonly #options: TranscriptionSocketOptions;
   #settings: AudioSettings;
   #socket: Socket | null = null;
   /** Made for the first audio, with the settings before it. */
   #hearing: Hearing | null = null;
-  #decoder: AudioDecoder | null = null;
-  /** Messages that wait for the decoder to load, which the first audio among them has asked for; null while none waits. */
-  #queue: (string | Uint8Array)[] | null = null;
-  #queuedBytes = 0;
-  /** The pace of audio, in milliseconds (contract 8). */
-  readonly #pace: TokenBucket;
-  /** Milliseconds of audio taken, without the audio that the pace refused. */
-  #takenMs = 0;
-  #secondsReported = 0;
-  #secondsCounted = 0;
-  #countedAt: number;
+  readonly #intake: AudioIntake;
   #lookedAt: number;
   #homeAt = -Infinity;
   #chargedAt = -Infinity;
@@ -81,9 +67,21 @@ export class TranscriptionSocket implements SocketListener {
     const { clock } = options.services;
     this.#options = options;
     this.#settings = options.settings;
-    this.#pace = new TokenBucket(clock, limits.socketAudioMsMax, 1000);
-    this.#countedAt = this.#lookedAt = clock.monotonic();
-    options.actor.onClosed = ({ code, close }) => this.#close(code, close);
+    this.#lookedAt = clock.monotonic();
+    const { services, assistant, keyId } = options;
+    this.#intake = new AudioIntake({
+      services,
+      assistant: assistant.record,
+      keyId,
+      take: (samples) => this.#listen(samples),
+      received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
+      message: (data) => this.message(data),
+      refused: (code) => this.#fault(code, refused),
+      failed: (error) => this.#fail(error),
+    });
+    options.actor.onDecision = (outcomes) => {
+      for (const outcome of outcomes) if (outcome.type === 'socket.closed') this.#close(outcome.code, outcome.close);
+    };
   }
 
   opened(socket: Socket): void {
@@ -99,10 +97,7 @@ export class TranscriptionSocket implements SocketListener {
 
   message(data: string | Uint8Array): void {
     if (this.#over || this.#finishing) return;
-    if (this.#queue === null) return this.#take(data);
-    this.#queue.push(data);
-    this.#queuedBytes += data.length;
-    if (this.#queue.length > limits.socketQueuedMax || this.#queuedBytes > limits.socketMessageBytesMax) this.#fault('rate_limited', refused);
+    if (!this.#intake.keeps(data)) this.#take(data);
   }
 
   #take(data: string | Uint8Array): void {
@@ -144,15 +139,15 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   #command(text: string): void {
-    const message = text.length > limits.socketTextCharactersMax ? null : parseMessage(text);
+    const message = parseMessage(text);
     if (message?.type === 'start') this.#start(message);
-    else if (message?.type === 'flush' && fits('flush', message)) this.#hearing?.listener.flush();
-    else if (message?.type === 'finish' && fits('finish', message)) this.#finish();
+    else if (message?.type === 'flush' && fits(messages.flush, message)) this.#hearing?.listener.flush();
+    else if (message?.type === 'finish' && fits(messages.finish, message)) this.#finish();
     else this.#invalid();
   }
 
   #start(message: object): void {
-    const start = fits('start', message) as StartMessage | null;
+    const start = fits(messages.start, message);
     if (start === null || this.#hearing !== null) return this.#invalid();
     const { language } = start;
     if (language !== undefined && !this.#options.ready.provider.takesLanguage(language)) return this.#invalid();
@@ -169,41 +164,13 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   #audio(frame: Uint8Array): void {
-    const { listener } = (this.#hearing ??= this.#hear());
-    if (this.#decoder !== null) return this.#decode(frame, this.#decoder, listener);
-    this.#queue = [frame];
-    this.#queuedBytes = frame.length;
-    const decoder = audioDecoder(this.#settings);
-    if (!(decoder instanceof Promise)) return this.#useDecoder(decoder);
-    decoder.then((opened) => this.#useDecoder(opened)).catch((error) => this.#fail(error));
+    this.#hearing ??= this.#hear();
+    this.#intake.push(frame, this.#settings);
   }
 
-  /** Takes the messages that waited for the decoder. */
-  #useDecoder(decoder: AudioDecoder): void {
-    if (this.#over) return decoder.close();
-    this.#decoder = decoder;
-    const waited = this.#queue ?? [];
-    this.#queue = null;
-    for (const data of waited) this.message(data);
-  }
-
-  #decode(frame: Uint8Array, decoder: AudioDecoder, listener: Listener): void {
-    const before = decoder.sourceSamples;
-    let samples: Int16Array;
-    try {
-      samples = decoder.push(frame);
-    } catch (error) {
-      if (error instanceof UnreadableAudio) return this.#invalid();
-      throw error;
-    }
-    if (!this.#pace.take(((decoder.sourceSamples - before) * 1000) / decoder.sourceRate)) return this.#fault('rate_limited', refused);
-    this.#takenMs = (decoder.sourceSamples * 1000) / decoder.sourceRate;
+  #listen(samples: Int16Array): void {
+    const { listener } = this.#hearing!;
     listener.push(samples);
-    const seconds = Math.floor(this.#takenMs / 1000);
-    if (seconds > this.#secondsReported) {
-      this.#secondsReported = seconds;
-      this.#send({ type: 'audio.received', audio_ms: seconds * 1000 });
-    }
     if (listener.backlogMs > limits.socketBacklogMs) this.#fail(new Error('No detector takes the audio.'));
   }
 
@@ -250,7 +217,7 @@ export class TranscriptionSocket implements SocketListener {
     const finished = hearing === null ? Promise.resolve() : this.#finishHearing(hearing.listener);
     const done = (): void => {
       if (this.#over) return;
-      this.#send({ type: 'done', audio_ms: Math.floor(this.#takenMs) });
+      this.#send({ type: 'done', audio_ms: Math.floor(this.#intake.takenMs) });
       this.#options.actor.send({ type: 'done', at: this.#now });
     };
     // A final that fails closes the socket, which the listener reports.
@@ -258,7 +225,7 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   #finishHearing(listener: Listener): Promise<void> {
-    listener.push(this.#decoder?.end() ?? new Int16Array(0));
+    listener.push(this.#intake.rest());
     return listener.finish();
   }
 
@@ -303,22 +270,11 @@ export class TranscriptionSocket implements SocketListener {
     this.#over = true;
     this.#timer?.cancel();
     this.#timer = null;
-    this.#count();
+    this.#intake.close();
     this.#hearing?.listener.close();
     this.#hearing?.detector.close();
-    this.#decoder?.close();
     this.#hearing = null;
-    this.#queue = null;
     this.#socket = null;
-  }
-
-  #count(): void {
-    const seconds = Math.floor(this.#takenMs / 1000) - this.#secondsCounted;
-    this.#countedAt = this.#options.services.clock.monotonic();
-    if (seconds <= 0) return;
-    this.#secondsCounted += seconds;
-    const { assistant, keyId } = this.#options;
-    void countVoice(assistant.record, keyId, { transcriptionSeconds: seconds }, this.#options.services);
   }
 
   get #overdue(): boolean {
@@ -330,7 +286,7 @@ export class TranscriptionSocket implements SocketListener {
     const { clock } = this.#options.services;
     this.#timer = clock.after(limits.socketPollMs, () => {
       const now = clock.monotonic();
-      if (now - this.#countedAt >= limits.socketUsageMs) this.#count();
+      this.#intake.countWhenDue();
       if (this.#overdue) this.#options.actor.send({ type: 'tick', at: this.#now });
       if (!this.#over) void this.#look(now);
       if (!this.#over && now - this.#chargedAt >= limits.linkSocketMs) void this.#charge(now);
@@ -366,7 +322,7 @@ export class TranscriptionSocket implements SocketListener {
     if (now - this.#homeAt < limits.catalogFreshMs) return false;
     this.#homeAt = now;
     if ((await services.host.workspaces.of(assistant.record.workspaceId)) !== null) return false;
-    this.#secondsCounted = Infinity;
+    this.#intake.leaveUncounted();
     return true;
   }
 
@@ -378,48 +334,4 @@ export class TranscriptionSocket implements SocketListener {
     const found = await host.sessions.read(session.workspaceId, session.id);
     return found === null || sessionView(found, clock.now()).status === 'ended';
   }
-}
-
-/** Room that is kept for the error before the close. */
-const closingBytes = 1024;
-
-interface ClientMessage {
-  readonly type?: unknown;
-}
-
-function parseMessage(text: string): ClientMessage | null {
-  try {
-    const json: unknown = JSON.parse(withoutMark(text));
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : null;
-  } catch {
-    return null;
-  }
-}
-
-/** The message if it has the shape of its type, else null. */
-function fits(type: keyof typeof messages, message: object): object | null {
-  try {
-    return messages[type].parse(message);
-  } catch {
-    return null;
-  }
-}
-
-/** Messages for these codes; other codes have that of the table of errors. */
-const sentences: Readonly<Record<string, string>> = {
-  invalid_request: 'The message could not be read, or is not allowed here.',
-  rate_limited: 'The audio comes faster than it is spoken, or what is sent is not read.',
-};
-
-/** `code`: of the error that is sent before, if one is. */
-function endWith(socket: Socket, code: string | null, close: number): void {
-  if (code !== null) socket.send(jsonText({ type: 'error', code, message: sentenceFor(code, close) }));
-  socket.close(close);
-}
-
-function sentenceFor(code: string, close: number): string {
-  if (close === tooLarge) return `The message is larger than ${limits.socketMessageBytesMax} bytes.`;
-  if (close === restart) return 'The server is restarting.';
-  // The rows of the other codes have them for their names.
-  return sentences[code] ?? (code in errors ? errors[code as ErrorName] : errors.api_error).message;
 }

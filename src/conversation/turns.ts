@@ -1,5 +1,6 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
 import { Failure } from '../base/errors.ts';
+import type { AssistantActor } from '../host/assistants.ts';
 import type { SessionActor, TurnInFlight } from '../turn/session-actor.ts';
 import type { WantedTurn } from '../host/turns.ts';
 import { limits } from '../base/limits.ts';
@@ -64,19 +65,7 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   }
 
   const startedAt = clock.monotonic();
-  const cause = causeByParty(party, sent.requestId);
-  const assistantRefusal = known.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
-  const wanted: WantedTurn = {
-    message: sent.text,
-    assistantRefusal,
-    takesSlot: party.channel === 'api',
-    use: useOf(party, assistant),
-    remember,
-    cause,
-    historyTokensMax: assistant.record.model.historyTokensMax,
-    model: new AssistantModel(assistant.record, services),
-    reports: new ChatReports(sent, services),
-  };
+  const wanted = wantedTurn(party, { actor: known, assistant }, sent, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(known, wanted);
     if (started.kind === 'started') {
@@ -86,6 +75,23 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
     if (joined !== null) return { turn: joined, replayed: true };
   }
   throw new Failure('service_unavailable');
+}
+
+/** The turn that the party's message asks for. */
+export function wantedTurn(party: Party, { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor }, sent: SentMessage, services: Services): WantedTurn {
+  const { host } = services;
+  const cause = causeByParty(party, sent.requestId);
+  return {
+    message: sent.text,
+    assistantRefusal: actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause),
+    takesSlot: party.channel === 'api',
+    use: useOf(party, assistant),
+    remember: sent.remember,
+    cause,
+    historyTokensMax: assistant.record.model.historyTokensMax,
+    model: new AssistantModel(assistant.record, services),
+    reports: new ChatReports(sent, services),
+  };
 }
 
 async function awaitAnswer(runner: TurnRunner, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
@@ -136,7 +142,7 @@ export async function abortTurn(party: Party, sessionId: string, turnId: string,
     if (turn === null) throw new Failure('turn_not_found');
     return turn;
   };
-  await read();
+  if ((await findTurn(actor, turnId, services)) === null) throw new Failure('turn_not_found');
   await host.sessions.abort(actor, turnId, causeByParty(party, requestId));
   return read();
 }
@@ -144,13 +150,14 @@ export async function abortTurn(party: Party, sessionId: string, turnId: string,
 /** The session's turn, live in this process or another, or stored; null if the session does not have it. */
 export async function findTurn(actor: SessionActor, turnId: string, { store, host }: Pick<Services, 'store' | 'host'>): Promise<FoundTurn | null> {
   const { runner } = actor;
-  if (runner?.turnId === turnId) return running(runner);
+  if (runner?.turnId === turnId) return runner.isHidden ? null : running(runner);
   const { id: sessionId, workspaceId } = actor.record;
   const turn = await store.turns.read(workspaceId, sessionId, turnId);
   if (turn === null) return null;
   const place = { workspaceId, sessionId, turnId };
   const followed = async (): Promise<FoundTurn> => ({ runner: null, turnId, messageId: turn.messageId, log: await host.remote.follow(place), endedAt: null });
-  if (turn.status === 'streaming') return followed();
+  // A turn that a call has asked for early is known to nobody else.
+  if (turn.status === 'streaming') return turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null ? null : followed();
   // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the text of another.
   const stored = await store.turns.outputAfter(place, 0);
   if (stored === null) return null;

@@ -67,6 +67,7 @@ export function sessionView(session: Session, nowMs: number) {
     assistant_id: session.assistantId,
     status: expired ? 'expired' : over ? state : 'open',
     active_turn_id: activeTurnId,
+    active_call_id: over || expired || session.call === undefined || session.call.untilMs <= nowMs ? null : session.call.id,
     channel: session.channel,
     visitor: session.visitor,
     metadata: session.metadata,
@@ -98,8 +99,15 @@ export const messageView = (message: Message) => ({
   status: message.status,
   stop_reason: message.stopReason,
   error_code: message.errorCode,
+  voice: messageVoiceView(message.voice),
   created_at: message.createdAt,
 });
+
+function messageVoiceView(voice: Message['voice']) {
+  if (voice === undefined) return null;
+  const { audioMs } = voice;
+  return 'heard' in voice ? { audio_ms: audioMs, heard: voice.heard, cut_by: voice.cutBy } : { audio_ms: audioMs };
+}
 
 export const usageCountsView = (counts: UsageCounts) => ({
   sessions: counts.sessions,

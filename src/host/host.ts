@@ -3,6 +3,8 @@
  * decides, commits, acts and only then answers (idea 2 of the architecture).
  */
 import type { ActorKind } from '../../machines/all.ts';
+import { callKind, type CallEvent, type CallOutcome } from '../../machines/call.ts';
+import { socketKind, type SocketEvent, type SocketOutcome } from '../../machines/socket.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { Assistants } from './assistants.ts';
@@ -53,7 +55,9 @@ export class Host {
   readonly turns: Turns;
   readonly remote: RemoteTurns;
   readonly credentials: Credentials;
-  readonly sockets: Sockets;
+  /** Transcription sockets. */
+  readonly sockets: Sockets<SocketEvent, SocketOutcome>;
+  readonly calls: Sockets<CallEvent, CallOutcome>;
   readonly visitors: Visitors;
   /** The actors, by kind. */
   readonly #actors: Readonly<Record<ActorKind, { readonly population: LiveActors }>>;
@@ -82,7 +86,8 @@ export class Host {
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
     this.credentials = new Credentials(store.catalog, clock);
-    this.sockets = new Sockets(store, clock, inspector);
+    this.sockets = new Sockets(socketKind, 'transcription', store, clock, inspector);
+    this.calls = new Sockets(callKind, 'call', store, clock, inspector);
     this.visitors = new Visitors(store, clock, inspector);
     this.remote = new RemoteTurns(store, clock);
     const owner = ids.secret();
@@ -94,7 +99,7 @@ export class Host {
     this.turns = new Turns(this.sessions, this.workspaces);
     const { pubSub } = store;
     this.feed = new Feed({ inspector, clock, pubSub, self: owner, awake: () => this.awake(), isAwake: ({ kind, id }) => this.#isAwake(kind, id) });
-    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, turn: this.turns, socket: this.sockets, visitor: this.visitors };
+    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, turn: this.turns, call: this.calls, socket: this.sockets, visitor: this.visitors };
   }
 
   /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
@@ -179,9 +184,9 @@ export class Host {
     const running = [...this.sessions.population.residents()].filter((actor) => actor.record.workspaceId === id);
     await Promise.all(running.map((actor) => actor.runner?.stop('aborted')));
     // Before the removal, so that their audio is counted with the rest; a socket that opens meanwhile finds the removal by itself.
-    this.sockets.endAll(id);
+    this.#endSockets(id);
     const removed = await this.workspaces.remove(id, id);
-    this.sockets.endAll(id);
+    this.#endSockets(id);
     this.forgetCredentials(id);
     for (const { population } of Object.values(this.#actors)) {
       for (const { identity } of [...population.residents()]) {
@@ -189,6 +194,10 @@ export class Host {
       }
     }
     return removed;
+  }
+
+  #endSockets(workspaceId: string): void {
+    for (const sockets of [this.sockets, this.calls]) sockets.endAll(workspaceId);
   }
 
   /** A process of a later version may tell of actors of a kind that this one does not know. */

@@ -245,6 +245,18 @@ export class Sessions {
     });
   }
 
+  /** Says in the session which call is open, and until when that holds; null if none is. A newer call takes the place of an earlier one. */
+  noteCall(actor: SessionActor, call: NonNullable<Session['call']> | null): Promise<void> {
+    return actor.mailbox.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
+        const { call: _, ...record } = actor.record;
+        const moved = { ...record, lastActivityAt: secondsOf(this.options.clock.now()), mark: this.options.mark(), ...(call && { call }) };
+        if (await actor.save(moved)) return;
+      }
+    });
+  }
+
   /** Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the outcomes. */
   tell(actor: SessionActor, event: (at: number) => SessionEvent, cause: Cause = nobody): Promise<SessionOutcome[]> {
     return actor.mailbox.post(async () => {

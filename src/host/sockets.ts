@@ -1,5 +1,5 @@
-/** Socket actors: the transcription sockets that are open in this process. Nothing of them is stored, as a socket ends with its process. */
-import { socketKind, type SocketEvent, type SocketOutcome } from '../../machines/socket.ts';
+/** Socket actors: the transcription sockets and the calls that are open in this process. Nothing of them is stored, as a socket ends with its process. */
+import type { MachineKind } from '../../machines/version.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Cause, Store } from '../store/store.ts';
@@ -8,24 +8,29 @@ import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
 import { Population, type Resident } from '../actors/population.ts';
 
+/** The events and outcomes that the machines of all sockets share. */
+export type SharedSocketEvent = { type: 'session.ended'; at: number } | { type: 'drain'; at: number };
+type Event = { type: string; at: number };
+type Outcome = { type: string };
+
 /** The token, workspace and session that an open socket belongs to. */
 export interface SocketFacts {
   /** The id of its token. */
   readonly id: string;
   readonly workspaceId: string;
   readonly tokenUntilMs: number;
-  /** Unix seconds; null without a session. */
+  /** Unix seconds; null without a session. A call has one. */
   readonly expiresAt: number | null;
   /** The request that became the socket. */
   readonly cause: Cause;
 }
 
 /** The events that no message of the client causes. */
-const ofItself: ReadonlySet<SocketEvent['type']> = new Set(['tick', 'drain', 'session.ended']);
+const ofItself: ReadonlySet<string> = new Set(['tick', 'drain', 'session.ended']);
 
-export class SocketActor implements Resident {
+export class SocketActor<E extends Event = Event, O extends Outcome = Outcome> implements Resident {
   readonly identity: ActorIdentity;
-  readonly machine: Stateful<SocketEvent, SocketOutcome>;
+  readonly machine: Stateful<E, O>;
   /** A socket is in use until it is closed. */
   readonly busy = true;
   usedAt = 0;
@@ -35,12 +40,12 @@ export class SocketActor implements Resident {
   readonly cause: Cause;
   /** Nothing of a socket is stored: its steps are the events that it did not refuse. */
   version = 0;
-  /** Called when the machine decides, beyond the answer to an event, that the socket closes. */
-  onClosed: (closed: Extract<SocketOutcome, { type: 'socket.closed' }>) => void = () => {};
+  /** Called with what the machine has decided on an event, once the watchers know of it. */
+  onDecision: (outcomes: readonly O[], from: string) => void = () => {};
 
-  constructor({ id, workspaceId, tokenUntilMs, expiresAt, cause }: SocketFacts, inspector: Inspector, over: () => void) {
-    this.identity = { kind: 'socket', id, workspaceId };
-    this.machine = openActor<SocketEvent, SocketOutcome>(socketKind, { input: { tokenUntil: tokenUntilMs, expiresAt } }, this.identity, inspector);
+  constructor(kind: MachineKind, { id, workspaceId, tokenUntilMs, expiresAt, cause }: SocketFacts, inspector: Inspector, over: () => void) {
+    this.identity = { kind: kind.name, id, workspaceId };
+    this.machine = openActor<E, O>(kind, { input: { tokenUntil: tokenUntilMs, expiresAt } }, this.identity, inspector);
     this.#inspector = inspector;
     this.#over = over;
     this.cause = cause;
@@ -51,16 +56,13 @@ export class SocketActor implements Resident {
     return this.machine.state === 'closed';
   }
 
-  send(event: SocketEvent): SocketOutcome[] {
+  send(event: E): O[] {
     const decision = this.machine.decide(event);
-    const { outcomes } = decision;
+    const { outcomes, from, to } = decision;
     if (!isRefused(outcomes)) this.version++;
     this.machine.tell(decision, this.version, ofItself.has(event.type) ? nobody : this.cause);
-    const closed = outcomes.find((outcome) => outcome.type === 'socket.closed');
-    if (closed !== undefined) {
-      this.onClosed(closed as Extract<SocketOutcome, { type: 'socket.closed' }>);
-      this.#over();
-    }
+    this.onDecision(outcomes, from);
+    if (from !== to && to === 'closed') this.#over();
     return outcomes;
   }
 
@@ -72,15 +74,21 @@ export class SocketActor implements Resident {
 /** How long beyond a token's time its opening is remembered: processes' clocks may differ. */
 const slackMs = 5 * 60_000;
 
-export class Sockets {
-  readonly population: Population<SocketActor>;
+export class Sockets<E extends Event = Event, O extends Outcome = Outcome> {
+  readonly population: Population<SocketActor<E, O>>;
+  readonly #kind: MachineKind;
+  /** Names what their tokens open. */
+  readonly #use: string;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #inspector: Inspector;
   /** Tokens that were opened in this process lately, and when they can be forgotten. */
   readonly #spent = new Map<string, number>();
 
-  constructor(store: Store, clock: Clock, inspector: Inspector) {
+  /** `use`: names the places that their tokens take in the store, one for each. */
+  constructor(kind: MachineKind, use: string, store: Store, clock: Clock, inspector: Inspector) {
+    this.#kind = kind;
+    this.#use = use;
     this.#store = store;
     this.#clock = clock;
     this.#inspector = inspector;
@@ -97,7 +105,7 @@ export class Sockets {
     const nowMs = this.#clock.now();
     const [taken] = await this.#store.limits.take({
       workspaceId,
-      asked: [{ kind: 'place', name: `transcription/${id}`, ceiling: 1, holder, untilMs: tokenUntilMs + slackMs }],
+      asked: [{ kind: 'place', name: `${this.#use}/${id}`, ceiling: 1, holder, untilMs: tokenUntilMs + slackMs }],
       nowMs,
     });
     for (const [known, until] of this.#spent) {
@@ -109,20 +117,32 @@ export class Sockets {
   }
 
   /** The actor of a socket whose token was taken. */
-  async open(facts: SocketFacts): Promise<SocketActor> {
-    const actor = await this.population.activate(facts.id, async () => new SocketActor(facts, this.#inspector, () => this.population.discard(facts.id)));
+  async open(facts: SocketFacts): Promise<SocketActor<E, O>> {
+    const actor = await this.population.activate(facts.id, async () => new SocketActor<E, O>(this.#kind, facts, this.#inspector, () => this.population.discard(facts.id)));
     return actor!;
+  }
+
+  /** The number of open sockets in each state. */
+  states(): Record<string, number> {
+    const open = Object.keys(this.#kind.machine.states).filter((state) => state !== 'minted' && state !== 'closed');
+    const counts = Object.fromEntries(open.map((state) => [state, 0]));
+    for (const { machine } of this.population.residents()) if (machine.state in counts) counts[machine.state]!++;
+    return counts;
   }
 
   /** Closes the sockets of a workspace that is removed. */
   endAll(workspaceId: string): void {
-    const at = this.#clock.now();
-    for (const actor of [...this.population.residents()]) if (actor.identity.workspaceId === workspaceId) actor.send({ type: 'session.ended', at });
+    this.#sendAll('session.ended', (actor) => actor.identity.workspaceId === workspaceId);
   }
 
   /** Closes every socket, for the process ends. */
   drain(): void {
+    this.#sendAll('drain', () => true);
+  }
+
+  #sendAll(type: SharedSocketEvent['type'], isMeant: (actor: SocketActor<E, O>) => boolean): void {
     const at = this.#clock.now();
-    for (const actor of [...this.population.residents()]) actor.send({ type: 'drain', at });
+    // Every machine of a socket has these two events.
+    for (const actor of [...this.population.residents()]) if (isMeant(actor)) actor.send({ type, at } as unknown as E);
   }
 }

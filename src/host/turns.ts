@@ -5,7 +5,7 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { Members } from '../base/members.ts';
 import { messageOf } from '../store/records.ts';
-import { StoreUnavailable, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type Turn } from '../store/store.ts';
+import { StoreUnavailable, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type SpokenVoice, type Turn } from '../store/store.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
 import { Histories } from '../turn/histories.ts';
@@ -16,7 +16,7 @@ import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { TurnLedger, type LeasedTurn, type LedgerParts } from '../turn/ledger.ts';
-import type { TurnModel, TurnReports } from '../turn/outcome.ts';
+import type { Speaker, TurnModel, TurnReports } from '../turn/outcome.ts';
 import type { SessionActor, SessionDecision } from '../turn/session-actor.ts';
 import { sameBody, type Sessions } from './sessions.ts';
 import { LinkRefused } from './visitors.ts';
@@ -37,6 +37,12 @@ export interface WantedTurn {
   readonly historyTokensMax?: number | null | undefined;
   readonly model: TurnModel;
   readonly reports: TurnReports;
+  /** The call that speaks the reply; left out if it is only read. */
+  readonly speaker?: Speaker;
+  /** Whether the turn of a call is asked for early, so that nobody may know of it yet. */
+  readonly isEarly?: boolean;
+  /** The sound of a message that was said. */
+  readonly voice?: SpokenVoice;
 }
 
 /** The turn that an earlier request with the same key began. */
@@ -250,6 +256,7 @@ export class Turns {
       outputTokens: 0,
       createdAt: secondsOf(at),
       endedAt: null,
+      ...(wanted.speaker && { spoken: true as const }),
     };
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax);
     if (begun === null || 'kind' in begun) return begun;
@@ -271,7 +278,7 @@ export class Turns {
     // A place outlasts its turn, or a visitor whose turn runs could lose it.
     const placeMs = this.#options.turnMsMax + limits.linkHoldMs;
     const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, draft.id);
-    const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message);
+    const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
     const turn: Turn = { ...draft, messageId: ids.make('msg'), ...(admitted && { link: admitted.link }) };
     const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), before.messageCount + 2);
     const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
@@ -289,6 +296,7 @@ export class Turns {
         leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
         remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
         nowMs: at,
+        ...(wanted.speaker && { released: wanted.isEarly ? -1 : 0 }),
         move: moveOf(decision, basis.version + 1, at, cause, session.machine),
       });
     } catch (error) {
@@ -329,10 +337,10 @@ export class Turns {
   #run(begun: LeasedTurn, wanted: WantedTurn): TurnRunner {
     const { actor, before, turn, cause } = begun;
     const { store, clock, inspector, turnMsMax } = this.#options;
-    const { model, reports } = wanted;
+    const { model, reports, speaker = null } = wanted;
     const steps = new TurnLedger(begun, reports, this.#ledgerParts);
     const facts = { turnId: turn.id, messageId: turn.messageId, workspaceId: before.workspaceId, cause };
-    const runner = new TurnRunner(facts, { steps, model, reports, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
+    const runner = new TurnRunner(facts, { steps, model, reports, speaker, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
     this.population.inFlight.add(runner);
     actor.runner = runner;
     this.#watchDeadline(actor);

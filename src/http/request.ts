@@ -6,7 +6,7 @@ import type { KeyActor } from '../host/keys.ts';
 import type { Party } from '../conversation/party.ts';
 import type { Services } from '../conversation/services.ts';
 import type { BudgetName, By, SignIn } from '../store/store.ts';
-import type { TokenClaims } from '../access/transcription-tokens.ts';
+import type { TokenClaims } from '../access/socket-tokens.ts';
 import type { VisitorClaims } from '../access/visitor-tokens.ts';
 import type { Shape } from '../base/wire.ts';
 import type { TSchema } from 'typebox';
@@ -37,9 +37,9 @@ export interface OperatorCaller {
 export interface NobodyCaller {
   readonly kind: 'anyone';
 }
-/** The bearer of a transcription token, which opens one socket. */
+/** The bearer of a token that opens one socket: a transcription, or a call. */
 export interface TokenCaller extends PartyCaller {
-  readonly kind: 'token';
+  readonly kind: 'token' | 'call';
   readonly claims: TokenClaims;
   /** The subprotocol that the token came in, to be answered; null if it came in the query. */
   readonly protocol: string | null;

@@ -55,6 +55,8 @@ export interface TurnPast {
   /** The machine's input. */
   readonly runsUntil: number;
   readonly shared: boolean;
+  /** Left out for a turn that no call speaks. */
+  readonly spoken?: boolean;
   /** The events that moved the machine, oldest first, with their fields: the first `turnEventsKept`. */
   readonly events: readonly { readonly type: string; readonly at: number }[];
   /** The cause of the stop among them; `null` fields if it had none, or there is none. */
@@ -226,6 +228,8 @@ export interface Session {
   readonly mark?: string;
   /** Absent where no visitor holds the conversation. */
   readonly link?: SessionLink;
+  /** The open call, and the milliseconds since the epoch until which its process has said that it is open. Absent where there is none. */
+  readonly call?: { readonly id: string; readonly untilMs: number };
   /** How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where that never happened. */
   readonly historyLeftOut?: number;
 }
@@ -241,6 +245,19 @@ export interface Message {
   readonly stopReason: StopReason | null;
   readonly errorCode: string | null;
   readonly createdAt: number;
+  /** Absent where it was typed, and while it streams. */
+  readonly voice?: SpokenVoice | HeardVoice;
+}
+
+/** A person's message that was said: milliseconds from the first to the last voice (contract 18). */
+export interface SpokenVoice {
+  readonly audioMs: number;
+}
+
+/** A reply that was spoken: the milliseconds that were played, how that is known, and what cut it (contract 18). */
+export interface HeardVoice extends SpokenVoice {
+  readonly heard: 'played' | 'estimated' | 'sent';
+  readonly cutBy: 'speech' | 'client' | 'api' | 'lost' | null;
 }
 
 export interface Turn {
@@ -257,12 +274,14 @@ export interface Turn {
   readonly outputTokens: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
+  /** Absent where no call speaks its reply. */
+  readonly spoken?: true;
   /** Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its hour. */
   readonly link?: TurnLink;
 }
 
 /** A message of a turn; without an end it is complete from the beginning. */
-export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode'> = complete): Message => ({
+export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice'> = complete): Message => ({
   id,
   turnId: turn.id,
   role,
@@ -271,6 +290,7 @@ export const messageOf = (turn: Turn, id: string, role: Message['role'], content
   stopReason: end.stopReason,
   errorCode: end.errorCode,
   createdAt: turn.createdAt,
+  ...(end.voice && { voice: end.voice }),
 });
 
 const complete = { status: 'completed', stopReason: null, errorCode: null } as const;

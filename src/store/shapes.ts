@@ -57,13 +57,13 @@ const place = new RecordShape('workspaceId', 'sessionId', 'turnId');
 export const sessionShape = new RecordShape(
   ...['id', 'workspaceId', 'assistantId', 'channel', 'keyId', 'visitor', 'metadata', 'maxCallSeconds', 'createdAt', 'expiresAt', 'lastActivityAt', 'messageCount'],
   ['machine', machine],
-  ...['mark', 'link', 'historyLeftOut'],
+  ...['mark', 'link', 'historyLeftOut', 'call'],
 );
 const turn = new RecordShape(
-  ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link'],
+  ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link', 'spoken'],
 );
 
-const message = new RecordShape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt');
+const message = new RecordShape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt', 'voice');
 
 /** The shapes of an embedded store's rows. */
 export const rowShapes = {

@@ -50,7 +50,7 @@ export interface LedgerParts {
 
 /** The end of a turn, as its session's step stores it. */
 type Ending =
-  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail'>; readonly nowMs: number; readonly changes: Partial<Session> | null; readonly past: TurnPast }
+  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'cutAt'>; readonly nowMs: number; readonly changes: Partial<Session> | null; readonly past: TurnPast }
   | { readonly kind: 'withdraw'; readonly changes: Partial<Session>; readonly past: TurnPast };
 
 export class TurnLedger implements TurnSteps {
@@ -61,6 +61,9 @@ export class TurnLedger implements TurnSteps {
   readonly #parts: LedgerParts;
   readonly #place: TurnPlace;
   #lease: Lease | null = null;
+  /** Code points of a spoken reply that readers may see. */
+  #released = -1;
+  #releasing: Promise<void> | null = null;
   /** The number of the session's messages that were not sent to the model: at first, those that were not even read. */
   #leftOut: number;
 
@@ -96,22 +99,39 @@ export class TurnLedger implements TurnSteps {
     return this.#parts.store.turns.append({ fence: this.#begun.fence, position, text, ...this.#place });
   }
 
-  async finish({ result, tail, usage, log, past, cause }: EndedTurn): Promise<'fenced' | ModelUsage> {
+  /** One step after the other: what is released meanwhile waits for the next. */
+  release(points: number): Promise<void> {
+    this.#released = Math.max(this.#released, points);
+    return (this.#releasing ??= this.#releaseAll());
+  }
+
+  async #releaseAll(): Promise<void> {
+    for (let sent = -1; sent < this.#released; ) {
+      sent = this.#released;
+      // A store that is away shows it with the next release, or with the end.
+      await this.#parts.store.turns.release(this.#place, this.#begun.fence, sent).catch(() => {});
+    }
+    this.#releasing = null;
+  }
+
+  async finish({ result, tail, usage, log, past, cause, heard }: EndedTurn): Promise<'fenced' | ModelUsage> {
     const { clock, histories } = this.#parts;
     const { before, history, said, basis, historyTokensMax } = this.#begun;
     const counted = this.#tokensOf(result, usage, log, tail === null ? log.stored : log.length);
     const changes = this.#leftOut > 0 || before.historyLeftOut !== undefined ? { historyLeftOut: this.#leftOut } : null;
     if (this.#leftOut > 0) this.#reports.leftOut(this.#leftOut);
+    // Text that was lost with a failed step cannot be cut.
+    const cutAt = heard !== null && tail !== null && heard.points < log.length ? heard.points : null;
     const nowMs = clock.now();
     const { status, stopReason, errorCode } = result;
     const { inputTokens, outputTokens } = counted;
     const turn: Turn = { ...linkUse.overTurn(this.#begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs) };
-    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode });
-    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail }, nowMs, changes, past }, cause);
+    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice });
+    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail, ...(cutAt !== null && { cutAt }) }, nowMs, changes, past }, cause);
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
-    if (tail !== null && finished.version === basis.version + 2) histories.keep(finished, history, [said, { ...message, content: log.pieces.join('') }], historyTokensMax);
+    if (tail !== null && finished.version === basis.version + 2) histories.keep(finished, history, [said, { ...message, content: cutAt === null ? log.pieces.join('') : firstPoints(log.pieces.join(''), cutAt) }], historyTokensMax);
     return counted;
   }
 
@@ -218,9 +238,11 @@ export class TurnLedger implements TurnSteps {
     // Fields behind a spread get new hidden classes with each object.
     if (ending.kind === 'withdraw') return store.turns.withdraw({ session, version, mark, move, fence, turn, nowMs: clock.now(), ...more });
     const { step, nowMs } = ending;
-    return store.turns.finish({ session, version, mark, move, fence, turn: step.turn, message: step.message, tail: step.tail, nowMs, ...more });
+    return store.turns.finish({ session, version, mark, move, fence, turn: step.turn, message: step.message, tail: step.tail, nowMs, ...(step.cutAt !== undefined && { cutAt: step.cutAt }), ...more });
   }
 }
 
 /** Valid at any stored length, because it adds nothing. */
 const noTail = { position: 0, text: '' };
+
+const firstPoints = (text: string, points: number): string => text.slice(0, indexAfter(text, points));

@@ -81,7 +81,9 @@ async function seizeAndSeal(
   // The message that began the turn was sent whatever the budget.
   const said = await store.sessions.recentMessages(workspaceId, sessionId, turn.messageIndex, charactersMax + limits.messageCharactersMax, messagesMax + 1);
   const inputTokens = estimateInputTokens(cutHistory(said, tokensMax).messages);
-  const orphan = { seized, turn: { ...turn, inputTokens, outputTokens: estimateTokens(output) }, output };
+  // The owner of a turn that a call had asked for early has told nobody of it.
+  const hidden = turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null;
+  const orphan = { hidden, seized, turn: { ...turn, inputTokens, outputTokens: estimateTokens(output) }, output };
   let session: Versioned<Session> | null = found;
   for (let attempt = 0; session !== null && attempt < limits.decisionAttemptsMax; attempt++) {
     const { record, finished } = await seal(options, session, orphan);
@@ -97,13 +99,14 @@ interface Orphan {
   readonly seized: TakenOver;
   readonly turn: Turn;
   readonly output: string;
+  readonly hidden: boolean;
 }
 
 /** Decides from the session's state how the turn ended, and stores that end. */
 async function seal(
   { store, clock, inspector, mark }: OrphansOptions,
   found: Versioned<Session>,
-  { seized, turn, output }: Orphan,
+  { seized, turn, output, hidden }: Orphan,
 ): Promise<{ record: Session; finished: Finished }> {
   const { id: sessionId, workspaceId, machine: snapshot } = found.record;
   const { stop, ...fence } = seized;
@@ -115,7 +118,7 @@ async function seal(
   const moved = { ...found.record, mark: mark(), machine: machine.snapshot() };
   const move = moveOf(decision, found.version + 1, nowMs, nobody, moved.machine);
   const basis = { version: found.version, mark: found.record.mark, move };
-  if (ending === endings.died && output === '') {
+  if (ending === endings.died && (output === '' || hidden)) {
     const { session: record, ...settled } = withdrawn({ ...moved, messageCount: turn.messageIndex - 1 }, turn);
     const finished = await store.turns.withdraw({ session: record, ...basis, turn, fence, ...settled, nowMs });
     if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
@@ -132,6 +135,7 @@ async function seal(
     stopReason: ending.stopReason,
     errorCode: ending.errorCode,
     createdAt: turn.createdAt,
+    ...(turn.spoken && { voice: { audioMs: 0, heard: 'sent', cutBy: null } as const }),
   };
   const step: FinishTurn = {
     session,

@@ -1,9 +1,12 @@
-/** A turn's interfaces to the store, its model and its reports; how it can end, and the faults that are counted as ours. */
+/** A turn's parts and its interfaces to the store, its model, its speaker and its reports; how it can end, and the faults that are counted as ours. */
 import type { ChatRefusal, TurnEnding } from '../../machines/turn.ts';
 import type { TurnFault } from '../base/metrics.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
-import { StoreUnavailable, type AppendResult, type Cause, type Message, type TurnPast } from '../store/store.ts';
+import { StoreUnavailable, type AppendResult, type Cause, type HeardVoice, type Message, type TurnPast } from '../store/store.ts';
+import type { Inspector } from '../actors/inspector.ts';
+import type { Clock } from '../base/clock.ts';
 import type { LeaseEvents } from './lease.ts';
+import type { Pace } from './pace.ts';
 import type { TurnEnd, TurnLog } from './turn.ts';
 
 /** The result of a turn (contract 6). Time limit, output limit, drain and store faults are ours: `api_error`. */
@@ -24,12 +27,30 @@ export const results = {
   ours: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
 } as const satisfies Record<TurnEnding, TurnResult>;
 
+/** The call that speaks a turn's reply (contract 18). */
+export interface Speaker {
+  /** A piece of the model's answer, of whole code points. */
+  text(piece: string): void;
+  /** The model makes no more. */
+  over(reason: 'completed' | 'provider' | 'ours'): void;
+  /** How far the listener was; asked once, before the end is stored. */
+  heard(ending: TurnEnding): Heard | Promise<Heard>;
+}
+
+/** The position of a reply's listener, in code points of its text. */
+export interface Heard {
+  readonly points: number;
+  readonly voice: HeardVoice;
+}
+
 /** A turn's steps in the store (see `TurnLedger`). Each rejects with `StoreUnavailable` if the store does not answer. */
 export interface TurnSteps {
   /** Begins to renew the lease, where there is one; `events` are told what becomes of it. */
   open(events: LeaseEvents): void;
   /** Stores a piece of output; resolves with the reason of a request to stop the turn, if there is one. */
   append(position: number, text: string): Promise<AppendResult>;
+  /** Shows readers the first `points` code points of a reply that is spoken; 0 shows the turn itself. Never rejects: readers see the rest with the next one. */
+  release(points: number): Promise<void>;
   /**
    * Seals the turn; resolves with the counted tokens. Rejects with a `RangeError` if the store has lost output before `tail`.
    */
@@ -60,6 +81,8 @@ export interface EndedTurn {
   readonly log: TurnLog;
   readonly past: TurnPast;
   readonly cause: Cause;
+  /** The end of a reply that was spoken; null if it was only read. */
+  readonly heard: Heard | null;
 }
 
 /** The assistant's model, as a turn asks it. */
@@ -84,6 +107,33 @@ export interface TurnReports {
   ourFault(turnId: string, reason: TurnFault, cause: unknown): void;
   /** The turn is sealed, withdrawn, or ended by another process. */
   over(status: TurnStatus): void;
+}
+
+/** Facts of a turn that never change. */
+export interface TurnFacts {
+  readonly turnId: string;
+  readonly messageId: string;
+  readonly workspaceId: string;
+  /** The chat. */
+  readonly cause: Cause;
+}
+
+export interface TurnParts {
+  readonly steps: TurnSteps;
+  readonly model: TurnModel;
+  readonly reports: TurnReports;
+  readonly clock: Clock;
+  readonly pace: Pace;
+  /** The call that speaks the reply; null if it is only read. */
+  readonly speaker: Speaker | null;
+  readonly inspector: Inspector;
+  /** The longest that a turn may take. */
+  readonly turnMsMax: number;
+  /**
+   * Whether several processes share the store. There a rejected step may have been applied all the same, and a lease bounds how
+   * long the turn may wait. With a single owner of the store a rejection is certain.
+   */
+  readonly shared: boolean;
 }
 
 export interface Fate {

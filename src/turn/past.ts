@@ -1,5 +1,5 @@
 /** A turn's past: the events that moved its machine, which the step that ends the turn stores with its session's history (P23). */
-import { begunTurn, turnKind, turnVersion, type TurnEnding, type TurnEvent, type TurnOutcome } from '../../machines/turn.ts';
+import { begunTurn, turnKind, turnVersion, type NewTurn, type TurnEnding, type TurnEvent, type TurnOutcome } from '../../machines/turn.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { Inspector, type Decision } from '../actors/inspector.ts';
@@ -12,20 +12,22 @@ export class TurnEvents {
   readonly version = turnVersion;
   readonly runsUntil: number;
   readonly shared: boolean;
+  readonly spoken: boolean;
   readonly events: TurnEvent[] = [];
   /** The cause of the stop; nobody if there was none. */
   stoppedBy = nobody;
 
-  constructor(turnId: string, { runsUntil, shared }: { runsUntil: number; shared: boolean }) {
+  constructor(turnId: string, { runsUntil, shared, spoken = false }: NewTurn) {
     this.turnId = turnId;
     this.runsUntil = runsUntil;
     this.shared = shared;
+    this.spoken = spoken;
   }
 
   /** The events so far, for a step that stores them. */
   past(): TurnPast {
-    const { turnId, version, runsUntil, shared, events, stoppedBy } = this;
-    return { turnId, version, runsUntil, shared, events: events.slice(), stoppedBy };
+    const { turnId, version, runsUntil, shared, spoken, events, stoppedBy } = this;
+    return { turnId, version, runsUntil, shared, events: events.slice(), stoppedBy, ...(spoken && { spoken }) };
   }
 
   /** Keeps an event that changed something; true if it is a step of its own. An end that the store does not take again and again, for the same fault, is one. */
@@ -58,12 +60,12 @@ const unwatched = new Inspector();
 
 /**
  * The decisions of the turn's machine: the fold of its events, and the step that the session's step has stored, if it is given. None
- * if another version of the machine has run the turn.
+ * if a later version of the machine has run the turn: what an earlier one did, this one does as well.
  */
 export function pastOf(past: TurnPast, stored: Pick<Move, 'atMs'> | null): Decision<TurnEvent, TurnOutcome>[] {
-  if (past.version !== turnVersion) return [];
+  if (past.version > turnVersion) return [];
   const identity = { kind: 'turn', id: past.turnId, workspaceId: '' } as const;
-  const machine = openActor<TurnEvent, TurnOutcome>(turnKind, { snapshot: { version: past.version, state: 'waiting', context: begunTurn(past) } }, identity, unwatched);
+  const machine = openActor<TurnEvent, TurnOutcome>(turnKind, { snapshot: { version: turnVersion, state: 'waiting', context: begunTurn(past) } }, identity, unwatched);
   const decisions = past.events.map((event) => machine.decide(event as TurnEvent));
   const last = stored === null ? null : endOf(machine.state, stored.atMs);
   return last === null ? decisions : [...decisions, machine.decide(last)];

@@ -6,9 +6,9 @@
 import { begunTurn, turnKind, turnVersion, type TurnContext, type TurnEvent, type TurnOutcome, type TurnStop } from '../../machines/turn.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import type { ActorIdentity, Inspector } from '../actors/inspector.ts';
+import type { ActorIdentity } from '../actors/inspector.ts';
 import { Announced } from '../base/announced.ts';
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
@@ -16,10 +16,10 @@ import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../provider
 import { StoreUnavailable, type AppendResult, type Cause, type Message, type TurnPast } from '../store/store.ts';
 import { codePoints, endsInHalf } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
-import { faultOf, results, terminalFor, type Begun, type Fate, type TurnModel, type TurnReports, type TurnStatus, type TurnSteps } from './outcome.ts';
-import type { Pace } from './pace.ts';
+import { faultOf, results, terminalFor, type Begun, type Fate, type Heard, type Speaker, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
 import type { TurnInFlight } from './session-actor.ts';
 import { causeOf, TurnEvents } from './past.ts';
+import { Supply } from './supply.ts';
 import { TurnLog, type TurnEnd } from './turn.ts';
 
 /** How long readers wait for an end that is not known here, before their streams are cut. */
@@ -27,34 +27,11 @@ const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
 /** The states in which the model's output is taken. */
 const listening: ReadonlySet<string> = new Set(['waiting', 'starting', 'answering']);
+/** The states in which output is stored. */
+const storing: ReadonlySet<string> = new Set([...listening, 'voicing']);
 /** The states in which an end is waited for that only the store knows. */
 const awaitingEnd: ReadonlySet<string> = new Set(['sealing', 'asking', 'following']);
 const final: ReadonlySet<string> = new Set(['completed', 'aborted', 'failed', 'withdrawn'] satisfies TurnStatus[]);
-
-/** Facts of a turn that never change. */
-export interface TurnFacts {
-  readonly turnId: string;
-  readonly messageId: string;
-  readonly workspaceId: string;
-  /** The chat. */
-  readonly cause: Cause;
-}
-
-export interface TurnParts {
-  readonly steps: TurnSteps;
-  readonly model: TurnModel;
-  readonly reports: TurnReports;
-  readonly clock: Clock;
-  readonly pace: Pace;
-  readonly inspector: Inspector;
-  /** The longest that a turn may take. */
-  readonly turnMsMax: number;
-  /**
-   * Whether several processes share the store. There a rejected step may have been applied all the same, and a lease bounds how
-   * long the turn may wait. With a single owner of the store a rejection is certain.
-   */
-  readonly shared: boolean;
-}
 
 export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight {
   readonly turnId: string;
@@ -65,7 +42,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   version = 0;
   /** In the list of the turns in flight; see `Member`. */
   place = -1;
-  readonly log = new TurnLog();
+  readonly log: TurnLog;
   /** Resolves when the stream may begin, or when it is certain that it never will. */
   readonly begun: Promise<Begun>;
   readonly #parts: TurnParts;
@@ -80,6 +57,10 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   readonly #settled = new Announced<boolean>();
   #call: ModelCall | null = null;
   #usage: ModelUsage | null = null;
+  /** Code points of the model's answer, where a reply is spoken. */
+  #said = 0;
+  readonly #supply = new Supply();
+  #heard: Heard | null = null;
   /** A high surrogate whose other half has not come yet. */
   #half = '';
   #writing: Promise<void> | null = null;
@@ -103,7 +84,8 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   #faulty = false;
 
   constructor({ turnId, messageId, workspaceId, cause }: TurnFacts, parts: TurnParts) {
-    const { clock, inspector, turnMsMax, shared } = parts;
+    const { clock, inspector, speaker, turnMsMax, shared } = parts;
+    this.log = speaker === null ? new TurnLog() : TurnLog.released();
     this.turnId = turnId;
     this.messageId = messageId;
     this.identity = { kind: 'turn', id: turnId, workspaceId };
@@ -112,7 +94,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     const nowMs = clock.now();
     this.#epochMs = nowMs - clock.monotonic();
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
-    this.#events = new TurnEvents(turnId, { runsUntil: nowMs + turnMsMax, shared });
+    this.#events = new TurnEvents(turnId, { runsUntil: nowMs + turnMsMax, shared, spoken: speaker !== null });
     const snapshot = { version: turnVersion, state: 'waiting', context: begunTurn(this.#events) };
     this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
     this.#guard(() => inspector.life('activated', this.identity, this.machine));
@@ -181,13 +163,54 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     if (!this.#listens) return;
     const whole = this.#wholePoints(piece);
     if (whole === '') return;
+    const { speaker, pace } = this.#parts;
+    if (speaker !== null) return this.#speak(whole, speaker);
     this.log.append(whole);
-    const { pace } = this.#parts;
     pace.note();
     if (pace.crowded) this.#holdModel();
     if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
     else if (!this.#paced) this.#startWriting();
     if (this.log.length > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
+  }
+
+  /** The speaker gives the text back as it is heard. */
+  #speak(text: string, speaker: Speaker): void {
+    this.#said += codePoints(text);
+    this.#guard(() => speaker.text(text));
+    if (this.#said > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
+  }
+
+  /** Whether only its call knows of the turn. */
+  get isHidden(): boolean {
+    return this.#parts.speaker !== null && !this.#context.begun && !this.hasEnded;
+  }
+
+  /** Tells readers of a turn that is spoken; resolves once they can see it. */
+  async announce(): Promise<void> {
+    await this.#parts.steps.release(0);
+    this.#send({ type: 'announced', at: this.#now });
+  }
+
+  /** Stores the next piece of a reply that is spoken, before its audio is sent; resolves with whether it is stored. */
+  supply(piece: string): Promise<boolean> {
+    if (!storing.has(this.machine.state)) return Promise.resolve(false);
+    this.log.append(piece);
+    const stored = this.#supply.stored(this.log.length);
+    if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
+    else this.#startWriting();
+    return stored;
+  }
+
+  /** Shows readers the first `points` code points of a reply that is spoken. */
+  release(points: number): void {
+    this.log.release(points);
+    void this.#parts.steps.release(points);
+  }
+
+  /** Ends a turn that is spoken: all was heard, its listener cut it, the rest cannot be spoken, or nothing was heard. */
+  endSpeech(end: 'heard' | 'cut' | 'unheard' | { readonly dropped: 'provider' | 'ours' }, cause = nobody): void {
+    if (end === 'cut') this.#events.stoppedBy = cause;
+    this.#send(typeof end === 'string' ? { type: end, at: this.#now } : { type: 'dropped', at: this.#now, reason: end.dropped });
   }
 
   noteLeftOut(messages: number): void {
@@ -200,7 +223,8 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
 
   end(): void {
     if (!this.#listens) return;
-    if (this.#half !== '') this.log.append('\ufffd');
+    if (this.#half !== '' && this.#parts.speaker === null) this.log.append('\ufffd');
+    else if (this.#half !== '') this.#parts.speaker!.text('\ufffd');
     this.#send({ type: 'ended', at: this.#now });
   }
 
@@ -235,6 +259,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     if (inspector.watched) this.#guard(() => this.machine.tell(decision, this.version, this.#causeOf(event.type)));
     for (const outcome of decision.outcomes) this.#carryOut(outcome, error);
     this.#watchDeadline();
+    if (!storing.has(to)) this.#supply.end();
     if (!final.has(to)) return;
     this.#ended.announce();
     this.#guard(() => reports.over(to as TurnStatus));
@@ -278,6 +303,8 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
         return this.#call?.cancel();
       case 'chat.begun':
         return this.#announceBegun({ kind: 'begun' });
+      case 'reply.over':
+        return this.#parts.speaker?.over(outcome.reason);
       case 'chat.refused':
         return this.#announceBegun({ kind: outcome.reason });
       case 'turn.left':
@@ -358,7 +385,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     let fresh: ReturnType<TurnLog['take']> = null;
     let tries = 0;
     let answer: AppendResult;
-    while (this.#listens) {
+    while (storing.has(this.machine.state)) {
       fresh ??= this.log.take();
       if (fresh === null) break;
       try {
@@ -378,6 +405,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
       if (typeof answer === 'object') void this.stop(answer.stop);
       const { pieces } = fresh;
       this.#guard(() => this.log.commit(pieces));
+      this.#supply.keep(this.log.kept);
       fresh = null;
       tries = 0;
       if (!this.#context.begun) this.#send({ type: 'stored', at: this.#now });
@@ -408,9 +436,11 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     const { ending, asStored, shared } = this.#context;
     const result = results[ending!];
     const cause = this.#causeOf('sealed');
+    if (this.#parts.speaker !== null) this.#heard ??= await this.#parts.speaker.heard(ending!);
+    const heard = this.#heard;
     let counted: 'fenced' | ModelUsage;
     try {
-      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage: this.#usage, log: this.log, past: this.past, cause });
+      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage: this.#usage, log: this.log, past: this.past, cause, heard });
     } catch (error) {
       this.#tries++;
       // A fault in the program is retried a few times, a store that is away until it answers.
@@ -421,6 +451,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     this.#sealedBy = cause;
     this.#terminal = terminalFor(result, counted);
     this.#allStored = !asStored;
+    if (heard !== null) this.log.release(heard.points);
     this.#send({ type: 'sealed', at: this.#now });
   }
 
@@ -442,6 +473,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     // A chat that gets an error shows neither text nor end.
     if (fate !== null && fate !== 'unknown' && (state === 'following' || end === 'aborted' || end === 'expired')) {
       this.#terminal = fate.terminal;
+      this.log.release(Infinity);
       this.log.commitUpTo(stored + codePoints(fate.text));
     }
     this.#send({ type: 'fate', at: this.#now, end });

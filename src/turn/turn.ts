@@ -33,6 +33,9 @@ export class TurnLog {
   cutOff = false;
   #appended = 0;
   #taken = 0;
+  /** The pieces that the store has of a reply that is spoken, and the code points that its listener has heard. */
+  #kept = 0;
+  #released: number | null = null;
   /** Called back when there is more to read; mostly one. */
   #followers: (() => void)[] = [];
 
@@ -43,6 +46,13 @@ export class TurnLog {
     log.take();
     log.commit(log.pieces.length);
     if (terminal !== null) log.close(terminal);
+    return log;
+  }
+
+  /** The log of a reply that is spoken: cursors see what its listener has heard (contract 18). */
+  static released(): TurnLog {
+    const log = new TurnLog();
+    log.#released = 0;
     return log;
   }
 
@@ -62,6 +72,12 @@ export class TurnLog {
     const count = this.pieces.length - this.#taken;
     if (count === 0) return null;
     const position = this.#taken === 0 ? 0 : this.ends[this.#taken - 1]!;
+    // The pieces of a spoken reply are its words, which cursors see one by one.
+    if (count > 1 && this.#released !== null) {
+      const text = this.pieces.slice(this.#taken).join('');
+      this.#taken = this.pieces.length;
+      return { position, text, pieces: this.#taken };
+    }
     if (count > 1) {
       this.pieces.push(this.pieces.splice(this.#taken).join(''));
       this.ends.splice(this.#taken, count - 1);
@@ -72,11 +88,35 @@ export class TurnLog {
 
   /** All output that the store is not known to have, and the position it begins at. */
   rest(): { position: number; text: string } {
-    return { position: this.stored, text: this.pieces.slice(this.storedPieces).join('') };
+    if (this.#released === null) return { position: this.stored, text: this.pieces.slice(this.storedPieces).join('') };
+    return { position: this.kept, text: this.pieces.slice(this.#kept).join('') };
+  }
+
+  /** Code points that the store has. */
+  get kept(): number {
+    if (this.#released === null) return this.stored;
+    return this.#kept === 0 ? 0 : this.ends[this.#kept - 1]!;
+  }
+
+  /** The listener has heard the first `points` code points, which end with a piece. Cursors see them once the store has them. */
+  release(points: number): void {
+    if (this.#released === null || points <= this.#released) return;
+    this.#released = points;
+    this.#show(this.#kept);
   }
 
   /** The store has the first `pieces` pieces. */
   commit(pieces: number): void {
+    if (this.#released !== null) this.#kept = Math.max(this.#kept, pieces);
+    this.#show(pieces);
+  }
+
+  #show(stored: number): void {
+    let pieces = stored;
+    if (this.#released !== null) {
+      pieces = this.storedPieces;
+      while (pieces < stored && this.ends[pieces]! <= this.#released) pieces++;
+    }
     if (pieces <= this.storedPieces) return;
     this.storedPieces = pieces;
     this.stored = this.ends[pieces - 1]!;
@@ -101,8 +141,9 @@ export class TurnLog {
   /** Ends the log. Output that was never stored stays invisible, unless the step that stored the end also stored `all` output. */
   close(terminal: TurnEnd, all = false): void {
     if (this.terminal !== null) return;
+    if (all && this.#released !== null) this.commit(this.pieces.length);
     this.terminal = terminal;
-    if (all) {
+    if (all && this.#released === null) {
       this.storedPieces = this.pieces.length;
       this.stored = this.#appended;
     }

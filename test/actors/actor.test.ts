@@ -11,7 +11,7 @@ import { machines, step } from '../machines/machine.ts';
 type Event = { type: string };
 
 const identity = { kind: 'any', id: 'any_1', workspaceId: 'wks_1' };
-const inputs: Record<string, object> = { session: { expiresAt: 2000 }, key: { expiresAt: 2000 }, workspace: { inFlight: 0, max: 3 }, assistant: { voice: false }, socket: { tokenUntil: 1_500_000, expiresAt: 2000 }, turn: { runsUntil: 2000, shared: true } };
+const inputs: Record<string, object> = { session: { expiresAt: 2000 }, key: { expiresAt: 2000 }, workspace: { inFlight: 0, max: 3 }, assistant: { voice: false }, socket: { tokenUntil: 1_500_000, expiresAt: 2000 }, turn: { runsUntil: 2000, shared: true }, call: { tokenUntil: 1_500_000, expiresAt: 2000 } };
 
 const kindOf = (machine: AnyStateMachine): MachineKind => ({ name: 'any', machine, version: 1, migrations: [] });
 const open = (machine: AnyStateMachine, from: Parameters<typeof openActor>[1], inspector = new Inspector()) => openActor<Event, Event>(kindOf(machine), from, identity, inspector);

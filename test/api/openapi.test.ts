@@ -23,7 +23,9 @@ GET /usage
 GET /voices
 POST /speech
 POST /transcription-tokens
+POST /call-tokens
 GET /transcription
+GET /call
 GET /openapi.json
 GET /asyncapi.json
 GET /docs
@@ -40,6 +42,7 @@ POST /p/{slug}/sessions/{id}/chat
 POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort
 GET /p/{slug}/sessions/{id}/turns/{turn_id}/events
 POST /p/{slug}/transcription-tokens
+POST /p/{slug}/call-tokens
 POST /p/{slug}/speech
 GET /console/api/workspaces/{w}/assistants/{id}/link
 POST /console/api/sign-in
@@ -77,6 +80,7 @@ GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}
 GET /console/api/workspaces/{w}/sessions/{id}/transcript
 POST /console/api/workspaces/{w}/assistants/{id}/trials
+POST /console/api/workspaces/{w}/sessions/{id}/call-tokens
 POST /console/api/workspaces/{w}/sessions/{id}/chat
 POST /console/api/workspaces/{w}/sessions/{id}/end
 POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort

@@ -105,7 +105,7 @@ async function everyPath(t: Test, house: House, ours: Tenant, theirs: Tenant): P
 
 async function everyConsolePath(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
   const all = await operations(house, '/console');
-  t.equal(all.length, 26);
+  t.equal(all.length, 27);
   for (const { name, path, options } of all) {
     const ask = (ids: Ids) => house.console(filled(path, ids).replace('/console/api', ''), options);
     const unknown = await ask({ ...nobody, workspace: ours.workspace });

@@ -14,7 +14,7 @@ t.test('an idle session goes to sleep and comes back as it was', async (t) => {
   await talk.runner.over;
   t.ok(scene.host.census()['session'] === 1);
   scene.clock.advance(2 * limits.actorIdleMs);
-  t.same(scene.host.census(), { workspace: 0, assistant: 0, key: 0, session: 0, turn: 0, socket: 0, visitor: 0 });
+  t.same(scene.host.census(), { workspace: 0, assistant: 0, key: 0, session: 0, turn: 0, call: 0, socket: 0, visitor: 0 });
   const after = await scene.actor(id);
   t.not(after, before);
   t.match(after.machine, { state: 'open' });

@@ -1,6 +1,7 @@
 /** Helpers of the machines' tests: the machines by name, a way to wake one from rest, and the shape of a table's row. */
 import { createActor, type AnyStateMachine } from 'xstate';
 import { assistantMachine } from '../../machines/assistant.ts';
+import { callMachine } from '../../machines/call.ts';
 import { keyMachine } from '../../machines/key.ts';
 import { sessionMachine } from '../../machines/session.ts';
 import { socketMachine } from '../../machines/socket.ts';
@@ -8,6 +9,7 @@ import { turnMachine } from '../../machines/turn.ts';
 import { visitorMachine } from '../../machines/visitor.ts';
 import { workspaceMachine } from '../../machines/workspace.ts';
 import { assistantRows } from './assistant-rows.ts';
+import { callRows } from './call-rows.ts';
 import { keyRows } from './key-rows.ts';
 import { sessionRows } from './session-rows.ts';
 import { socketRows } from './socket-rows.ts';
@@ -33,6 +35,7 @@ export const machines: Record<string, { machine: AnyStateMachine; rows: readonly
   assistant: { machine: assistantMachine, rows: assistantRows },
   socket: { machine: socketMachine, rows: socketRows },
   turn: { machine: turnMachine, rows: turnRows },
+  call: { machine: callMachine, rows: callRows },
   visitor: { machine: visitorMachine, rows: visitorRows },
 };
 

@@ -30,7 +30,12 @@ const unsealed = (fault: string, more: { certain?: boolean; last?: boolean } = {
 const withdrawn = (isStored: boolean): TurnEvent => ({ type: 'withdrawn', at, stored: isStored });
 const fate = (end: Extract<TurnEvent, { type: 'fate' }>['end']): TurnEvent => ({ type: 'fate', at, end });
 const tick = (when: number): TurnEvent => ({ type: 'tick', at: when });
-const every = [output, stored, unstored, ended, failed, overflow, stop('aborted'), fault, leaseLost, fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)];
+const announced: TurnEvent = { type: 'announced', at };
+const heard: TurnEvent = { type: 'heard', at };
+const cut: TurnEvent = { type: 'cut', at };
+const dropped = (reason: 'provider' | 'ours'): TurnEvent => ({ type: 'dropped', at, reason });
+const unheard: TurnEvent = { type: 'unheard', at };
+const every = [announced, heard, cut, dropped('ours'), unheard, output, stored, unstored, ended, failed, overflow, stop('aborted'), fault, leaseLost, fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)];
 
 const cancel = { type: 'model.cancel' };
 const seal = (reason: TurnEnding) => ({ type: 'seal', reason });
@@ -62,6 +67,32 @@ const stops = (from: string, context: TurnContext): TurnRow[] => [
   { from, context, event: overflow, to: 'sealing', outcomes: [cancel, faulted('output_limit'), seal('ours')], changes: { ending: 'ours' } },
 ];
 
+/** A turn that a call speaks: asked for early, and told of. */
+const hidden = begunTurn({ runsUntil, shared: true, spoken: true });
+const told: TurnContext = { ...hidden, begun: true };
+const toldAlone: TurnContext = { ...begunTurn({ runsUntil, shared: false, spoken: true }), begun: true };
+const replyOver = (reason: string) => ({ type: 'reply.over', reason });
+
+/** The ends that the listener of a spoken turn decides, in a state in which its text is stored. */
+const listened = (from: string): TurnRow[] => [
+  { from, context: hidden, event: announced, to: from, outcomes: [begin], changes: { begun: true } },
+  { from, context: told, event: heard, to: 'sealing', outcomes: [cancel, seal('completed')], changes: { ending: 'completed' } },
+  { from, context: told, event: cut, to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
+  { from, context: told, event: dropped('ours'), to: 'sealing', outcomes: [cancel, seal('ours')], changes: { ending: 'ours' } },
+  { from, context: told, event: dropped('provider'), to: 'sealing', outcomes: [cancel, seal('provider')], changes: { ending: 'provider' } },
+  { from, context: told, event: unheard, to: 'withdrawing', outcomes: [cancel, withdraw], changes: { refusal: 'withdrawn' } },
+  // Nobody knows of a turn that was asked for early.
+  { from, context: hidden, event: stop('aborted'), to: 'withdrawing', outcomes: [cancel, withdraw], changes: { refusal: 'withdrawn' } },
+];
+
+/** The model of a spoken turn makes no more, in a state in which it answers. */
+const replied = (from: string): TurnRow[] => [
+  { from, context: told, event: ended, to: 'voicing', outcomes: [replyOver('completed')] },
+  { from, context: told, event: failed, to: 'voicing', outcomes: [providerFailed, replyOver('provider')] },
+  { from, context: told, event: tick(runsUntil), to: 'voicing', outcomes: [cancel, faulted('time_limit'), replyOver('ours')] },
+];
+const overlong = (from: string): TurnRow => ({ from, context: told, event: overflow, to: 'voicing', outcomes: [cancel, faulted('output_limit'), replyOver('ours')] });
+
 /** The loss of a turn whose chat has not been answered. */
 const losses = (from: string): TurnRow[] => [
   { from, context: shared, event: leaseLost, to: 'withdrawing', outcomes: [cancel, faulted('lease_lost'), ...givenUp], changes: unavailable },
@@ -79,19 +110,40 @@ const rows: TurnRow[] = [
   { from: 'waiting', context: alone, event: tick(runsUntil), to: 'withdrawing', outcomes: [cancel, faulted('time_limit'), withdraw], changes: { refusal: 'late' } },
   { from: 'waiting', context: alone, event: stop('drain'), to: 'withdrawing', outcomes: [cancel, faulted('drain'), withdraw], changes: unavailable },
   ...losses('waiting'),
+  ...listened('waiting'),
+  ...replied('waiting'),
 
   { from: 'starting', context: alone, event: stored, to: 'answering', outcomes: [begin], changes: { begun: true } },
   { from: 'starting', context: alone, event: unstored, to: 'withdrawing', outcomes: [cancel, faulted('store_away'), ...givenUp], changes: unavailable },
   ...stops('starting', alone),
+  ...listened('starting'),
+  ...replied('starting'),
+  overlong('starting'),
   ...losses('starting'),
 
   // With a single owner of the store a rejection is certain: readers need not wait for the end.
   { from: 'answering', context: begunAlone, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), endReaders, unsettled, seal('ours')], changes: lost },
   { from: 'answering', context: begun, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), seal('ours')], changes: lost },
   ...stops('answering', begun),
+  ...listened('answering'),
+  ...replied('answering'),
+  overlong('answering'),
   { from: 'answering', context: begun, event: leaseLost, to: 'sealing', outcomes: [cancel, faulted('lease_lost'), seal('ours')], changes: { ending: 'ours' } },
   { from: 'answering', context: begun, event: fenced, to: 'sealing', outcomes: [cancel, seal('ours')], changes: { fenced: true, ending: 'ours' } },
   { from: 'answering', context: begun, event: taken, to: 'following', outcomes: [cancel, left, unsettled, follow], changes: waits },
+
+  ...listened('voicing'),
+  { from: 'voicing', context: told, event: stop('aborted'), to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
+  { from: 'voicing', context: told, event: stop('expired'), to: 'sealing', outcomes: [cancel, seal('expired')], changes: { ending: 'expired' } },
+  { from: 'voicing', context: told, event: stop('drain'), to: 'sealing', outcomes: [cancel, faulted('drain'), seal('ours')], changes: { ending: 'ours' } },
+  { from: 'voicing', context: toldAlone, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), endReaders, unsettled, seal('ours')], changes: lost },
+  { from: 'voicing', context: told, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), seal('ours')], changes: lost },
+  { from: 'voicing', context: hidden, event: leaseLost, to: 'withdrawing', outcomes: [cancel, faulted('lease_lost'), ...givenUp], changes: unavailable },
+  { from: 'voicing', context: told, event: leaseLost, to: 'sealing', outcomes: [cancel, faulted('lease_lost'), seal('ours')], changes: { ending: 'ours' } },
+  { from: 'voicing', context: hidden, event: fenced, to: 'asking', outcomes: [cancel, follow], changes: waits },
+  { from: 'voicing', context: told, event: fenced, to: 'sealing', outcomes: [cancel, seal('ours')], changes: { fenced: true, ending: 'ours' } },
+  { from: 'voicing', context: hidden, event: taken, to: 'asking', outcomes: [cancel, follow], changes: waits },
+  { from: 'voicing', context: told, event: taken, to: 'following', outcomes: [cancel, left, unsettled, follow], changes: waits },
 
   { from: 'sealing', context: completing, event: stored, to: 'sealing', outcomes: [{ type: 'unchanged' }] },
   { from: 'sealing', context: { ...completing, begun: false }, event: stored, to: 'sealing', outcomes: [begin], changes: { begun: true } },

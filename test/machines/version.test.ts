@@ -2,6 +2,7 @@
 import t from 'tap';
 import { setup } from 'xstate';
 import { assistantKind } from '../../machines/assistant.ts';
+import { callKind } from '../../machines/call.ts';
 import { keyKind } from '../../machines/key.ts';
 import { sessionKind } from '../../machines/session.ts';
 import { migrated, versionAfter, type MachineKind, type Migration } from '../../machines/version.ts';
@@ -34,7 +35,7 @@ t.test('a snapshot that cannot be migrated is null', async (t) => {
 });
 
 t.test('every machine has a kind, whose version follows from its migrations', async (t) => {
-  const kinds = [sessionKind, keyKind, workspaceKind, assistantKind, socketKind, turnKind, visitorKind];
+  const kinds = [sessionKind, keyKind, workspaceKind, assistantKind, socketKind, turnKind, callKind, visitorKind];
   t.same(kinds.map(({ name }) => name).sort(), Object.keys(machines).sort());
   for (const kind of kinds) {
     t.equal(kind.machine, machines[kind.name]!.machine);

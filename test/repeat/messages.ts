@@ -9,6 +9,12 @@ async function transcription({ house, visit, speaker, visited, port }: RepeatWor
   return RawSocket.open(port, `/transcription?token=${answer.json.token}`);
 }
 
+async function call({ house, talk, port }: RepeatWorld): Promise<RawSocket> {
+  const answer = await house.ask('/call-tokens', { key: house.key, body: { session_id: talk } });
+  if (answer.status >= 300) throw new Error(`no token: ${answer.text}`);
+  return RawSocket.open(port, `/call?token=${answer.json.token}`);
+}
+
 const inspect = ({ house, port }: RepeatWorld, query = ''): Promise<RawSocket> => RawSocket.open(port, `/console/api/inspect${query}`, { authorization: `Bearer ${house.operatorToken}` });
 
 /** Frames in one write. */
@@ -38,6 +44,13 @@ const onTranscription = (name: string, make: (time: number) => Buffer, refusal: 
   by,
   covers,
   send: async (world, times, held) => burst(await transcription(world, by), times, make, held, refusal),
+});
+
+const onCall = (name: string, make: (time: number) => Buffer, refusal: RegExp | null): Row => ({
+  name: `call ${name}`,
+  by: 'key',
+  covers: `call ${name}`,
+  send: async (world, times, held) => burst(await call(world), times, make, held, refusal),
 });
 
 const onInspect = (name: string, make: (time: number) => Buffer, refusal: RegExp | null): Row => ({
@@ -95,11 +108,19 @@ export const messageRows: readonly Row[] = [
   onTranscription('ping', always(ping), tooFast),
   onTranscription('pong', always(pong), null, 'key', null),
   onTranscription('unknown message', always(text({ type: 'nothing' })), tooFast, 'key', null),
+  onCall('start', always(text({ type: 'start', sample_rate: 16_000 })), tooFast),
+  onCall('played', (time) => text({ type: 'played', message_id: `msg_${time}`, samples: time }), tooFast),
+  onCall('interrupt', always(text({ type: 'interrupt' })), tooFast),
+  onCall('flush', always(flush), tooFast),
+  onCall('message', always(text({ type: 'message', text: 'Hello' })), tooFast),
+  onCall('hangup', always(text({ type: 'hangup' })), /closed/),
+  onCall('audio', always(tiny), null),
   onInspect('watch', (time) => text({ type: 'watch', kind: 'session', id: `ses_${time}` }), tooFast),
   onInspect('unwatch', (time) => text({ type: 'unwatch', kind: 'session', id: `ses_${time}` }), tooFast),
   onInspect('sync', always(text({ type: 'sync' })), tooFast),
   onInspect('ping', always(ping), tooFast),
   { name: 'transcription sockets opened and left', by: 'key', covers: 'GET /transcription', send: (world, times) => abandoned(times, () => transcription(world, 'key')) },
+  { name: 'calls opened and left', by: 'key', covers: 'GET /call', send: (world, times) => abandoned(times, () => call(world)) },
   { name: 'inspect sockets opened and left', by: 'operator', covers: 'GET /console/api/inspect', send: (world, times) => abandoned(times, () => inspect(world)) },
   {
     name: 'flushes on one socket after another',

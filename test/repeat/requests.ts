@@ -53,6 +53,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'OPTIONS /p/{slug}/sessions/{id}/turns/{turn_id}/abort': null,
     'OPTIONS /p/{slug}/sessions/{id}/turns/{turn_id}/events': null,
     'OPTIONS /p/{slug}/transcription-tokens': null,
+    'OPTIONS /p/{slug}/call-tokens': null,
     'OPTIONS /p/{slug}/speech': null,
   },
   key: {
@@ -69,6 +70,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /usage': null,
     'GET /voices': null,
     'POST /speech': ({ speaker }) => ({ assistant_id: speaker, text: 'Hello', format: 'wav' }),
+    'POST /call-tokens': ({ talk }) => ({ session_id: talk }),
     'POST /transcription-tokens': ({ speaker }) => ({ assistant_id: speaker }),
   },
   visitor: {
@@ -79,6 +81,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort': nothing,
     'GET /p/{slug}/sessions/{id}/turns/{turn_id}/events': null,
     'POST /p/{slug}/transcription-tokens': ({ visited }) => ({ session_id: visited.session }),
+    'POST /p/{slug}/call-tokens': ({ visited }) => ({ session_id: visited.session }),
     'POST /p/{slug}/speech': ({ visited }) => ({ session_id: visited.session, text: 'Hello', format: 'wav' }),
     'POST /p/{slug}/sessions/{id}/end': nothing,
   },
@@ -122,6 +125,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /console/api/machines/{kind}': null,
     'GET /console/api/load': null,
     'POST /console/api/workspaces/{w}/assistants/{id}/trials': nothing,
+    'POST /console/api/workspaces/{w}/sessions/{id}/call-tokens': nothing,
     'POST /console/api/workspaces/{w}/sessions/{id}/chat': () => ({ message: 'Hello' }),
     'POST /console/api/workspaces/{w}/sessions/{id}/end': nothing,
     'POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort': nothing,

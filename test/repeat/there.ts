@@ -16,6 +16,8 @@ const commands = Object.entries(wire).flatMap(([name, shape]) => (name.endsWith(
 export const messagesThere = (): string[] => [
   ...[...commands, 'audio', 'ping'].map((name) => `transcription ${name}`),
   ...['watch', 'unwatch', 'sync', 'ping'].map((name) => `inspect ${name}`),
+  ...[...Object.keys(wire.CallMessages), 'audio'].map((name) => `call ${name}`),
   'GET /transcription',
+  'GET /call',
   'GET /console/api/inspect',
 ];

@@ -21,6 +21,8 @@ export interface RepeatWorld extends World {
   readonly spares: Readonly<Record<'assistants' | 'sessions' | 'keys' | 'visited' | 'trial' | 'trialTurn', string>>;
   /** An assistant that speaks and listens, one whose sessions have as many fields of visitors as can be, and one with long answers. */
   readonly speaker: string;
+  /** A session of it. */
+  readonly talk: string;
   readonly asking: string;
   readonly talkative: string;
   readonly provider: Provider;
@@ -57,7 +59,7 @@ export async function openRepeatWorld(t: Owner, edge: Edge, collects: boolean): 
   const asking = await house.assistant({ visitor_fields: Array.from({ length: limits.visitorFieldsMax }, (_, at) => ({ name: `field${at}`, type: 'text' })) });
   const talkative = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=20000,delay_ms=0' } });
   const inWorkspace = `/workspaces/${workspaceId}`;
-  const spare = await house.assistant();
+  const spare = await house.assistant({ channels: { voice: true }, ...voice });
   const trial = (await house.console(`${inWorkspace}/assistants/${spare.id}/trials`, { body: {} })).json;
   const trialStream = await house.stream(`/console/api${inWorkspace}/sessions/${trial.id}/chat`, { key: house.operatorToken, body: { message: 'Hello' } });
   await trialStream.rest();
@@ -77,6 +79,7 @@ export async function openRepeatWorld(t: Owner, edge: Edge, collects: boolean): 
     visited: { session: session.id, turn: stream.turnId },
     spares,
     speaker: speaker.id,
+    talk: (await house.session(speaker.id)).id,
     asking: asking.id,
     talkative: talkative.id,
     provider: upstream,

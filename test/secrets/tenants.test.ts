@@ -55,6 +55,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
     body: ({ assistant, session }) => ({ assistant_id: assistant, session_id: session }),
     fields: { assistant_id: 'assistant', session_id: 'session' },
   },
+  'POST /call-tokens': { body: ({ session }) => ({ session_id: session }), fields: { session_id: 'session' } },
   'POST /sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces/{w}/sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces': { body: () => ({ name: 'taken over' }) },

@@ -12,7 +12,7 @@ import { staticFile } from '../../src/base/static-files.ts';
 import type { Store } from '../../src/store/store.ts';
 import { SignIns } from '../../src/access/sign-ins.ts';
 import { AddressThrottle, SignInThrottle } from '../../src/access/throttle.ts';
-import { transcriptionTokens } from '../../src/access/transcription-tokens.ts';
+import { socketTokens } from '../../src/access/socket-tokens.ts';
 import { visitorTokens } from '../../src/access/visitor-tokens.ts';
 import { VoiceDesk } from '../../src/providers/voice/desk.ts';
 import { VoiceProcesses } from '../../src/providers/voice/processes.ts';
@@ -90,7 +90,7 @@ export class SimulatedHost {
     const signing = { signIns: new SignIns({ store, clock, ids, log, operatorToken }), failedSignIns: new SignInThrottle(clock) };
     const rest = { operatorToken, ...signing, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
-    const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: transcriptionTokens('a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
+    const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null), callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
     const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, ...rest, ...voiced };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);

@@ -84,8 +84,10 @@ export class Stage {
             return step(this.fates, position);
           },
           noteLeftOut: () => {},
+          release: async () => {},
           leave: () => void this.left++,
         },
+        speaker: null,
         model: { prepare: () => this.#prepare() },
         reports: {
           leftOut: () => {},

@@ -42,6 +42,7 @@ export const SessionView = named(
     assistant_id: Id('asst'),
     status: Strings(['open', 'ended', 'expired']),
     active_turn_id: Nullable(Id('turn')),
+    active_call_id: Nullable(Id('call')),
     channel: Strings(channels),
     visitor: mapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: mapOf(Type.String()),
@@ -81,6 +82,16 @@ export const MessageView = named(
     status: Strings(['completed', 'partial', 'streaming']),
     stop_reason: Nullable(Strings(stopReasons)),
     error_code: Nullable(Type.String()),
+    voice: Nullable(
+      Type.Object(
+        {
+          audio_ms: Type.Integer({ description: 'Of a reply the audio that was played, of a person from the first to the last voice.' }),
+          heard: Type.Optional(Strings(['played', 'estimated', 'sent'], 'Of a reply: how it is known what was heard.')),
+          cut_by: Type.Optional(Nullable(Strings(['speech', 'client', 'api', 'lost'], 'Of a reply: what cut it.'))),
+        },
+        { description: 'Of a message that was spoken in a call; null if it was typed.' },
+      ),
+    ),
     created_at: UnixSeconds(),
   }),
 );
@@ -176,7 +187,7 @@ export const VoiceView = named(
 export const VoiceList = listOf('VoiceList', VoiceView);
 
 /** The settings of a socket's audio, in the query of the upgrade and in its `start`. */
-const audioSettings = {
+export const audioSettings = {
   encoding: Type.Optional(Strings(encodings, '`pcm_s16le` if absent; `opus` is one raw packet in each message.')),
   sample_rate: Type.Optional(Type.Integer({ default: 16_000, description: 'Hertz, 8000 to 48000; ignored with `opus`.' })),
   language: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "A BCP 47 tag that the assistant's provider takes." })),

@@ -5,6 +5,7 @@
 import { openTrial } from '../../conversation/sessions.ts';
 import { readSession } from '../../conversation/reach.ts';
 import { Failure } from '../../base/errors.ts';
+import { createCallToken } from '../handlers/calls.ts';
 import { chat } from '../handlers/chat.ts';
 import { endSession } from '../handlers/sessions.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
@@ -32,6 +33,14 @@ export async function chatInTrial(request: ConsoleRequest<unknown, { message: st
   const { channel } = await readSession(own.caller.party.workspaceId, own.params.id!, own.services);
   if (channel !== 'console') throw new Failure('session_not_found');
   return chat(own);
+}
+
+/** A call on a trial. */
+export async function createTrialCallToken(request: ConsoleRequest): Promise<Reply> {
+  const own = await ofParty(request);
+  const { id, channel } = await readSession(own.caller.party.workspaceId, own.params.id!, own.services);
+  if (channel !== 'console') throw new Failure('session_not_found');
+  return createCallToken({ ...own, body: { session_id: id } });
 }
 
 export const endWorkspaceSession = async (request: ConsoleRequest): Promise<Reply> => endSession(await ofParty(request));

@@ -10,9 +10,10 @@ import { limits } from '../../base/limits.ts';
 import { lists } from '../../base/origin.ts';
 import type { GuestCaller, NewcomerCaller, Reply, Request, VisitorCaller } from '../request.ts';
 import { codePoints } from '../../base/text.ts';
-import type { CreateLinkSessionBody, CreateLinkTranscriptionTokenBody, CreateVisitorBody, LinkSpeechBody } from '../../base/wire.ts';
+import type { CreateCallTokenBody, CreateLinkSessionBody, CreateLinkTranscriptionTokenBody, CreateVisitorBody, LinkSpeechBody } from '../../base/wire.ts';
 import { sessionCreated } from './sessions.ts';
 import { speak } from './speech.ts';
+import { mintCallToken } from './calls.ts';
 import { mintToken } from './transcription.ts';
 
 /** A shape of its own, never a record with fields left out: the assistant's configuration is not public. */
@@ -73,6 +74,9 @@ export function createLinkTranscriptionToken(request: Request<VisitorCaller, unk
   const { id: assistantId } = caller.assistant.record;
   return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) => takeMessage(caller.party, session!, requestId, services));
 }
+
+export const createLinkCallToken = (request: Request<VisitorCaller, unknown, CreateCallTokenBody>): Promise<Reply> =>
+  mintCallToken(request, (session) => takeMessage(request.caller.party, session, request.requestId, request.services));
 
 /** `OPTIONS`: the requests that a script of a listed site may send (contract 9). Every answer names the headers that the script may read. */
 export const preflight = (): Reply => ({

@@ -1,6 +1,6 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
 import { reachedBase } from '../../access/client-address.ts';
-import type { TokenClaims } from '../../access/transcription-tokens.ts';
+import type { TokenClaims } from '../../access/socket-tokens.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
 import { checkOpen, checkPermission, checkVisible, keyOf, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
@@ -54,7 +54,7 @@ function checkSession(session: Session, assistantId: string, services: Services)
 }
 
 /** The same address as a socket. */
-const socketOrigin = (head: Request['head'], { config }: Services): string => reachedBase(head, config).replace(/^http/, 'ws');
+export const socketOrigin = (head: Request['head'], { config }: Services): string => reachedBase(head, config).replace(/^http/, 'ws');
 
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
 export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade): Promise<void> {
@@ -80,7 +80,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
 }
 
 /** How long a client waits that came while the server was full. */
-const retrySeconds = 5;
+export const retrySeconds = 5;
 
 function checkLanguage(language: string | undefined, { provider }: AssistantVoice): void {
   if (language !== undefined && provider !== null && !provider.takesLanguage(language)) throw new Failure('invalid_field', { field: 'language' });

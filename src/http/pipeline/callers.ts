@@ -4,9 +4,9 @@ import { byKey } from './callers/key.ts';
 import type { CallerKind } from './callers/kind.ts';
 import { byOperator } from './callers/operator.ts';
 import { byLink, byLinkAnew, byVisitorToken } from './callers/visitor.ts';
-import { byTranscriptionToken } from './callers/token.ts';
+import { byCallToken, byTranscriptionToken } from './callers/token.ts';
 
 const anyone: CallerKind<NobodyCaller> = { recognise: () => ({ kind: 'anyone' }), charge: () => null };
 
 /** The kinds of callers, by name. The cast is safe because each kind gets only callers that its own `recognise` has returned. */
-export const callers = { key: byKey, operator: byOperator, token: byTranscriptionToken, guest: byLink, newcomer: byLinkAnew, visitor: byVisitorToken, anyone } as Readonly<Record<Caller['kind'], CallerKind>>;
+export const callers = { key: byKey, operator: byOperator, token: byTranscriptionToken, call: byCallToken, guest: byLink, newcomer: byLinkAnew, visitor: byVisitorToken, anyone } as Readonly<Record<Caller['kind'], CallerKind>>;

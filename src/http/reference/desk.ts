@@ -40,6 +40,12 @@ one that has ended or expired leaves its place at once. Takes no body.`,
       body: { message: example.question },
       answer: example.wholeStream,
     },
+    [`POST ${inWorkspace}/sessions/{id}/call-tokens`]: {
+      does: 'Returns a token that opens one call on a trial, as `POST /call-tokens` does. Takes no body.',
+      repeat: 'A repeat makes a second token; the first stays good.',
+      surprises: `A session that is no trial is 404 \`session_not_found\`. ${unknown}`,
+      answer: example.callToken,
+    },
     [`POST ${inWorkspace}/sessions/{id}/end`]: {
       does: 'Ends a session of the workspace, whoever opened it, and aborts its turn in flight. Takes no body.',
       repeat: 'Ending a session that is over changes nothing and returns it as it is.',

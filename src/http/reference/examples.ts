@@ -134,6 +134,7 @@ export const session = {
   assistant_id: ids.assistant,
   status: 'open',
   active_turn_id: null,
+  active_call_id: null,
   channel: 'api',
   visitor,
   metadata,
@@ -178,7 +179,7 @@ export const turn = {
 
 const completed = { status: 'completed', error_code: null };
 const said = (id: string, turnId: string | null, role: string, content: string, stopReason: string | null, seconds: number) =>
-  ({ id, object: 'message', turn_id: turnId, role, content, ...completed, stop_reason: stopReason, created_at: startedAt + seconds });
+  ({ id, object: 'message', turn_id: turnId, role, content, ...completed, stop_reason: stopReason, voice: null, created_at: startedAt + seconds });
 export const messages = [
   said(ids.greeting, null, 'assistant', greeting, null, 0),
   said(ids.question, ids.turn, 'user', question, null, 12),
@@ -247,6 +248,13 @@ export const transcriptionToken = {
   object: 'transcription_token',
   token: ids.token,
   url: `wss://parley.example.com/transcription?token=${ids.token}`,
+  expires_at: startedAt + 110,
+};
+
+export const callToken = {
+  object: 'call_token',
+  token: ids.token,
+  url: `wss://parley.example.com/call?token=${ids.token}`,
   expires_at: startedAt + 110,
 };
 

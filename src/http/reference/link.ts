@@ -97,6 +97,14 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
       body: { session_id: sessionId },
       answer: example.transcriptionToken,
     },
+    'POST /p/{slug}/call-tokens': {
+      does: "Returns a token that opens one call on the session, where the assistant's voice is on.",
+      cost: 'It counts as a message, and so does each turn of the call. While the call is open the minutes run and the visitor has a place.',
+      repeat: 'A repeat makes a second token; the first stays good.',
+      surprises: `${others} ${refused}`,
+      body: { session_id: sessionId },
+      answer: example.callToken,
+    },
     'POST /p/{slug}/speech': {
       does: "Speaks a text, as `POST /speech` does, where the assistant's voice is on.",
       cost: 'It counts as a message.',

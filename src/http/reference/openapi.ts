@@ -44,7 +44,7 @@ const securitySchemes = {
     type: 'apiKey', in: 'cookie', name: '__Host-parley-00000000',
     description: 'The cookie of a sign-in; the digits are those of the installation. A request with it that changes something must come from a page of the same origin.',
   },
-  token: { type: 'apiKey', in: 'query', name: 'token', description: 'A transcription token; the subprotocol `token.TOKEN` says the same.' },
+  token: { type: 'apiKey', in: 'query', name: 'token', description: 'A token of the socket; the subprotocol `token.TOKEN` says the same.' },
 };
 
 const integer = (description: string) => ({ description, schema: { type: 'integer' } });
@@ -69,7 +69,7 @@ const headers: Record<string, Json> = {
 const referTo = (names: Iterable<string>): Json =>
   Object.fromEntries([...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }, { person: [] }], token: [{ token: [] }], visitor: [{ visitor: [] }], newcomer: [{}, { visitor: [] }], guest: [{}], anyone: [] } as const;
+const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }, { person: [] }], token: [{ token: [] }], call: [{ token: [] }], visitor: [{ visitor: [] }], newcomer: [{}, { visitor: [] }], guest: [{}], anyone: [] } as const;
 
 /** Whether the caller shows a credential in a header. */
 const isByHeader = ({ caller }: Route): boolean => caller === 'key' || caller === 'operator';

@@ -62,5 +62,29 @@ ${closesText}`,
 A state that refuses the socket is 409, and leaves the token good. 503 \`api_error\` with \`Retry-After\` means that the server is full or drains: the token stays good here too. A request for this path without an upgrade is 404 \`route_not_found\`.`,
       query: { token: example.ids.token, sample_rate: 24_000 },
     },
+    'POST /call-tokens': {
+      does: `Returns a token that opens one call on a session, and the address to open it at. The token is good for ${limits.transcriptionTokenMs / 1000} seconds, on every process of the installation, and is used up when the call opens: \
+a refused upgrade leaves it good.`,
+      cost: 'One from the budget of transcription tokens, beside the budget of requests.',
+      repeat: 'A repeat makes a second token; the first stays good.',
+      surprises: `The checks come in this order: 404 \`session_not_found\`, 403 \`assistant_not_permitted\`, 409 \`session_ended\` or \`session_expired\`, ${states}. ${noProvider}`,
+      body: { session_id: example.ids.session },
+      answer: example.callToken,
+    },
+    'GET /call': {
+      does: `Becomes a WebSocket on which a person talks with the assistant, on the session of the token. Audio goes both ways as binary messages: by default 16-bit PCM, mono, at 16,000 Hz. The contract, part 18, has every message. The shortest call:
+
+- The server sends \`{"type":"ready",…}\`, then \`{"type":"state","state":"listening"}\`, and a state at each change.
+- The client sends audio all the time. When the person has been silent for \`turn_silence_ms\`, the server sends \`turn.started\` with their words.
+- The server sends \`audio.start\`, audio and \`audio.end\`, and the text in \`message.delta\` as it is heard. The client sends \`{"type":"played","message_id","samples"}\` every 250 ms.
+- When all was heard, the server sends \`turn.completed\`. The transcript has what was heard, no more.
+- The client sends \`{"type":"hangup"}\`; the server sends \`{"type":"ended","reason":"hangup"}\` and closes with 1000.
+
+A session has one call at a time: a newer one takes the place of an earlier one.`,
+      cost: 'Usage counts the seconds of audio taken, the characters of sentences spoken, and turns and tokens as for a chat.',
+      repeat: 'A token opens one call; the next one needs a token of its own.',
+      surprises: 'A token that is unknown, used up or too old, or whose API key was revoked since, is 401 `invalid_token`. Settings that are not supported are 422 `invalid_request` at the upgrade. While a call has a turn, a chat on its session is refused, as while another chat runs.',
+      query: { token: example.ids.token, turn_silence_ms: 700 },
+    },
   },
 };

@@ -9,6 +9,7 @@ import { transcript } from '../handlers/transcript.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import { usage } from '../handlers/usage.ts';
 import { listVoices, speech } from '../handlers/speech.ts';
+import { createCallToken } from '../handlers/calls.ts';
 import { createTranscriptionToken } from '../handlers/transcription.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route, Success } from '../request.ts';
@@ -125,6 +126,14 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Mints a token for one transcription socket.',
     body: wire.CreateTranscriptionTokenBody,
     success: json(wire.TranscriptionTokenView, 'The token.', 201),
+    errors: [...onVoice, 'session_not_found', 'session_ended', 'session_expired'],
+    newWork: true,
+    budget: 'transcriptionTokens',
+  }),
+  api('POST', '/call-tokens', createCallToken, {
+    summary: 'Mints a token for one call on a session.',
+    body: wire.CreateCallTokenBody,
+    success: json(wire.CallTokenView, 'The token.', 201),
     errors: [...onVoice, 'session_not_found', 'session_ended', 'session_expired'],
     newWork: true,
     budget: 'transcriptionTokens',

@@ -22,6 +22,12 @@ export const deskRoutes: readonly Route[] = [
     errors: ['route_not_found', 'assistant_not_found', 'assistant_disabled', 'rate_limited'],
     newWork: true,
   }),
+  operator('POST', `${inWorkspace}/sessions/{id}/call-tokens`, trials.createTrialCallToken, {
+    summary: 'Mints a token for one call on a trial.',
+    success: json(wire.CallTokenView, 'The token.', 201),
+    errors: [...sessionErrors, 'assistant_not_found', 'session_ended', 'session_expired', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'],
+    newWork: true,
+  }),
   operator('POST', `${inWorkspace}/sessions/{id}/chat`, trials.chatInTrial, {
     summary: 'Sends a message in a trial; the reply streams back.',
     body: wire.ChatBody,

@@ -65,6 +65,13 @@ export const linkRoutes: readonly Route[] = [
     errors: onVoice,
     newWork: true,
   }),
+  visitor('POST', '/p/{slug}/call-tokens', link.createLinkCallToken, {
+    summary: 'Mints a token for one call on a session.',
+    body: wire.CreateCallTokenBody,
+    success: json(wire.CallTokenView, 'The token.', 201),
+    errors: onVoice,
+    newWork: true,
+  }),
   visitor('POST', '/p/{slug}/speech', link.linkSpeech, {
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.LinkSpeechBody,

@@ -75,6 +75,7 @@ const plain = (): never => {
 
 export const operatorSocket = socketFor<OperatorCaller>('operator');
 export const tokenSocket = socketFor<TokenCaller>('token');
+export const callSocket = socketFor<TokenCaller>('call');
 
 /** `POST /sessions/{id}/end` becomes `post_sessions_id_end`. */
 const operationName = (method: string, path: string): string =>

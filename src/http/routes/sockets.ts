@@ -2,10 +2,11 @@
 import { Type } from 'typebox';
 import { actorKinds } from '../../../machines/all.ts';
 import { watchActors } from '../console/inspect.ts';
+import { openCall } from '../handlers/calls.ts';
 import { openTranscription } from '../handlers/transcription.ts';
-import { TranscriptionQuery } from '../../base/wire.ts';
+import { CallQuery, TranscriptionQuery } from '../../base/wire.ts';
 import type { Route } from '../request.ts';
-import { operatorSocket, tokenSocket } from './row.ts';
+import { callSocket, operatorSocket, tokenSocket } from './row.ts';
 
 const only = (description: string) => Type.Optional(Type.String({ description }));
 
@@ -13,6 +14,24 @@ export const socketRoutes: readonly Route[] = [
   tokenSocket('/transcription', openTranscription, {
     summary: 'Transcribes speech: audio in, text out.',
     query: TranscriptionQuery,
+    errors: [
+      'invalid_field',
+      'invalid_token',
+      'assistant_not_found',
+      'assistant_not_permitted',
+      'session_not_found',
+      'session_ended',
+      'session_expired',
+      'assistant_not_published',
+      'assistant_disabled',
+      'voice_disabled',
+      'voice_unavailable',
+    ],
+    newWork: true,
+  }),
+  callSocket('/call', openCall, {
+    summary: 'A spoken conversation on a session: audio both ways.',
+    query: CallQuery,
     errors: [
       'invalid_field',
       'invalid_token',

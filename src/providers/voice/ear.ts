@@ -45,8 +45,8 @@ export interface EarOptions extends Pick<ListenerOptions, 'partials' | 'repeats'
   voiced(utterance: number, ms: number): void;
   /** A transcript of an utterance: the partial ones, that of a pause and the final one. */
   heard(utterance: number, text: string, verdict: Addressed): void;
-  /** The turn may end here: the text of all words in hand with those of the utterance under way. Not called without a word that counts. */
-  early(text: string): void;
+  /** The turn may end here: all words in hand with those of the utterance under way. Not called without a word that counts. */
+  early(words: Words): void;
   /** The voice goes on after a pause of which `early` may have told. */
   resumed(utterance: number): void;
   /** An utterance is over, and its final was sent. */
@@ -64,6 +64,8 @@ export class Ear {
   /** Finals that are owed. */
   #owed = 0;
   #voicedMs = 0;
+  /** Where the utterance under way, or the last one, began. */
+  #fromMs = 0;
   #positionMs = 0;
   /** Where the last voice ended of a turn that has not; null if none waits for its end. */
   #voiceEnd: number | null = null;
@@ -96,7 +98,7 @@ export class Ear {
       emit: (event) => this.#take(event),
       follower: {
         looked: (positionMs, voicedMs) => this.#looked(positionMs, voicedMs),
-        early: (utterance, text) => this.#early(utterance, text),
+        early: (utterance, text, toMs) => this.#early(utterance, text, toMs),
         resumed: (utterance) => this.#options.resumed(utterance),
         flushed: () => this.#flushHeard(),
         silenceFor: (text) => this.#silenceFor(text),
@@ -185,6 +187,7 @@ export class Ear {
       this.#utterance = event.utterance;
       this.#owed++;
       this.#voicedMs = 0;
+      this.#fromMs = event.at_ms;
       this.#voiceEnd = null;
       this.#watch();
       this.#options.voice(event.utterance, event.at_ms);
@@ -229,10 +232,10 @@ export class Ear {
     return codePoints(this.text) >= limits.messageCharactersMax;
   }
 
-  #early(utterance: number, text: string): void {
+  #early(utterance: number, text: string, toMs: number): void {
     const verdict = this.#verdict(utterance, text);
     if (text !== '') this.#options.heard(utterance, text, verdict);
-    if (verdict === 'counts') this.#options.early(this.#with(text));
+    if (verdict === 'counts') this.#options.early({ text: this.#with(text), fromMs: this.#hand[0]?.fromMs ?? this.#fromMs, toMs });
   }
 
   #with(text: string): string {

@@ -30,7 +30,7 @@ export interface ListenerFollower {
   /** Called for each window: milliseconds of audio looked at, and those with speech in them of the utterance, 0 if there is none. */
   looked(positionMs: number, voicedMs: number): void;
   /** The text that is final if the utterance ends at the present pause. */
-  early(utterance: number, text: string): void;
+  early(utterance: number, text: string, toMs: number): void;
   /** The pause is over. */
   resumed(utterance: number): void;
   /** A flush has been obeyed; finals may still be owed. */
@@ -236,7 +236,7 @@ export class Listener {
 
   #early(spoken: Spoken, early: NonNullable<Spoken['early']>, text: string): void {
     early.ready = text;
-    if (this.#spoken === spoken && spoken.early === early && !this.#closed) this.#options.follower?.early(spoken.number, spoken.hypothesis.final(text));
+    if (this.#spoken === spoken && spoken.early === early && !this.#closed) this.#options.follower?.early(spoken.number, spoken.hypothesis.final(text), msOf(early.to));
   }
 
   /** The text at the pause says how long the silence must be. It is waited for, as the audio may come faster than it is decoded. */

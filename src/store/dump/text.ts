@@ -110,7 +110,7 @@ const history = row('history', {
       cause: Cause(),
       snapshot: Nullable(Snapshot()),
       turn: Type.Optional(
-        Type.Object({ turnId: Name(), version: Whole(), runsUntil: Whole(), shared: Type.Boolean(), events: Type.Array(Type.Object({ type: Name(), at: Whole() }), { maxItems: limits.turnEventsKept }), stoppedBy: Cause() }),
+        Type.Object({ turnId: Name(), version: Whole(), runsUntil: Whole(), shared: Type.Boolean(), spoken: Type.Optional(Type.Literal(true)), events: Type.Array(Type.Object({ type: Name(), at: Whole() }), { maxItems: limits.turnEventsKept }), stoppedBy: Cause() }),
       ),
     }),
   ),
@@ -129,6 +129,9 @@ const message = row('message', {
     stopReason: StopReason(),
     errorCode: Nullable(Text()),
     createdAt: Whole(),
+    voice: Type.Optional(
+      Type.Object({ audioMs: Whole(), heard: Type.Optional(OneOf('played', 'estimated', 'sent')), cutBy: Type.Optional(Nullable(OneOf('speech', 'client', 'api', 'lost'))) }),
+    ),
   }),
 });
 
@@ -146,6 +149,7 @@ const turn = row('turn', {
     outputTokens: Whole(),
     createdAt: Whole(),
     endedAt: Nullable(Whole()),
+    spoken: Type.Optional(Type.Literal(true)),
   }),
   begun: Answered(),
   finished: Nullable(Answered()),

@@ -1,4 +1,5 @@
 /** The charts show the machines' real behaviour. */
+import { mintedCall } from '../../../machines/call.ts';
 import { begunTurn } from '../../../machines/turn.ts';
 import fc from 'fast-check';
 import t from 'tap';
@@ -28,6 +29,7 @@ t.test('each transition of each machine has a row, and each row a transition', a
 const contexts: Readonly<Record<ActorKind, readonly object[]>> = {
   session: [{ expiresAt: 4_000_000_000, endedAt: null, activeTurnId: null }, { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: 'turn_1' }],
   turn: [begunTurn({ runsUntil: 9e15, shared: false }), { ...begunTurn({ runsUntil: 9e15, shared: true }), begun: true, ending: 'completed', refusal: 'late', waitUntil: 9e15 }],
+  call: [mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }), { ...mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }), turn: 'begun', replyUntil: 9e15 }, { ...mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }), turn: 'asked', failing: 'voice_unavailable', unspoken: 3, unheard: 2, owed: true }],
   key: [{ expiresAt: null, revokedAt: null, debt: null }, { expiresAt: null, revokedAt: null, debt: { budget: 'requests', until: 9e15 } }],
   workspace: [{ inFlight: 0, max: 2 }, { inFlight: 2, max: 2 }],
   assistant: [{ voice: true }, { voice: false }],

@@ -4,6 +4,7 @@ import type { AudioSettings } from '../../../src/conversation/transcription-sock
 import { TranscriptionSocket } from '../../../src/conversation/transcription-socket.ts';
 import type { Socket } from '../../../src/base/edge.ts';
 import { nobody } from '../../../src/actors/cause.ts';
+import { socketKind, type SocketEvent, type SocketOutcome } from '../../../machines/socket.ts';
 import { SocketActor } from '../../../src/host/sockets.ts';
 import { Inspector } from '../../../src/actors/inspector.ts';
 import { limits } from '../../../src/base/limits.ts';
@@ -38,7 +39,7 @@ class Stuck implements Socket {
 const text = 'word '.repeat(200).trim();
 
 /** A socket, which is open, over a detector to which everything but silence is speech, and a recogniser that always hears much. */
-function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: SocketActor) => void = () => {}, session: Session | null = null) {
+function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: SocketActor<SocketEvent, SocketOutcome>) => void = () => {}, session: Session | null = null) {
   const clock = new ManualClock();
   const seen = { detected: 0, charged: 0 };
   const detector = {
@@ -61,7 +62,7 @@ function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: Socket
     metrics: { voice: { utterances: { inc: () => {} } } },
   };
   const facts = { id: 'tok_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: null, cause: nobody };
-  const actor = new SocketActor(facts, new Inspector(), () => {});
+  const actor = new SocketActor<SocketEvent, SocketOutcome>(socketKind, facts, new Inspector(), () => {});
   actor.send({ type: 'open', at: clock.now(), refusal: null });
   const provider = { provider: 'synthetic', partials: true, takesLanguage: () => true, transcribe: async () => text };
   const ready = { provider, settings: {}, access: { baseUrl: null, apiKey: null } };

@@ -68,7 +68,7 @@ function listening(t: Test, texts: readonly Saying[], options: Partial<EarOption
     voice: (utterance, atMs) => void seen.push(`voice ${utterance} at ${atMs}`),
     voiced: () => {},
     heard: (utterance, text, verdict) => void seen.push(`heard ${utterance} ${text}: ${verdict}`),
-    early: (text) => void seen.push(`early ${text}`),
+    early: ({ text }) => void seen.push(`early ${text}`),
     resumed: (utterance) => void seen.push(`resumed ${utterance}`),
     quiet: (utterance) => void seen.push(`quiet ${utterance}`),
     over: () => void seen.push('over'),

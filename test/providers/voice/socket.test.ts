@@ -2,7 +2,7 @@
 import { WebSocket } from 'ws';
 import t, { type Test } from 'tap';
 import { randomIds } from '../../../src/base/ids.ts';
-import { transcriptionTokens } from '../../../src/access/transcription-tokens.ts';
+import { socketTokens } from '../../../src/access/socket-tokens.ts';
 import { edges, openHouse, type Answer, type House } from '../../api/house.ts';
 import { refusedUpgrade } from '../../api/raw.ts';
 import { refusals, wrongField, type Refusal } from '../../api/refusal.ts';
@@ -210,7 +210,7 @@ async function tokens(t: Test, { house, id }: World): Promise<void> {
   t.equal(url, `${house.url.replace('http', 'ws')}/transcription?token=${token}`);
   const left = expiresAt - Date.now() / 1000;
   t.ok(left > 50 && left <= 60, `good for ${left} s`);
-  t.equal(transcriptionTokens(secret, randomIds(Date), null).open(token)!.untilMs, expiresAt * 1000, 'until that very second');
+  t.equal(socketTokens('transcription', secret, randomIds(Date), null).open(token)!.untilMs, expiresAt * 1000, 'until that very second');
   const all = Array.from({ length: 5 }, () => open(url));
   const opened = await Promise.all(all.map((talker) => talker.until('ready').then(() => true, () => false)));
   t.equal(opened.filter((one) => one).length, 1, 'of five at once');

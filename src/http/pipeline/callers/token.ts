@@ -1,4 +1,8 @@
-/** A transcription token, good for one socket (contract 4 and 8). */
+/** A token that is good for one socket: a transcription (contract 8) or a call (contract 18). */
+import { clientAddress } from '../../../access/client-address.ts';
+import type { SocketTokens, TokenClaims } from '../../../access/socket-tokens.ts';
+import { networkOf } from '../../../access/throttle.ts';
+import type { Party } from '../../../conversation/party.ts';
 import { Failure } from '../../../base/errors.ts';
 import type { RequestHead } from '../../../base/edge.ts';
 import type { TokenCaller } from '../../request.ts';
@@ -7,21 +11,30 @@ import type { CallerKind } from './kind.ts';
 
 const subprotocol = 'token.';
 
-export const byTranscriptionToken: CallerKind<TokenCaller> = {
+const byToken = (kind: TokenCaller['kind'], tokensOf: (services: Services) => SocketTokens, isSpent: (id: string, services: Services) => boolean): CallerKind<TokenCaller> => ({
   async recognise(head, _params, services) {
     const { token, protocol } = presentedToken(head);
-    const claims = services.transcriptionTokens.open(token);
-    const { host, clock } = services;
-    if (claims === null || clock.now() >= claims.untilMs || host.sockets.isSpent(claims.id)) throw new Failure('invalid_token');
-    const { workspaceId, holder, assistantId } = claims;
-    const party = { workspaceId, ...holder };
-    // A visitor's token is bound to the assistant and to a session of the visitor's; there is no key to look up.
-    if (holder.kind === 'visitor') return { kind: 'token', claims, protocol, party: { ...party, name: holder.id, channel: 'link', assistantIds: [assistantId], visitor: { addressKey: '' } } };
-    const key = await validKey(workspaceId, holder.id, services);
-    return { kind: 'token', claims, protocol, party: { ...party, name: key.name, channel: 'api', assistantIds: key.assistantIds } };
+    const claims = tokensOf(services).open(token);
+    if (claims === null || services.clock.now() >= claims.untilMs || isSpent(claims.id, services)) throw new Failure('invalid_token');
+    return { kind, claims, protocol, party: await holderOf(claims, head, services) };
   },
   charge: () => null,
-};
+});
+
+export const byTranscriptionToken = byToken('token', ({ transcriptionTokens }) => transcriptionTokens, (id, { host }) => host.sockets.isSpent(id));
+export const byCallToken = byToken('call', ({ callTokens }) => callTokens, (id, { host }) => host.calls.isSpent(id));
+
+/** A visitor's or a person's token is bound to an assistant and to a session of theirs; there is no key to look up. */
+async function holderOf({ workspaceId, holder, assistantId }: TokenClaims, head: RequestHead, services: Services): Promise<Party> {
+  const { kind, id } = holder;
+  if (kind === 'person') return { workspaceId, id, kind, name: id, channel: 'console', assistantIds: null };
+  if (kind === 'visitor') {
+    const addressKey = services.visitorTokens.addressKey(networkOf(clientAddress(head, services.config.trustedProxies)), services.clock.now());
+    return { workspaceId, id, kind, name: id, channel: 'link', assistantIds: [assistantId], visitor: { addressKey } };
+  }
+  const key = await validKey(workspaceId, id, services);
+  return { workspaceId, id, kind, name: key.name, channel: 'api', assistantIds: key.assistantIds };
+}
 
 /** The token of the query or of a subprotocol; if both have one, they must be equal. `protocol` is the subprotocol to answer with. */
 function presentedToken(head: RequestHead): { token: string; protocol: string | null } {

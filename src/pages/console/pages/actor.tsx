@@ -24,7 +24,7 @@ function stateOf(kind: ActorKind, record: Stored | undefined): string | null {
 
 const subjectOf = (record: Stored | undefined): Subject => ({ expiresAt: record?.expires_at ?? null, endedAt: record?.ended_at ?? null });
 
-const names: Readonly<Record<ActorKind, string>> = { session: 'Session', turn: 'Turn', key: 'Key', workspace: 'Workspace', assistant: 'Assistant', socket: 'Socket', visitor: 'Visitor' };
+const names: Readonly<Record<ActorKind, string>> = { session: 'Session', turn: 'Turn', call: 'Call', key: 'Key', workspace: 'Workspace', assistant: 'Assistant', socket: 'Socket', visitor: 'Visitor' };
 const kept: readonly ActorKind[] = ['session', 'key', 'assistant'];
 
 /** The states of a turn that another process owns. */
@@ -84,7 +84,7 @@ function lackOf(kind: ActorKind, session: string | null, past: PastOf): string |
   const { steps, live, failure } = past;
   if (failure !== null) return null;
   const [first] = steps;
-  if (kind !== 'turn') return live === null && first === undefined ? 'It sleeps or is over; sockets and visitors keep no history. What happens to it while this page is open appears here.' : null;
+  if (kind !== 'turn') return live === null && first === undefined ? 'It sleeps or is over; calls, sockets and visitors keep no history. What happens to it while this page is open appears here.' : null;
   if (live === null && !isOver(kind, past)) {
     if (session === null) return 'It is over. The steps of a turn are kept with its session, which this address does not name.';
     return first === undefined ? `Its steps are not known: ${lost}.` : `It is over, but its last steps are not known: ${lost}.`;

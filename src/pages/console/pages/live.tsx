@@ -13,7 +13,7 @@ import { Ago, TimeOfDay } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import { address, inWorkspace, search, turnChart, workspaceId } from '../route.ts';
 
-const names: Readonly<Record<ActorKind, string>> = { session: 'Sessions', turn: 'Turns', key: 'Keys', workspace: 'Workspace', assistant: 'Assistants', socket: 'Sockets', visitor: 'Visitors' };
+const names: Readonly<Record<ActorKind, string>> = { session: 'Sessions', turn: 'Turns', call: 'Calls', key: 'Keys', workspace: 'Workspace', assistant: 'Assistants', socket: 'Sockets', visitor: 'Visitors' };
 
 /** A turn does not sleep. */
 const awake = (kind: ActorKind): string => (kind === 'turn' ? 'in flight' : 'awake');

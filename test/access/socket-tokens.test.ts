@@ -1,11 +1,11 @@
 /** A transcription token names its holder; the previous version reads ours, and we read its. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import t from 'tap';
-import { transcriptionTokens, type TokenClaims } from '../../src/access/transcription-tokens.ts';
+import { socketTokens, type TokenClaims } from '../../src/access/socket-tokens.ts';
 import { randomIds } from '../../src/base/ids.ts';
 
 const secret = 'a secret of thirty-two characters';
-const tokens = transcriptionTokens(secret, randomIds(Date), null);
+const tokens = socketTokens('transcription', secret, randomIds(Date), null);
 const key = Buffer.from(hkdfSync('sha256', secret, '', 'parley transcription tokens', 32));
 
 /** Seals as the version before did: six claims, no kind of holder. */

@@ -1,6 +1,6 @@
 /**
- * Transcription tokens: a token contains its own claims, sealed with AES-256-GCM under a key derived from
- * `PARLEY_SECRET`. Any process opens it, a restart loses none, and nothing is stored for a token that no socket opens.
+ * Tokens of sockets, of transcription and of calls: a token contains its own claims, sealed with AES-256-GCM under a key derived from
+ * `PARLEY_SECRET`, one for each use. Any process opens it, a restart loses none, and nothing is stored for a token that no socket opens.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Ids } from '../base/ids.ts';
@@ -9,14 +9,17 @@ const prefix = 'tok_';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-export type HolderKind = 'key' | 'visitor';
+export type HolderKind = 'key' | 'visitor' | 'person';
+
+/** The socket that a token opens. */
+export type SocketUse = 'transcription' | 'call';
 
 /** The claims of a token. */
 export interface TokenClaims {
   /** Names the token and its socket. */
   readonly id: string;
   readonly workspaceId: string;
-  /** The API key that the token was minted with, or the visitor who has it. */
+  /** The API key that the token was minted with, or the visitor or the person of the console who has it. */
   readonly holder: { readonly kind: HolderKind; readonly id: string };
   readonly assistantId: string;
   /** The session that the socket belongs to; null if it belongs to none. */
@@ -25,15 +28,15 @@ export interface TokenClaims {
   readonly untilMs: number;
 }
 
-export interface TranscriptionTokens {
+export interface SocketTokens {
   seal(claims: TokenClaims): string;
   /** The claims of a token of ours, be it past its time; null for any other text. */
   open(token: string): TokenClaims | null;
 }
 
-export function transcriptionTokens(secret: string, ids: Pick<Ids, 'bytes'>, previous: string | null): TranscriptionTokens {
-  const present = keyOf(secret);
-  const before = previous === null ? null : keyOf(previous);
+export function socketTokens(use: SocketUse, secret: string, ids: Pick<Ids, 'bytes'>, previous: string | null): SocketTokens {
+  const present = keyOf(use, secret);
+  const before = previous === null ? null : keyOf(use, previous);
   return {
     seal(claims) {
       const { id, workspaceId, holder, assistantId, sessionId, untilMs } = claims;
@@ -61,7 +64,7 @@ type Sealed = readonly [id: string, workspaceId: string, holderId: string, assis
 /** The kind of holder of a token that the version before sealed, for the minute that it is good. */
 const kindBefore = (holderId: string): HolderKind => (holderId.startsWith('vis_') ? 'visitor' : 'key');
 
-const keyOf = (secret: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', 'parley transcription tokens', 32));
+const keyOf = (use: SocketUse, secret: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', `parley ${use} tokens`, 32));
 
 function decipher(key: Buffer, bytes: Buffer): string | null {
   try {

@@ -1,0 +1,155 @@
+/** The context, the events and the outcomes of a call (`call.ts`). */
+
+/** How speech over a reply cuts it: by its words, by 500 ms of voice, or not at all. */
+export type BargeIn = 'words' | 'voice' | 'off';
+
+/** Why an utterance has no words that count; null if nothing was said. */
+export type Ignored = 'backchannel' | 'echo' | 'failed' | null;
+
+/** The cause of a cut; `none` for an end of the session or of the process, and a failure. */
+export type CutBy = 'speech' | 'client' | 'api' | 'lost' | 'none';
+
+/** The turn of the call in the store: none, one that was asked for before the person had finished, one that is about to be known to readers, or one that is. */
+export type CallTurn = 'none' | 'asked' | 'beginning' | 'begun';
+
+/** All times are in milliseconds since the epoch, and null where nothing is waited for. */
+export interface CallContext {
+  /** When the token can no longer be opened. */
+  readonly tokenUntil: number;
+  /** When the session expires, in Unix seconds. */
+  readonly expiresAt: number;
+  readonly bargeIn: BargeIn;
+  readonly turn: CallTurn;
+  /** How often the model was asked early in the person's present turn. */
+  readonly asked: number;
+  /** Whether the person said words while the session was busy, which have no turn yet. */
+  readonly owed: boolean;
+  /** Until when a turn must have begun, or a chat's turn be over. */
+  readonly until: number | null;
+  /** Until when a reply is spoken while the process ends. */
+  readonly drainUntil: number | null;
+  /** Until when the model must have made its next sentence. */
+  readonly replyUntil: number | null;
+  /** Until when the client must report what it has played. */
+  readonly playUntil: number | null;
+  /** Whether the client reports what it plays. */
+  readonly reports: boolean;
+  /** Until when speech over the reply must have a word that counts. */
+  readonly decideUntil: number | null;
+  /** The code that the reply failed with; what was sent of it is still played. */
+  readonly failing: string | null;
+  readonly echoes: number;
+  /** Utterances in a row that could not be transcribed, and replies in a row that could not be spoken. */
+  readonly unheard: number;
+  readonly unspoken: number;
+  /** The error code or the reason that it was closed for; null while it is open, and where the connection was lost. */
+  readonly reason: string | null;
+}
+
+/** Every event has the time at which it happens, in milliseconds since the epoch. */
+export type CallEvent =
+  /** The token's holder opens the call. `refusal`: why the assistant or the session does not take it, or null. `greets`: the greeting is spoken first. */
+  | { type: 'open'; at: number; refusal: string | null; greets: boolean; bargeIn: BargeIn }
+  /** A setting that the client sends before its first audio. */
+  | { type: 'configure'; at: number; bargeIn: BargeIn }
+  /** The person's voice begins, or goes on behind an early text. */
+  | { type: 'voice'; at: number }
+  /** 200 ms of an utterance over the reply are voice. */
+  | { type: 'voiced'; at: number }
+  /** An utterance over the reply has a word that counts. */
+  | { type: 'words'; at: number }
+  /** The person pauses, and has said words. */
+  | { type: 'early'; at: number }
+  /** The person's turn is over, and has words. `kept`: they are those that the model was asked with early. */
+  | { type: 'said'; at: number; kept: boolean }
+  /** An utterance is over, and no word of it counts. */
+  | { type: 'unsaid'; at: number; ignored: Ignored }
+  /** The client sends a text to be answered aloud. */
+  | { type: 'typed'; at: number }
+  /** The client cuts what is spoken. */
+  | { type: 'interrupt'; at: number }
+  /** The turn is to be aborted, on a request of the API. */
+  | { type: 'abort'; at: number }
+  /** The turn is stored, and readers know of it. */
+  | { type: 'begun'; at: number }
+  /** The workspace has no slot for the turn. */
+  | { type: 'full'; at: number }
+  /** The turn cannot begin. */
+  | { type: 'refused'; at: number; code: string }
+  /** The session answers a chat. */
+  | { type: 'elsewhere'; at: number }
+  | { type: 'elsewhere.over'; at: number }
+  /** The first audio of the reply is at hand. */
+  | { type: 'audio'; at: number }
+  /** The model has made a sentence. `last`: it makes no more. */
+  | { type: 'sentence'; at: number; last: boolean }
+  /** The model or the synthesis of the reply failed. */
+  | { type: 'failed'; at: number; code: string }
+  /** The client reports what it has played. */
+  | { type: 'report'; at: number }
+  /** Audio that the client has not played is at hand, or no more of it. */
+  | { type: 'due'; at: number; due: boolean }
+  /** All that there will be of the reply is played. */
+  | { type: 'played'; at: number }
+  | { type: 'session.ended'; at: number }
+  /** A newer call has the session. */
+  | { type: 'replaced'; at: number }
+  | { type: 'hangup'; at: number }
+  /** The connection is lost. */
+  | { type: 'leave'; at: number }
+  /** The client broke a rule, or the server failed it: `code` is the error that is sent, `close` the close code. */
+  | { type: 'fault'; at: number; code: string; close: number }
+  | { type: 'drain'; at: number }
+  /** A deadline may be due. */
+  | { type: 'tick'; at: number };
+
+export type CallOutcome =
+  | { type: 'refused'; code: string }
+  | { type: 'unchanged' }
+  | { type: 'call.opened' }
+  | { type: 'utterance.begun' }
+  | { type: 'utterance.ended' }
+  | { type: 'call.busy' }
+  | { type: 'call.free' }
+  | { type: 'call.draining' }
+  /** No audio begins until it is known what the person says. */
+  | { type: 'reply.held' }
+  | { type: 'reply.resumed' }
+  /** No more of the reply is made; what was sent of it is played. */
+  | { type: 'reply.stop' }
+  | { type: 'greeting.begin' }
+  /** Ask the model before the person's turn is over; nothing of it is readable or audible. */
+  | { type: 'turn.prepare' }
+  /** Let readers know of the turn that was asked for early. */
+  | { type: 'turn.announce' }
+  /** Begin a turn with the words at hand. */
+  | { type: 'turn.begin' }
+  /** The client is told of the turn. */
+  | { type: 'turn.started' }
+  /** Remove all traces of the turn; its words begin the person's next message. */
+  | { type: 'turn.withdraw' }
+  /** Seal the turn where its listener was. */
+  | { type: 'turn.cut'; reason: CutBy }
+  /** Seal the turn: all was heard. */
+  | { type: 'turn.finish' }
+  /** Seal the turn as failed with what was heard. */
+  | { type: 'turn.fail' }
+  /** The client is told that its words have no reply. */
+  | { type: 'turn.failed'; code: string }
+  | { type: 'audio.begin' }
+  | { type: 'audio.pause' }
+  | { type: 'audio.resume' }
+  | { type: 'audio.clear' }
+  /** `code`: of the error to send before the close code; null if none is due. */
+  | { type: 'call.closed'; code: string | null; close: number };
+
+export interface MintedCall {
+  readonly tokenUntil: number;
+  readonly expiresAt: number;
+}
+
+/** The context of a token that was just minted. */
+export const mintedCall = ({ tokenUntil, expiresAt }: MintedCall): CallContext => ({
+  tokenUntil, expiresAt, bargeIn: 'words', turn: 'none', asked: 0, owed: false, until: null, drainUntil: null, replyUntil: null, playUntil: null,
+  reports: false, decideUntil: null, failing: null, echoes: 0, unheard: 0, unspoken: 0, reason: null,
+});

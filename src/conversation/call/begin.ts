@@ -1,0 +1,63 @@
+/** Begins the turn of a call, with the refusals that a chat has (contract 18). */
+import { Failure } from '../../base/errors.ts';
+import { LinkRefused } from '../../host/visitors.ts';
+import { StoreUnavailable, type SpokenVoice } from '../../store/store.ts';
+import type { Speaker } from '../../turn/outcome.ts';
+import type { TurnRunner } from '../../turn/runner.ts';
+import type { Party } from '../party.ts';
+import { reachConversation } from '../reach.ts';
+import { refusedByDrain, type Services } from '../services.ts';
+import { wantedTurn } from '../turns.ts';
+
+export interface SpokenMessage {
+  readonly sessionId: string;
+  readonly text: string;
+  /** Undefined if it was typed, wholly or in part. */
+  readonly voice: SpokenVoice | undefined;
+  readonly speaker: Speaker;
+  /** Whether the model is asked before the person has finished. */
+  readonly isEarly: boolean;
+  readonly requestId: string;
+}
+
+/**
+ * Why a turn cannot begin: the session answers a chat (`busy`) or is `over`, the workspace has no slot (`full`), a limit of the link
+ * refuses (`limited`), the assistant does not take it (`barred`), or something of ours is away.
+ */
+export interface TurnRefusal {
+  readonly refusal: 'busy' | 'over' | 'full' | 'limited' | 'barred' | 'away';
+  readonly code: string;
+}
+
+const refusals: Readonly<Record<string, TurnRefusal['refusal']>> = {
+  turn_in_progress: 'busy',
+  session_ended: 'over',
+  session_expired: 'over',
+  session_not_found: 'over',
+  rate_limited: 'full',
+  assistant_not_published: 'barred',
+  assistant_disabled: 'barred',
+  assistant_not_found: 'barred',
+  assistant_not_permitted: 'barred',
+  voice_disabled: 'barred',
+};
+
+export async function beginTurn(party: Party, message: SpokenMessage, services: Services): Promise<{ readonly runner: TurnRunner } | TurnRefusal> {
+  try {
+    const { host } = services;
+    if (services.draining) throw refusedByDrain();
+    const { actor, assistant } = await reachConversation(party, message.sessionId, services);
+    if (assistant === null) throw new Failure('assistant_not_published');
+    const wanted = wantedTurn(party, { actor, assistant }, { ...message, remember: null }, services);
+    const silenced = wanted.assistantRefusal === null ? host.assistants.voiceRefusal(assistant, wanted.cause) : null;
+    if (silenced !== null) throw new Failure(silenced);
+    const started = await host.turns.begin(actor, { ...wanted, speaker: message.speaker, isEarly: message.isEarly, ...(message.voice && { voice: message.voice }) });
+    if (started.kind !== 'started') throw new Error('a turn of a call was remembered');
+    return { runner: started.runner };
+  } catch (error) {
+    if (error instanceof LinkRefused) return { refusal: 'limited', code: 'rate_limited' };
+    if (error instanceof Failure) return { refusal: refusals[error.code] ?? 'away', code: error.code };
+    if (error instanceof StoreUnavailable) return { refusal: 'away', code: 'api_error' };
+    throw error;
+  }
+}

@@ -1,0 +1,495 @@
+/**
+ * A call: carries out what its machine decides (`machines/call.ts`, contract 18). The ear hears the person, a reply speaks; turns begin
+ * and end one after the other. The socket, which only reads and writes messages, is in `socket.ts`.
+ */
+import type { CallContext, CallEvent, CallOutcome } from '../../../machines/call.ts';
+import type { TurnEnding } from '../../../machines/turn.ts';
+import type { Timer } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { AssistantActor } from '../../host/assistants.ts';
+import type { SocketActor } from '../../host/sockets.ts';
+import type { Words } from '../../providers/voice/ear.ts';
+import type { Session } from '../../store/store.ts';
+import type { Heard } from '../../turn/outcome.ts';
+import type { TurnInFlight } from '../../turn/session-actor.ts';
+import { causeByParty, type Party } from '../party.ts';
+import { keyOf } from '../reach.ts';
+import type { Services } from '../services.ts';
+import { errorSentence } from '../socket-messages.ts';
+import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
+import { countVoice } from '../voice-usage.ts';
+import { beginTurn, type TurnRefusal } from './begin.ts';
+import { ChatTurns } from './chat-turns.ts';
+import { Endings } from './endings.ts';
+import { Hearing, type HeardCall } from './hearing.ts';
+import { Lookout } from './lookout.ts';
+import { Reply } from './reply.ts';
+import type { CallSettings } from './settings.ts';
+
+export interface CallOptions {
+  readonly actor: SocketActor<CallEvent, CallOutcome>;
+  readonly party: Party;
+  readonly assistant: AssistantActor;
+  readonly session: Session;
+  readonly ready: ReadyVoice;
+  readonly requestId: string;
+  readonly services: Services;
+  /** Sends a message, or audio. */
+  send(message: object): void;
+  sendAudio(frame: Uint8Array): void;
+  /** Whether the connection has taken the audio that was sent. */
+  isFree(): boolean;
+  /** Ends the connection; `code`: of the error that is sent before, if one is. */
+  end(code: string | null, close: number): void;
+}
+
+/** The states as the client is told of them. */
+const wireStates: ReadonlySet<string> = new Set(['listening', 'hearing', 'thinking', 'held', 'speaking', 'paused', 'busy']);
+export class Call implements HeardCall {
+  readonly #options: CallOptions;
+  settings: CallSettings;
+  readonly #hearing: Hearing;
+  readonly #lookout: Lookout;
+  readonly #chats: ChatTurns;
+  readonly #endings: Endings;
+  /** The reply that is thought of or spoken. */
+  reply: Reply | null = null;
+  /** The last reply, and when it ended in monotonic milliseconds. */
+  last: { readonly reply: Reply; readonly at: number } | null = null;
+  #greeting: Reply | null = null;
+  /** The turn that a failure is told of, and the code that the reply under way fails with. */
+  #failedTurn: Reply | null = null;
+  #failing = 'assistant_unavailable';
+  #typed: string | null = null;
+  #reports = false;
+  /** As the client was told. */
+  state = '';
+  #timer: Timer | null = null;
+  #characters = 0;
+  #closing = false;
+
+  constructor(options: CallOptions, settings: CallSettings) {
+    const { services, session, actor, ready, send: tell } = options;
+    this.#options = options;
+    this.settings = settings;
+    const send = (event: CallEvent): void => this.#send(event);
+    this.#hearing = new Hearing({ services, ready, call: this, send, tell, failed: (error) => this.#failed(error) });
+    this.#endings = new Endings({
+      ...{ services, tell },
+      cause: causeByParty(options.party, options.requestId),
+      isOver: () => actor.closed,
+      reason: () => this.context.reason,
+      leave: (reply) => this.#leave(reply),
+      putBack: (words) => this.#hearing.putBack(words),
+      failed: (error) => this.#broken(error),
+    });
+    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, runs: (turn) => this.#runs(turn), said: () => this.#count() });
+    this.#chats = new ChatTurns(services, session, tell, () => this.#send({ type: 'elsewhere.over', at: this.#now }));
+    actor.onDecision = (outcomes) => this.#decided(outcomes);
+  }
+
+  /** The connection is open, and `ready` is sent. */
+  open(): void {
+    const { services, assistant, session } = this.#options;
+    const greets = this.settings.greets && (assistant.record.greeting ?? '') !== '' && session.messageCount <= 1;
+    this.#send({ type: 'open', at: this.#now, refusal: null, greets, bargeIn: this.settings.bargeIn });
+    this.#watch();
+    if (services.draining) this.#send({ type: 'drain', at: this.#now });
+  }
+
+  /** Whether audio has come, so that the settings stand. */
+  get listens(): boolean {
+    return this.#hearing.listens;
+  }
+
+  configure(settings: CallSettings): void {
+    this.settings = settings;
+    this.#send({ type: 'configure', at: this.#now, bargeIn: settings.bargeIn });
+  }
+
+  /** Audio of 16 kHz. */
+  listen(samples: Int16Array): void {
+    this.#hearing.listen(samples);
+  }
+
+  played(messageId: string, samples: number): void {
+    this.#reports = true;
+    this.#send({ type: 'report', at: this.#now });
+    this.#endings.replies.get(messageId)?.report(samples);
+  }
+
+  interrupt(): void {
+    this.#send({ type: 'interrupt', at: this.#now });
+  }
+
+  flush(): Promise<void> {
+    return this.#hearing.flush();
+  }
+
+  message(text: string): void {
+    if (this.#actor.machine.state === 'busy') return this.#send({ type: 'typed', at: this.#now });
+    this.#typed = text;
+    this.#send({ type: 'typed', at: this.#now });
+  }
+
+  hangup(): void {
+    this.#send({ type: 'hangup', at: this.#now });
+  }
+
+  fault(code: string, close: number): void {
+    this.#send({ type: 'fault', at: this.#now, code, close });
+  }
+
+  /** The connection is gone. */
+  left(): void {
+    this.#send({ type: 'leave', at: this.#now });
+  }
+
+  get #actor() {
+    return this.#options.actor;
+  }
+
+  get context(): CallContext {
+    return this.#actor.machine.context as CallContext;
+  }
+
+  get #now(): number {
+    return this.#options.services.clock.now();
+  }
+
+  #send(event: CallEvent): void {
+    if (!this.#closing) this.#actor.send(event);
+  }
+
+  #decided(outcomes: readonly CallOutcome[]): void {
+    const { state } = this.#actor.machine;
+    if (state !== this.state && wireStates.has(state)) this.#options.send({ type: 'state', state });
+    this.state = state;
+    this.#hearing.deafen(this.context.bargeIn === 'off' && (state === 'speaking' || state === 'paused'));
+    const fails = outcomes.some(({ type }) => type === 'turn.failed' || type === 'turn.fail');
+    for (const outcome of outcomes) this.#act(outcome, fails);
+    if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady) this.#send({ type: 'audio', at: this.#now });
+    // The person speaks on, or has begun to while a reply was spoken.
+    if (this.state === 'listening' && this.#hearing.busy) this.#send({ type: 'voice', at: this.#now });
+  }
+
+  #act(outcome: CallOutcome, fails: boolean): void {
+    const { send } = this.#options;
+    const reply = this.reply;
+    const messageId = reply?.messageId ?? '';
+    switch (outcome.type) {
+      case 'greeting.begin':
+        return this.#greet();
+      case 'turn.prepare':
+        return this.#begin(this.#hearing.early);
+      case 'turn.begin':
+        return reply === null ? this.#begin(null) : this.#tryAgain(reply);
+      case 'turn.announce':
+        return this.#announce(reply!);
+      case 'turn.started':
+        return this.#started(reply!);
+      case 'turn.withdraw':
+        return reply === null ? undefined : this.#withdraw(reply, !fails);
+      case 'turn.cut':
+        return reply === null ? undefined : this.#endings.cut(reply, outcome.reason);
+      case 'turn.finish':
+        return this.#endings.finish(reply!);
+      case 'turn.fail':
+        return this.#endings.fail(reply!, this.#failing);
+      case 'turn.failed':
+        return this.#tellFailed(outcome.code);
+      case 'audio.begin':
+        send({ type: 'audio.start', message_id: messageId, turn_id: reply!.turnId });
+        return reply!.mouth.begin();
+      case 'audio.pause':
+        reply?.mouth.pause();
+        return send({ type: 'audio.pause', message_id: messageId });
+      case 'audio.resume':
+        send({ type: 'audio.resume', message_id: messageId });
+        return reply?.mouth.resume();
+      case 'audio.clear':
+        return this.#clear(reply);
+      case 'reply.stop':
+        return reply?.mouth.curb();
+      case 'call.busy':
+        return this.#drop();
+      case 'call.closed':
+        return void this.#close(outcome.code, outcome.close);
+      case 'call.opened':
+      case 'utterance.begun':
+      case 'utterance.ended':
+      case 'call.free':
+      case 'call.draining':
+      case 'reply.held':
+      case 'reply.resumed':
+      case 'refused':
+      case 'unchanged':
+    }
+  }
+
+  /** The reply that the client knows of: the greeting, or that of a turn. */
+  get told(): Reply | null {
+    const { reply } = this;
+    return reply !== null && (reply.isTold || reply === this.#greeting) ? reply : null;
+  }
+
+  #newReply(): Reply {
+    const { services, ready, party } = this.#options;
+    const { provider, settings, access } = ready;
+    const { outputEncoding: encoding, outputSampleRate: sampleRate, aheadMs } = this.settings;
+    const { name, voice } = choiceOf(settings);
+    const narration = services.voice.narrate({
+      ...{ provider, encoding, sampleRate },
+      request: { caller: party.workspaceId, name, voice, speed: 1, access },
+      begun: (characters) => void (this.#characters += characters),
+    });
+    const live = <T extends unknown[]>(act: (...given: T) => void) => (...given: T): void => {
+      if (this.reply === reply && !this.#closing) act(...given);
+    };
+    const reply: Reply = new Reply({
+      ...{ narration, clock: services.clock, rate: sampleRate, aheadMs },
+      reports: () => this.#reports,
+      isFree: () => this.#options.isFree(),
+      ready: live(() => this.#readied(reply)),
+      due: live((due) => this.#send({ type: 'due', at: this.#now, due })),
+      sent: live((samples) => this.#options.send({ type: 'audio.end', message_id: reply.messageId, samples })),
+      played: live(() => this.#send({ type: 'played', at: this.#now })),
+      failed: live((error) => this.#spoiled(error)),
+      send: (frame) => this.#sendAudio(reply, frame),
+      delta: (text) => this.#delta(reply, text),
+      wrote: live((last) => this.#send({ type: 'sentence', at: this.#now, last })),
+      modelOver: live((reason) => this.#modelOver(reply, reason)),
+      ended: (ending) => this.#endedElsewhere(reply, ending),
+    });
+    this.reply = reply;
+    return reply;
+  }
+
+  #sendAudio(reply: Reply, frame: Uint8Array): void {
+    const { services, sendAudio } = this.#options;
+    const { lastVoiceAt } = this.#hearing;
+    if (!reply.isHeard && reply.words !== null && lastVoiceAt !== null) services.metrics.calls.voiceToVoice.observe((services.clock.monotonic() - lastVoiceAt) / 1000);
+    reply.isHeard = true;
+    sendAudio(frame);
+  }
+
+  #delta(reply: Reply, text: string): void {
+    if (text !== '' && reply.runner !== null) this.#options.send({ type: 'message.delta', message_id: reply.messageId, text });
+  }
+
+  #readied(reply: Reply): void {
+    if (reply === this.#greeting || this.context.turn === 'begun') this.#send({ type: 'audio', at: this.#now });
+  }
+
+  #greet(): void {
+    const reply = this.#newReply();
+    this.#greeting = reply;
+    void this.#endings.steps.then(async () => {
+      const { services, session } = this.#options;
+      const page = await services.store.sessions.messages(session.workspaceId, session.id, { limit: 1, after: null, order: 'asc' });
+      reply.messageId = page.items[0]?.id ?? '';
+      this.#endings.replies.set(reply.messageId, reply);
+      reply.text(page.items[0]?.content ?? '');
+      reply.over('completed');
+    }).catch((error) => this.#spoiled(error));
+  }
+
+  /** `early`: the words that the model is asked with before the person has finished; null if their turn is over. */
+  #begin(early: Words | null): void {
+    const reply = this.#newReply();
+    const typed = this.#typed;
+    this.#typed = null;
+    if (early !== null) reply.asked = early.text;
+    this.#endings.step(async () => {
+      if (early === null) {
+        reply.words = typed === null ? this.#hearing.take() : await this.#hearing.takeAll();
+        reply.asked = [reply.words?.text, typed].filter(Boolean).join(' ');
+      }
+      await this.#ask(reply, early ?? reply.words, early !== null);
+    });
+  }
+
+  #tryAgain(reply: Reply): void {
+    this.#options.services.clock.after(limits.callSlotMs, () => this.#endings.step(() => this.#ask(reply, reply.words, false)));
+  }
+
+  async #ask(reply: Reply, words: Words | null, hidden: boolean): Promise<void> {
+    if (reply.isLeft || reply.runner !== null) return;
+    const { party, session, requestId, services } = this.#options;
+    const voice = words === null || words.text !== reply.asked ? undefined : { audioMs: words.toMs - words.fromMs };
+    const begun = await beginTurn(party, { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly: hidden, requestId }, services);
+    if ('refusal' in begun) return this.#refused(reply, begun, hidden);
+    const { runner } = begun;
+    reply.runner = runner;
+    reply.messageId = runner.messageId;
+    this.#endings.replies.set(runner.messageId, reply);
+    void runner.ended.then(() => this.#turnEnded(reply));
+    if (reply.isLeft) return runner.endSpeech('unheard');
+    if (!hidden) await this.#begunNow(reply);
+  }
+
+  async #begunNow(reply: Reply): Promise<void> {
+    await reply.runner!.announce();
+    if (!reply.isLeft) this.#send({ type: 'begun', at: this.#now });
+  }
+
+  #refused(reply: Reply, { refusal, code }: TurnRefusal, hidden: boolean): void {
+    if (reply.isLeft) return;
+    const at = this.#now;
+    if (refusal === 'limited') reply.words = null;
+    if (refusal === 'full' && !hidden) return this.#send({ type: 'full', at });
+    this.#leave(reply);
+    if (refusal === 'barred') this.fault(code, 1008);
+    else if (refusal === 'busy') this.#send({ type: 'elsewhere', at });
+    else if (refusal === 'over') this.#send(code === 'session_expired' ? { type: 'tick', at } : { type: 'session.ended', at });
+    else this.#send({ type: 'refused', at, code });
+  }
+
+  #announce(reply: Reply): void {
+    reply.words = this.#hearing.take();
+    this.#endings.step(async () => {
+      if (!reply.isLeft && reply.runner !== null) await this.#begunNow(reply);
+      // The turn that was asked for early could not begin.
+      else if (!reply.isLeft) await this.#ask(reply, reply.words, false);
+    });
+  }
+
+  #started(reply: Reply): void {
+    reply.isTold = true;
+    this.#options.send({ type: 'turn.started', turn_id: reply.turnId, message_id: reply.messageId, text: reply.asked, spoken: true });
+    if (reply.modelIsOver) this.#send({ type: 'sentence', at: this.#now, last: true });
+  }
+
+  /** The call has to do with the reply no more; its words begin the person's next message. */
+  #leave(reply: Reply): void {
+    reply.isLeft = true;
+    reply.mouth.stop();
+    if (this.reply !== reply) return;
+    this.reply = null;
+    if (reply.isTold || reply === this.#greeting) this.last = { reply, at: this.#options.services.clock.monotonic() };
+    if (reply.words !== null) this.#hearing.putBack(reply.words);
+    reply.words = null;
+  }
+
+  #drop(): void {
+    if (this.reply !== null) this.#leave(this.reply);
+  }
+
+  #withdraw(reply: Reply, tells: boolean): void {
+    this.#leave(reply);
+    if (tells && reply.isTold) this.#options.send({ type: 'turn.withdrawn', turn_id: reply.turnId });
+    this.#failedTurn = reply;
+    this.#endings.step(() => this.#endings.takeBack(reply));
+  }
+
+  #clear(reply: Reply | null): void {
+    reply?.mouth.stop();
+    this.#options.send({ type: 'audio.clear', message_id: reply?.messageId ?? '' });
+    if (reply !== null && reply === this.#greeting) this.#leave(reply);
+  }
+
+  #tellFailed(code: string): void {
+    const reply = this.#failedTurn;
+    this.#failedTurn = null;
+    // A turn that could not begin has left the words in hand.
+    if (this.reply !== null) this.#leave(this.reply);
+    this.#options.send({ type: 'turn.failed', turn_id: reply?.isTold ? reply.turnId : null, code, message: errorSentence(code) });
+  }
+
+  /** The turn has ended, though the call has not ended it: the store or the lease failed. */
+  #turnEnded(reply: Reply): void {
+    if (this.reply !== reply || reply.isLeft || reply.settled !== null) return;
+    this.#failing = 'api_error';
+    this.#send({ type: 'failed', at: this.#now, code: 'api_error' });
+  }
+
+  #modelOver(reply: Reply, reason: 'completed' | 'provider' | 'ours'): void {
+    if (reason === 'completed') return;
+    this.#failing = reason === 'provider' ? 'assistant_unavailable' : 'api_error';
+    reply.mouth.curb();
+    this.#send({ type: 'failed', at: this.#now, code: this.#failing });
+  }
+
+  /** The reply cannot be spoken. */
+  #spoiled(error: unknown): void {
+    const { services, requestId } = this.#options;
+    services.log.warn({ request_id: requestId, err: error }, 'a reply could not be spoken');
+    const { code } = failureOfVoice(error);
+    this.#failing = code === 'assistant_unavailable' ? 'voice_unavailable' : code;
+    this.#send({ type: 'failed', at: this.#now, code: this.#failing });
+  }
+
+  /** A request or the end of the session ends the turn: says where its listener was. */
+  #endedElsewhere(reply: Reply, ending: TurnEnding): Heard | Promise<Heard> {
+    const at = this.#now;
+    if (this.reply === reply && !this.#closing) {
+      const { host } = this.#options.services;
+      const { id } = this.#options.session;
+      const ended = host.sessions.population.find(id)?.machine.state === 'ended';
+      if (ending === 'aborted') this.#send(ended ? { type: 'session.ended', at } : { type: 'abort', at });
+      else if (ending === 'expired') this.#send({ type: 'tick', at });
+    }
+    return reply.settled ?? reply.settle('none', 'estimate');
+  }
+
+  /** A fault in the program: the turn that was to begin has not. */
+  #broken(error: unknown): void {
+    const { services, requestId } = this.#options;
+    services.log.error({ request_id: requestId, err: error }, 'a step of a call failed');
+    this.#send({ type: 'refused', at: this.#now, code: 'api_error' });
+  }
+
+  #failed(error: unknown): void {
+    const { services, requestId } = this.#options;
+    services.log.warn({ request_id: requestId, err: error }, 'a call cannot be heard');
+    this.fault(failureOfVoice(error).code, 1011);
+  }
+
+  /** Looks at the deadlines, at the session and at chats on it, from time to time. */
+  #watch(): void {
+    const { clock } = this.#options.services;
+    this.#timer = clock.after(limits.socketPollMs, () => {
+      if (this.#closing) return;
+      const at = this.#now;
+      const { expiresAt, until, drainUntil, replyUntil, playUntil, decideUntil } = this.context;
+      if ([expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some((due) => due !== null && at >= due)) this.#send({ type: 'tick', at });
+      void this.#lookout.look();
+      if (!this.#closing) this.#watch();
+    });
+  }
+
+  /** A turn that is none of the call's is a chat. */
+  #runs({ turnId, messageId, log }: TurnInFlight): void {
+    const own = [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId);
+    if (own || !this.#chats.follow(turnId, messageId, log)) return;
+    this.#send({ type: 'elsewhere', at: this.#now });
+    this.#chats.begin();
+  }
+
+  #count(): void {
+    const { party, assistant, services } = this.#options;
+    const speechCharacters = this.#characters;
+    this.#characters = 0;
+    if (speechCharacters > 0) void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
+  }
+
+  /** Lets the turn under way be sealed, tells the client why, and ends the connection. */
+  async #close(code: string | null, close: number): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    const { services, send, end } = this.#options;
+    const { reason } = this.context;
+    this.#timer?.cancel();
+    this.#hearing.close();
+    this.#lookout.close();
+    this.#chats.close();
+    if (this.reply !== null) this.#leave(this.reply);
+    this.#count();
+    const late = new Promise<void>((resolve) => void services.clock.after(limits.callEndMs, resolve));
+    await Promise.race([this.#endings.steps, late]);
+    if (reason === 'hangup' || reason === 'replaced') send({ type: 'ended', reason });
+    end(code, close);
+    await this.#endings.steps;
+    await this.#lookout.leave();
+  }
+}

@@ -1,0 +1,131 @@
+/** How the replies of a call end: their turns are sealed where the listener was, or taken back; one after the other (contract 18). */
+import type { CutBy } from '../../../machines/call.ts';
+import type { Words } from '../../providers/voice/ear.ts';
+import type { Cause } from '../../store/store.ts';
+import type { Heard } from '../../turn/outcome.ts';
+import type { Services } from '../services.ts';
+import { errorSentence } from '../socket-messages.ts';
+import type { Basis, Reply } from './reply.ts';
+
+export interface EndingsOptions {
+  readonly services: Services;
+  /** The request that became the call. */
+  readonly cause: Cause;
+  /** Whether the call is over, and why. */
+  isOver(): boolean;
+  reason(): string | null;
+  /** The call has to do with the reply no more. */
+  leave(reply: Reply): void;
+  putBack(words: Words): void;
+  /** Tells the client. */
+  tell(message: object): void;
+  failed(error: unknown): void;
+}
+
+export class Endings {
+  readonly #options: EndingsOptions;
+  /** The replies that are not settled, by their messages. */
+  readonly replies = new Map<string, Reply>();
+  /** Turns begin and end in order. */
+  steps: Promise<unknown> = Promise.resolve();
+
+  constructor(options: EndingsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a step once those before it are done. */
+  step(act: () => Promise<void> | void): void {
+    this.steps = this.steps.then(act).catch((error) => this.#options.failed(error));
+  }
+
+  cut(reply: Reply, reason: CutBy): void {
+    const { words } = reply;
+    reply.words = null;
+    const over = this.#options.isOver();
+    const settling = reply.settle(reason, basisOf(reason, over));
+    this.#options.leave(reply);
+    this.#options.services.metrics.calls.interruptions.inc({ kind: reason });
+    this.step(async () => {
+      const heard = await settling;
+      const { runner } = reply;
+      if (runner === null) return;
+      if (heard.points === 0 && !over && (reason === 'speech' || reason === 'client')) {
+        if (words !== null) this.#options.putBack(words);
+        this.#options.tell({ type: 'turn.withdrawn', turn_id: runner.turnId });
+        return this.takeBack(reply);
+      }
+      this.#stop(reply, reason);
+      await runner.ended;
+      this.#tellEnd(reply, heard);
+    });
+  }
+
+  /** Ends the turn of a reply that was cut. An end of the session or of the process ends it by itself. */
+  #stop({ runner }: Reply, reason: CutBy): void {
+    const { cause, reason: why } = this.#options;
+    const code = why();
+    if (reason !== 'none') runner!.endSpeech('cut', cause);
+    else if (code === 'session_expired') void runner!.stop('expired');
+    else if (code === 'api_error') void runner!.stop('drain');
+    else void runner!.stop('aborted');
+  }
+
+  finish(reply: Reply): void {
+    reply.finish();
+    reply.words = null;
+    this.#options.leave(reply);
+    this.step(async () => {
+      if (reply.runner === null) return;
+      reply.runner.endSpeech('heard');
+      await reply.runner.ended;
+      this.#tellEnd(reply, await reply.settled!);
+    });
+  }
+
+  /** Seals a reply that failed when something of it had been heard; else it never was. */
+  fail(reply: Reply, code: string): void {
+    const settling = reply.settle('none', 'estimate');
+    const words = reply.words;
+    reply.words = null;
+    this.#options.leave(reply);
+    this.step(async () => {
+      const heard = await settling;
+      if (reply.runner !== null && heard.points > 0) {
+        reply.runner.endSpeech({ dropped: code === 'api_error' ? 'ours' : 'provider' });
+        await reply.runner.ended;
+        this.#options.services.metrics.calls.heard.inc({ basis: heard.voice.heard });
+      } else {
+        if (words !== null) this.#options.putBack(words);
+        await this.takeBack(reply);
+      }
+      this.replies.delete(reply.messageId);
+      this.#options.tell({ type: 'turn.failed', turn_id: reply.turnId, code, message: errorSentence(code) });
+    });
+  }
+
+  async takeBack(reply: Reply): Promise<void> {
+    const { runner } = reply;
+    if (runner === null) return;
+    runner.endSpeech('unheard');
+    await runner.ended;
+    this.replies.delete(reply.messageId);
+  }
+
+  /** Tells the client how the turn of a reply has ended. */
+  #tellEnd(reply: Reply, { voice }: Heard): void {
+    const { tell, services } = this.#options;
+    this.replies.delete(reply.messageId);
+    services.metrics.calls.heard.inc({ basis: voice.heard });
+    const { terminal } = reply.runner!.log;
+    const turn = { turn_id: reply.turnId, message_id: reply.messageId };
+    if (terminal?.type === 'completed') tell({ type: 'turn.completed', ...turn, stop_reason: 'end', usage: { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens } });
+    else if (terminal?.type === 'aborted') tell({ type: 'turn.aborted', ...turn, stop_reason: 'aborted', cut_by: voice.cutBy });
+    else if (terminal !== null) tell({ type: 'turn.failed', turn_id: reply.turnId, code: terminal.errorCode, message: errorSentence(terminal.errorCode) });
+  }
+}
+
+/** How the position of a reply's listener is found when the reply is cut, and when the call is over. */
+function basisOf(reason: CutBy, over: boolean): Basis {
+  if (reason === 'lost') return over ? 'sent' : 'report';
+  return over || reason === 'none' ? 'estimate' : 'answer';
+}

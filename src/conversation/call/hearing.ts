@@ -1,0 +1,197 @@
+/** Hears the person of a call: tells the machine of their voice, their words and the end of their turn (contract 18). */
+import type { CallContext, CallEvent, Ignored } from '../../../machines/call.ts';
+import { limits } from '../../base/limits.ts';
+import type { Addressed, SpokenReply } from '../../providers/voice/addressed.ts';
+import type { Ear, EarEvent, Words } from '../../providers/voice/ear.ts';
+import type { Services } from '../services.ts';
+import { transcriberOf, type ReadyVoice } from '../voice-call.ts';
+import type { Reply } from './reply.ts';
+import type { CallSettings } from './settings.ts';
+
+/** The facts of the call that an utterance depends on. */
+export interface HeardCall {
+  readonly state: string;
+  readonly context: CallContext;
+  readonly settings: CallSettings;
+  /** The reply that is thought of or spoken, once the client knows of it. */
+  readonly told: Reply | null;
+  /** The reply under way, be it known or asked for early. */
+  readonly reply: Reply | null;
+  /** The reply before, and when it ended in monotonic milliseconds. */
+  readonly last: { readonly reply: Reply; readonly at: number } | null;
+}
+
+export interface HearingOptions {
+  readonly services: Services;
+  readonly ready: ReadyVoice;
+  readonly call: HeardCall;
+  /** Sends the machine an event. */
+  send(event: CallEvent): void;
+  /** Tells the client. */
+  tell(message: object): void;
+  failed(error: unknown): void;
+}
+
+/** Milliseconds of voice over a reply that pause it, cut it in the mode `voice`, and count as words where there are no partials. */
+const [pausesAt, cutsAt, countsAt] = [200, 500, 1_000];
+/** A turn of the person that is longer is not asked for early. */
+const earlyMsMax = 10_000;
+/** An utterance that begins so soon after a reply may still belong to it. */
+const afterReplyMs = 500;
+/** Utterances whose replies are remembered. */
+const rememberedMax = 8;
+
+export class Hearing {
+  readonly #options: HearingOptions;
+  #ear: Ear | null = null;
+  /** The words with which the model is asked early. */
+  early: Words | null = null;
+  /** When a voice was heard last, in monotonic milliseconds. */
+  lastVoiceAt: number | null = null;
+  /** The replies that utterances have begun in. */
+  readonly #over = new Map<number, Reply>();
+  /** Events that the utterance under way has brought about. */
+  readonly #told = new Set<'voiced' | 'words'>();
+
+  constructor(options: HearingOptions) {
+    this.#options = options;
+  }
+
+  /** Whether audio has come. */
+  get listens(): boolean {
+    return this.#ear !== null;
+  }
+
+  /** Whether a voice is heard, or a final is owed. */
+  get busy(): boolean {
+    return this.#ear?.busy ?? false;
+  }
+
+  /** Audio of 16 kHz. */
+  listen(samples: Int16Array): void {
+    const ear = (this.#ear ??= this.#open());
+    ear.push(samples);
+    if (ear.backlogMs > limits.socketBacklogMs) this.#options.failed(new Error('No detector takes the audio.'));
+  }
+
+  /** Makes a turn of all that was said so far. */
+  async flush(): Promise<void> {
+    await this.#ear?.flush();
+    this.#turnIsOver();
+  }
+
+  /** The words in hand with those of the utterance under way; null if there are none. */
+  async takeAll(): Promise<Words | null> {
+    if (this.busy) await this.#ear!.flush();
+    return this.take();
+  }
+
+  take(): Words | null {
+    return this.#ear?.take() ?? null;
+  }
+
+  putBack(words: Words): void {
+    this.#ear?.putBack(words);
+  }
+
+  deafen(deaf: boolean): void {
+    this.#ear?.deafen(deaf);
+  }
+
+  close(): void {
+    this.#ear?.close();
+  }
+
+  get #call(): HeardCall {
+    return this.#options.call;
+  }
+
+  get #now(): number {
+    return this.#options.services.clock.now();
+  }
+
+  #open(): Ear {
+    const { services, ready, failed } = this.#options;
+    const { turnSilenceMs, partials, language } = this.#call.settings;
+    return services.voice.ear({
+      ...{ turnSilenceMs, partials, failed },
+      repeats: ready.provider.partials,
+      transcribe: transcriberOf(ready, language),
+      begins: () => true,
+      emit: (event) => this.#emit(event),
+      replyOf: (utterance) => this.#replyOf(utterance),
+      voice: (utterance) => this.#voice(utterance),
+      voiced: (utterance, ms) => this.#grows(utterance, ms),
+      heard: (utterance, _text, verdict) => this.#heard(utterance, verdict),
+      early: (words) => this.#pauses(words),
+      resumed: () => this.#options.send({ type: 'voice', at: this.#now }),
+      quiet: () => {},
+      over: () => this.#turnIsOver(),
+    });
+  }
+
+  #emit(event: EarEvent): void {
+    const { services, tell, send } = this.#options;
+    tell(event);
+    if (event.type !== 'transcript.final') return;
+    services.metrics.voice.utterances.inc({ reason: event.reason });
+    this.#told.clear();
+    const ignored: Ignored = event.ignored;
+    if (event.text !== '' && ignored === null) return;
+    // In `hearing` the silence that ends the person's turn still runs.
+    if (this.#call.state !== 'hearing' || ignored === 'failed') send({ type: 'unsaid', at: this.#now, ignored });
+  }
+
+  #voice(utterance: number): void {
+    const { told, last } = this.#call;
+    const recent = last !== null && this.#options.services.clock.monotonic() - last.at <= afterReplyMs ? last.reply : null;
+    const over = told ?? recent;
+    if (over !== null) this.#over.set(utterance, over);
+    this.#over.delete(utterance - rememberedMax);
+    this.#options.send({ type: 'voice', at: this.#now });
+  }
+
+  #replyOf(utterance: number): SpokenReply | null {
+    const reply = this.#over.get(utterance);
+    return reply === undefined ? null : reply.spoken(reply !== this.#call.told);
+  }
+
+  #isOver(utterance: number): boolean {
+    const { told } = this.#call;
+    return told !== null && this.#over.get(utterance) === told;
+  }
+
+  #grows(utterance: number, ms: number): void {
+    this.lastVoiceAt = this.#options.services.clock.monotonic();
+    if (!this.#isOver(utterance)) return;
+    if (ms >= pausesAt) this.#once('voiced');
+    const { context, settings } = this.#call;
+    const partials = settings.partials && this.#options.ready.provider.partials;
+    const counts = context.bargeIn === 'voice' ? ms >= cutsAt : context.bargeIn === 'words' && !partials && ms >= countsAt;
+    if (counts) this.#once('words');
+  }
+
+  #once(type: 'voiced' | 'words'): void {
+    if (this.#told.has(type)) return;
+    this.#told.add(type);
+    this.#options.send({ type, at: this.#now });
+  }
+
+  #heard(utterance: number, verdict: Addressed): void {
+    if (verdict === 'counts' && this.#isOver(utterance)) this.#options.send({ type: 'words', at: this.#now });
+  }
+
+  #pauses(words: Words): void {
+    if (this.#call.state !== 'hearing' || words.toMs - words.fromMs >= earlyMsMax) return;
+    this.early = words;
+    this.#options.send({ type: 'early', at: this.#now });
+  }
+
+  /** The person's turn is over, with words or without. */
+  #turnIsOver(): void {
+    const text = this.#ear?.text ?? '';
+    const at = this.#now;
+    if (text !== '') this.#options.send({ type: 'said', at, kept: this.#call.reply?.asked === text });
+    else if (this.#call.state === 'hearing') this.#options.send({ type: 'unsaid', at, ignored: null });
+  }
+}

@@ -1,0 +1,174 @@
+/** One reply of a call: its turn, its text as the model writes it, and how far its listener is (contract 18). */
+import type { CutBy } from '../../../machines/call.ts';
+import type { TurnEnding } from '../../../machines/turn.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { codePoints, indexAfter } from '../../base/text.ts';
+import type { SpokenReply } from '../../providers/voice/addressed.ts';
+import type { Words } from '../../providers/voice/ear.ts';
+import type { Narration } from '../../providers/voice/narration.ts';
+import type { HeardVoice } from '../../store/store.ts';
+import type { Heard, Speaker } from '../../turn/outcome.ts';
+import type { TurnRunner } from '../../turn/runner.ts';
+import { Mouth, type MouthOptions } from './mouth.ts';
+
+/** How it is found where the listener was when a reply is cut: by the client's answer, by the estimate, by its last report, or by what was sent. */
+export type Basis = 'answer' | 'estimate' | 'report' | 'sent';
+
+export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'failed'> {
+  readonly narration: Narration;
+  send(frame: Uint8Array): void;
+  /** More of the text was heard. */
+  delta(text: string): void;
+  /** The model makes no more. */
+  modelOver(reason: 'completed' | 'provider' | 'ours'): void;
+  /** A sentence more is written, or the last one. */
+  wrote(last: boolean): void;
+  /** Something else than the call ends the turn: how its listener was reached until then. */
+  ended(ending: TurnEnding): Heard | Promise<Heard>;
+}
+
+/** The time within which an echo can repeat a reply. */
+const latelyMs = 5_000;
+
+export class Reply implements Speaker {
+  readonly mouth: Mouth;
+  readonly #options: ReplyOptions;
+  readonly #clock: Clock;
+  /** The turn; null for the greeting, and before it has begun. */
+  runner: TurnRunner | null = null;
+  messageId = '';
+  /** The person's words and the text of the turn's message. */
+  words: Words | null = null;
+  asked = '';
+  /** Whether the client was told of the turn. */
+  isTold = false;
+  /** Whether audio of it was sent. */
+  isHeard = false;
+  /** Whether the call has left it: nothing that still comes of it counts. */
+  isLeft = false;
+  /** As the model has written it so far. */
+  said = '';
+  modelIsOver = false;
+  /** The position of its listener once it is settled. */
+  settled: Promise<Heard> | null = null;
+  #supplied = 0;
+  #released = 0;
+  /** When how much had been heard. */
+  readonly #course: { readonly at: number; readonly points: number }[] = [];
+  #answered: () => void = () => {};
+
+  constructor(options: ReplyOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.mouth = new Mouth({
+      ...options,
+      supply: (points) => this.#supply(points),
+      heard: (points) => this.#release(points),
+    });
+  }
+
+  get turnId(): string | null {
+    return this.runner?.turnId ?? null;
+  }
+
+  text(piece: string): void {
+    this.said += piece;
+    this.#options.narration.push(piece);
+    this.#options.wrote(false);
+  }
+
+  over(reason: 'completed' | 'provider' | 'ours'): void {
+    this.modelIsOver = true;
+    if (reason === 'completed') {
+      this.#options.narration.end();
+      this.#options.wrote(true);
+    }
+    this.#options.modelOver(reason);
+  }
+
+  heard(ending: TurnEnding): Heard | Promise<Heard> {
+    return this.settled ?? this.#options.ended(ending);
+  }
+
+  /** The client has played so many samples. */
+  report(samples: number): void {
+    this.mouth.report(samples);
+    this.#answered();
+  }
+
+  /** All of it was heard, also what the voice leaves out. */
+  finish(): void {
+    const points = codePoints(this.said);
+    void this.#supply(points);
+    this.#release(points);
+    this.settled = Promise.resolve(this.#heardAt(points, this.mouth.cursor.sent, this.#options.reports() ? 'played' : 'estimated', null));
+  }
+
+  /** Settles where its listener is; nothing of it is sent any more. */
+  settle(reason: CutBy, basis: Basis): Promise<Heard> {
+    this.mouth.stop();
+    const cutBy = reason === 'none' ? null : reason;
+    this.settled ??= this.#position(basis, cutBy).then((heard) => {
+      this.#release(heard.points);
+      return heard;
+    });
+    return this.settled;
+  }
+
+  async #position(basis: Basis, cutBy: HeardVoice['cutBy']): Promise<Heard> {
+    const { cursor } = this.mouth;
+    if (basis === 'sent') return this.#heardAt(this.#supplied, cursor.sent, 'sent', cutBy);
+    const estimate = cursor.estimated(this.#clock.monotonic());
+    if (basis === 'answer' && cursor.sent > 0 && (await this.#answer())) return this.#heardAt(cursor.pointsAt(cursor.reported!), cursor.reported!, 'played', cutBy);
+    if (basis === 'report') return this.#heardAt(cursor.pointsAt(cursor.reported ?? 0), cursor.reported ?? 0, 'played', cutBy);
+    return this.#heardAt(cursor.pointsAt(estimate), estimate, 'estimated', cutBy);
+  }
+
+  /** Whether the client says in time what it has played. */
+  #answer(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer: Timer = this.#clock.after(limits.callPlayedMs, () => resolve(false));
+      this.#answered = () => {
+        timer.cancel();
+        resolve(true);
+      };
+    });
+  }
+
+  /** The position never goes back. */
+  #heardAt(points: number, samples: number, heard: HeardVoice['heard'], cutBy: HeardVoice['cutBy']): Heard {
+    const reached = Math.max(points, this.#released);
+    return { points: reached, voice: { audioMs: Math.round((samples * 1000) / this.#options.rate), heard, cutBy } };
+  }
+
+  /** The reply as an utterance over it sees it. */
+  spoken(outlasted: boolean): SpokenReply {
+    const since = this.#clock.monotonic() - latelyMs;
+    const before = this.#course.findLast(({ at }) => at < since)?.points ?? 0;
+    const heard = this.said.slice(0, indexAfter(this.said, this.#released));
+    return { lately: heard.slice(indexAfter(heard, before)), lastSentence: lastSentenceOf(heard), outlasted };
+  }
+
+  /** Its text goes into the log word by word, so that readers get it so. */
+  async #supply(points: number): Promise<boolean> {
+    const piece = this.said.slice(indexAfter(this.said, this.#supplied), indexAfter(this.said, points));
+    this.#supplied = Math.max(this.#supplied, points);
+    const { runner } = this;
+    if (runner === null) return true;
+    const stored = (piece.match(/\s*\S+|\s+$/gu) ?? []).map((word) => runner.supply(word));
+    return stored.length === 0 || (await stored.at(-1)!);
+  }
+
+  #release(points: number): void {
+    if (points <= this.#released) return;
+    const text = this.said.slice(indexAfter(this.said, this.#released), indexAfter(this.said, points));
+    this.#released = points;
+    this.#course.push({ at: this.#clock.monotonic(), points });
+    this.runner?.release(points);
+    this.#options.delta(text);
+  }
+}
+
+/** The last sentence of a text, or what there is of it. */
+const lastSentenceOf = (text: string): string => text.trimEnd().match(/[^.!?]*[.!?]*["'”’)*_]*$/u)?.[0] ?? '';

@@ -1,0 +1,149 @@
+/** The socket of a call: its messages, its pace and its close (contract 8 and 18). */
+import type { CallEvent, CallOutcome } from '../../../machines/call.ts';
+import type { Socket, SocketListener } from '../../base/edge.ts';
+import { jsonText } from '../../base/json.ts';
+import { limits } from '../../base/limits.ts';
+import { CallMessages, shape } from '../../base/wire.ts';
+import type { SocketActor } from '../../host/sockets.ts';
+import { AudioIntake } from '../audio-intake.ts';
+import { keyOf } from '../reach.ts';
+import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge, type ClientMessage } from '../socket-messages.ts';
+import { takesRate } from '../transcription-socket.ts';
+import { Call, type CallOptions } from './call.ts';
+import { withStart, type CallSettings } from './settings.ts';
+
+export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'end'> {
+  readonly actor: SocketActor<CallEvent, CallOutcome>;
+}
+
+const messages = {
+  start: shape(CallMessages.start),
+  played: shape(CallMessages.played),
+  interrupt: shape(CallMessages.interrupt),
+  flush: shape(CallMessages.flush),
+  message: shape(CallMessages.message),
+  hangup: shape(CallMessages.hangup),
+};
+
+export class CallSocket implements SocketListener {
+  readonly #options: CallSocketOptions;
+  readonly #intake: AudioIntake;
+  readonly #call: Call;
+  #socket: Socket | null = null;
+  /** The client has said that the call is over: what follows is ignored. */
+  #isOver = false;
+
+  constructor(options: CallSocketOptions, settings: CallSettings) {
+    const { services, assistant, party } = options;
+    this.#options = options;
+    this.#intake = new AudioIntake({
+      ...{ services, assistant: assistant.record, keyId: keyOf(party) },
+      take: (samples) => this.#call.listen(samples),
+      received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
+      message: (data) => this.message(data),
+      refused: (code) => this.#call.fault(code, refused),
+      failed: () => this.#call.fault('voice_unavailable', ours),
+    });
+    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => this.#isFree, end: (code: string | null, close: number) => this.#end(code, close) };
+    this.#call = new Call({ ...options, ...wire }, settings);
+  }
+
+  opened(socket: Socket): void {
+    this.#socket = socket;
+    const { actor, session } = this.#options;
+    const { sampleRate, encoding, outputSampleRate, outputEncoding, turnSilenceMs, aheadMs, bargeIn } = this.#call.settings;
+    this.#send({
+      ...{ type: 'ready', call_id: actor.identity.id, session_id: session.id, sample_rate: sampleRate, encoding, output_sample_rate: outputSampleRate, output_encoding: outputEncoding },
+      ...{ turn_silence_ms: turnSilenceMs, ahead_ms: aheadMs, barge_in: bargeIn, expires_at: session.expiresAt },
+    });
+    this.#call.open();
+  }
+
+  message(data: string | Uint8Array): void {
+    if (this.#isOver || this.#intake.keeps(data)) return;
+    try {
+      if (typeof data === 'string') this.#command(parseMessage(data));
+      else if (data.length > 0) this.#intake.push(data, this.#call.settings);
+    } catch (error) {
+      const { services, requestId } = this.#options;
+      services.log.warn({ request_id: requestId, err: error }, 'audio of a call could not be taken');
+      this.#call.fault('voice_unavailable', ours);
+    }
+  }
+
+  /** Wrong like any other text that is no message. */
+  unreadable(): void {
+    this.message('');
+  }
+
+  tooLarge(): boolean {
+    if (!this.#isOver) this.#call.fault('invalid_request', tooLarge);
+    return this.#isOver;
+  }
+
+  tooFast(): boolean {
+    if (!this.#isOver) this.#call.fault('invalid_request', refused);
+    return this.#isOver;
+  }
+
+  closed(): void {
+    this.#isOver = true;
+    this.#socket = null;
+    this.#call.left();
+    this.#intake.close();
+  }
+
+  #command(message: ClientMessage | null): void {
+    const type = message?.type;
+    if (type === 'start') return this.#start(message!);
+    const played = type === 'played' ? fits(messages.played, message!) : null;
+    if (played !== null) return this.#call.played(played.message_id, played.samples);
+    const written = type === 'message' ? fits(messages.message, message!) : null;
+    if (written !== null && written.text.trim() !== '') return this.#call.message(written.text);
+    if (type === 'interrupt' && fits(messages.interrupt, message!)) return this.#call.interrupt();
+    if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.flush();
+    if (type === 'hangup' && fits(messages.hangup, message!)) return this.#hangup();
+    this.#call.fault('invalid_request', refused);
+  }
+
+  #start(message: object): void {
+    const start = this.#call.listens ? null : fits(messages.start, message);
+    const settings = start && withStart(this.#call.settings, start);
+    const { provider } = this.#options.ready;
+    if (settings === null || !takesRate(settings) || (start!.language !== undefined && !provider.takesLanguage(start!.language))) return this.#call.fault('invalid_request', refused);
+    this.#call.configure(settings);
+  }
+
+  #hangup(): void {
+    this.#isOver = true;
+    this.#call.hangup();
+  }
+
+  #send(message: object): void {
+    const socket = this.#socket;
+    if (socket === null) return;
+    const { type } = message as { type: string };
+    if (type === 'transcript.partial' && socket.bufferedBytes > limits.socketPartialBytesMax) return;
+    const text = jsonText(message);
+    // The closing error must still fit.
+    if (socket.bufferedBytes + text.length > limits.socketWaitingBytesMax - closingBytes) return this.#call.fault('rate_limited', refused);
+    socket.send(text);
+  }
+
+  /** A reader that is behind gets audio later: what waits for it stays small. */
+  get #isFree(): boolean {
+    return (this.#socket?.bufferedBytes ?? 0) < limits.socketPartialBytesMax;
+  }
+
+  #sendAudio(frame: Uint8Array): void {
+    this.#socket?.send(frame);
+  }
+
+  #end(code: string | null, close: number): void {
+    const socket = this.#socket;
+    this.#isOver = true;
+    this.#socket = null;
+    this.#intake.close();
+    if (socket !== null) endWith(socket, code, close);
+  }
+}

@@ -1,0 +1,70 @@
+/** `POST /call-tokens`, and the call that a token opens (contract 18). */
+import { secondsOf } from '../../base/clock.ts';
+import type { Upgrade } from '../../base/edge.ts';
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { CallQuery, CreateCallTokenBody } from '../../base/wire.ts';
+import { CallSocket } from '../../conversation/call/socket.ts';
+import { settingsOf } from '../../conversation/call/settings.ts';
+import { causeByParty, type Party } from '../../conversation/party.ts';
+import { checkOpen, reachAssistant, reachSession } from '../../conversation/reach.ts';
+import type { Services } from '../../conversation/services.ts';
+import { takesRate } from '../../conversation/transcription-socket.ts';
+import { checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
+import type { AssistantActor } from '../../host/assistants.ts';
+import type { Session } from '../../store/store.ts';
+import type { PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
+import { retrySeconds, socketOrigin } from './transcription.ts';
+
+export const createCallToken = (request: Request<PartyCaller, unknown, CreateCallTokenBody>): Promise<Reply> => mintCallToken(request, async () => {});
+
+/** `admit` charges the caller's limits, after every other check but the provider's. */
+export async function mintCallToken({ caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateCallTokenBody>, admit: (session: Session) => Promise<void>): Promise<Reply> {
+  const { party } = caller;
+  const { session, assistant } = await reach(party, body.session_id, requestId, services);
+  await admit(session);
+  const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
+  services.voice.warm(provider);
+  const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
+  const holder = { kind: party.kind === 'visitor' ? 'visitor' : party.channel === 'console' ? 'person' : 'key', id: party.id } as const;
+  const token = services.callTokens.seal({ id: services.ids.make('call'), workspaceId: party.workspaceId, holder, assistantId: assistant.record.id, sessionId: session.id, untilMs: expiresAt * 1000 });
+  const url = `${socketOrigin(head, services)}/call?token=${token}`;
+  return { status: 201, json: { object: 'call_token', token, url, expires_at: expiresAt } };
+}
+
+/** The session with its assistant, in the order of checks of a chat. */
+async function reach(party: Party, sessionId: string, requestId: string, services: Services): Promise<{ session: Session; assistant: AssistantActor }> {
+  const session = await reachSession(party, sessionId, services);
+  checkOpen(session, services);
+  const assistant = await reachAssistant(party, session.assistantId, services);
+  const { host } = services;
+  const cause = causeByParty(party, requestId);
+  const refusal = session.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
+  if (refusal !== null) throw new Failure(refusal);
+  checkSpeaks(assistant, cause, services);
+  return { session, assistant };
+}
+
+/** `GET /call`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
+export async function openCall({ caller, query, requestId, services }: Request<TokenCaller, CallQuery>, upgrade: Upgrade): Promise<void> {
+  const { claims, party, protocol } = caller;
+  const settings = settingsOf(query);
+  if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
+  const { session, assistant } = await reach(party, claims.sessionId!, requestId, services);
+  const chosen = voiceOf(assistant, services);
+  if (settings.language !== null && chosen.provider !== null && !chosen.provider.takesLanguage(settings.language)) throw new Failure('invalid_field', { field: 'language' });
+  if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  const ready = await readyVoice(assistant, chosen, services);
+
+  const { host } = services;
+  const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session.expiresAt, cause: causeByParty(party, requestId) };
+  if (upgrade.gone) return;
+  if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
+  const held = await host.sessions.of(session.workspaceId, session.id);
+  if (held === null) throw new Failure('session_not_found');
+  await host.sessions.noteCall(held, { id: claims.id, untilMs: services.clock.now() + limits.callOpenMs });
+  const actor = await host.calls.open(facts);
+  const socket = new CallSocket({ actor, party, assistant, session: held.record, ready, requestId, services }, settings);
+  upgrade.onGone(() => socket.closed());
+  upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
+}

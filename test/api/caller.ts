@@ -1,0 +1,124 @@
+/** A client of calls for tests: it sends audio, and plays what it is sent as fast as the test says. */
+import { WebSocket } from 'ws';
+import type { House } from './house.ts';
+import { speaker, spoken } from '../providers/voice/talker.ts';
+
+export interface Heard {
+  readonly type: string;
+  readonly [field: string]: any;
+}
+
+const silenceMs = 1_500;
+
+const clips = new WeakMap<House, Promise<Buffer>>();
+
+/** Somebody says a few words: 16 kHz. */
+export function clipOf(house: House): Promise<Buffer> {
+  let clip = clips.get(house);
+  if (clip === undefined) clips.set(house, (clip = speaker(house).then(({ id }) => spoken(house, id, 'What is the weather in London today?'))));
+  return clip;
+}
+
+export class Caller {
+  readonly socket: WebSocket;
+  readonly session: any;
+  readonly heard: Heard[] = [];
+  readonly closed: Promise<number>;
+  /** Samples received, by message. */
+  readonly received = new Map<string, number>();
+  /** The message whose audio is received. */
+  message = '';
+  readonly #waiting = new Set<() => void>();
+  #over = false;
+
+  constructor(url: string, session: any) {
+    this.session = session;
+    this.socket = new WebSocket(url);
+    this.closed = new Promise((resolve) => this.socket.on('close', (code) => {
+      this.#over = true;
+      for (const wake of this.#waiting) wake();
+      resolve(code);
+    }));
+    this.socket.on('error', () => {});
+    this.socket.on('message', (data, binary) => {
+      if (binary) this.received.set(this.message, (this.received.get(this.message) ?? 0) + (data as Buffer).length / 2);
+      else {
+        const message = JSON.parse(String(data)) as Heard;
+        this.heard.push(message);
+        if (message.type === 'audio.start') this.message = message.message_id;
+      }
+      for (const wake of this.#waiting) wake();
+    });
+  }
+
+  send(message: object | Uint8Array): void {
+    this.socket.send(message instanceof Uint8Array ? message : JSON.stringify(message));
+  }
+
+  /** Sends audio, and silence behind it. */
+  say(clip: Buffer): void {
+    const bytes = Buffer.concat([clip, Buffer.alloc(silenceMs * 32)]);
+    for (let at = 0; at < bytes.length; at += 640) this.send(bytes.subarray(at, at + 640));
+  }
+
+  /** Resolves with the first message of this type, past or coming. */
+  async until(type: string, fits: (message: Heard) => boolean = () => true): Promise<Heard> {
+    for (;;) {
+      const found = this.heard.find((message) => message.type === type && fits(message));
+      if (found !== undefined) return found;
+      if (this.#over) throw new Error(`closed before ${type}: ${JSON.stringify(this.heard.slice(-5))}`);
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        this.#waiting.add(wake);
+      });
+    }
+  }
+
+  /** Reports all that was received as played. */
+  report(): void {
+    this.send({ type: 'played', message_id: this.message, samples: this.received.get(this.message) ?? 0 });
+  }
+
+  /** Plays at once what comes, to the end of the reply. */
+  async plays(): Promise<void> {
+    const timer = setInterval(() => this.report(), 50);
+    try {
+      await this.until('audio.end');
+      this.report();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  textOf(messageId: string): string {
+    return this.heard.filter(({ type, message_id: id }) => type === 'message.delta' && id === messageId).map(({ text }) => text).join('');
+  }
+
+  states(): string[] {
+    return this.heard.filter(({ type }) => type === 'state').map(({ state }) => state);
+  }
+}
+
+export interface CallWish {
+  readonly texts?: string;
+  readonly characterMs?: number;
+  /** The name of the synthetic model. */
+  readonly model?: string;
+  readonly fields?: object;
+  readonly query?: string;
+}
+
+/** Opens a call on a new session of a new assistant with synthetic model and voice; resolves once it is ready. */
+export async function opened(house: House, { texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {}, query = '' }: CallWish = {}): Promise<Caller> {
+  const voice = { provider: 'synthetic', name: `character_ms=${characterMs}`, transcription_name: `texts=${texts}` };
+  const { id } = await house.assistant({ channels: { voice: true }, model: { provider: 'synthetic', name: model }, voice, ...fields });
+  const session = (await house.ask('/sessions', { body: { assistant_id: id } })).json;
+  const { json, status, text } = await house.ask('/call-tokens', { body: { session_id: session.id } });
+  if (status !== 201) throw new Error(`no token: ${text}`);
+  const caller = new Caller(`${house.url.replace('http', 'ws')}/call?token=${json.token}${query}`, session);
+  await caller.until('ready');
+  return caller;
+}

@@ -1,0 +1,219 @@
+/** Calls: a spoken conversation on a session, from the token to the close (contract 18). */
+import t, { type Test } from 'tap';
+import { edges, openHouse, type House } from './house.ts';
+import { Caller, clipOf, opened } from './caller.ts';
+import { until } from './talk.ts';
+
+const env = { PARLEY_SYNTHETIC: '1' };
+
+for (const edge of edges) {
+  t.test(edge, async (t) => {
+    const house = await openHouse(t, { env: { ...env, PARLEY_EDGE: edge } });
+    await t.test('words that are said are answered aloud', (t) => answered(t, house));
+    await t.test('a reply is cut where its listener was', (t) => cut(t, house));
+    await t.test('a reply of which nothing was heard never was', (t) => unheard(t, house));
+    await t.test('a message is answered aloud', (t) => typed(t, house));
+    await t.test('the greeting is spoken first', (t) => greeted(t, house));
+    await t.test('speech over a reply pauses it, and cuts it if it has words', (t) => interrupted(t, house));
+    await t.test('a backchannel lets the reply go on', (t) => backchannel(t, house));
+    await t.test('a chat is read along', (t) => busy(t, house));
+    await t.test('requests of the API cut a reply', (t) => aborted(t, house));
+    await t.test('the end of its session ends a call', (t) => ended(t, house));
+    await t.test('a newer call takes the place of an earlier one', (t) => replaced(t, house));
+    await t.test('a lost connection seals what was sent', (t) => lost(t, house));
+    await t.test('a model and a voice that fail', (t) => failures(t, house));
+    await t.test('wrong messages are named before the close', (t) => wrong(t, house));
+  });
+}
+
+async function answered(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'hello_there', model: 'tokens=6' });
+  const ready = caller.heard[0]!;
+  t.match(ready, { type: 'ready', call_id: /^call_/, session_id: caller.session.id, sample_rate: 16_000, output_sample_rate: 16_000, turn_silence_ms: 500, ahead_ms: 1000, barge_in: 'words' });
+  t.equal((await house.ask(`/sessions/${caller.session.id}`)).json.active_call_id, ready.call_id);
+  caller.say(await clipOf(house));
+  const started = await caller.until('turn.started');
+  t.match(started, { text: 'hello there', spoken: true });
+  await caller.plays();
+  const completed = await caller.until('turn.completed');
+  t.equal(completed.turn_id, started.turn_id);
+  const text = caller.textOf(started.message_id);
+  const { data } = (await house.ask(`/sessions/${caller.session.id}/transcript`)).json;
+  t.match(data, [
+    { role: 'user', content: 'hello there', voice: { audio_ms: Number } },
+    { role: 'assistant', content: text, status: 'completed', voice: { heard: 'played', cut_by: null } },
+  ]);
+  t.same(caller.states(), ['listening', 'hearing', 'thinking', 'speaking', 'listening']);
+  caller.send({ type: 'hangup' });
+  t.match(await caller.until('ended'), { reason: 'hangup' });
+  t.equal(await caller.closed, 1000);
+}
+
+async function cut(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'hello_there', model: 'tokens=60', characterMs: 60 });
+  caller.say(await clipOf(house));
+  const { message_id: messageId } = await caller.until('turn.started');
+  await caller.until('message.delta');
+  caller.send({ type: 'interrupt' });
+  await caller.until('audio.clear');
+  caller.report();
+  const { cut_by: cutBy } = await caller.until('turn.aborted');
+  t.equal(cutBy, 'client');
+  const { data } = (await house.ask(`/sessions/${caller.session.id}/transcript`)).json;
+  t.match(data[1], { content: caller.textOf(messageId), status: 'partial', stop_reason: 'aborted', voice: { cut_by: 'client' } });
+  caller.socket.terminate();
+}
+
+const transcript = async (house: House, { session }: { session: any }): Promise<any[]> => (await house.ask(`/sessions/${session.id}/transcript`)).json.data;
+
+async function unheard(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'hello_there|and_more', model: 'tokens=60', characterMs: 60 });
+  caller.say(await clipOf(house));
+  const { turn_id: turnId } = await caller.until('audio.start');
+  caller.send({ type: 'interrupt' });
+  await caller.until('audio.clear');
+  caller.send({ type: 'played', message_id: caller.message, samples: 0 });
+  t.equal((await caller.until('turn.withdrawn')).turn_id, turnId);
+  t.same(await transcript(house, caller), []);
+  caller.say(await clipOf(house));
+  t.match(await caller.until('turn.started', ({ turn_id: id }) => id !== turnId), { text: 'hello there and more' }, 'its words begin the next message');
+  caller.socket.terminate();
+}
+
+async function typed(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=4' });
+  caller.send({ type: 'message', text: 'How are you?' });
+  t.match(await caller.until('turn.started'), { text: 'How are you?', spoken: true });
+  await caller.plays();
+  await caller.until('turn.completed');
+  t.match(await transcript(house, caller), [{ content: 'How are you?', voice: null }, { voice: { heard: 'played' } }]);
+  caller.socket.terminate();
+}
+
+async function greeted(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { fields: { greeting: 'Good day. How can I help?' } });
+  const start = await caller.until('audio.start');
+  t.equal(start.turn_id, null);
+  await caller.plays();
+  await caller.until('state', ({ state }) => state === 'listening');
+  t.same(caller.states(), ['speaking', 'listening']);
+  t.equal(caller.textOf(start.message_id), '', 'it has no deltas');
+  t.match(await transcript(house, caller), [{ content: 'Good day. How can I help?', voice: null }]);
+  caller.socket.terminate();
+}
+
+async function interrupted(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'tell_me_a_story|no_the_other_one', model: 'tokens=200', characterMs: 60 });
+  caller.say(await clipOf(house));
+  await caller.until('message.delta');
+  caller.say(await clipOf(house));
+  await caller.until('audio.pause');
+  await caller.until('audio.clear');
+  caller.report();
+  const aborted = await caller.until('turn.aborted');
+  t.equal(aborted.cut_by, 'speech');
+  const next = await caller.until('turn.started', ({ turn_id: id }) => id !== aborted.turn_id);
+  t.equal(next.text, 'no the other one');
+  const cleared = caller.heard.findIndex(({ type }) => type === 'audio.clear');
+  t.notOk(caller.heard.slice(cleared).some(({ type, message_id: id }) => type === 'audio.end' && id === aborted.message_id));
+  const [, reply] = await transcript(house, caller);
+  t.equal(reply.content, caller.textOf(aborted.message_id), 'what was heard is what the transcript says');
+  caller.socket.terminate();
+}
+
+async function backchannel(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'tell_me_a_story|yeah', model: 'tokens=200', characterMs: 60 });
+  caller.say(await clipOf(house));
+  await caller.until('message.delta');
+  caller.say(await clipOf(house));
+  await caller.until('audio.pause');
+  await caller.until('audio.resume');
+  t.match(await caller.until('transcript.final', ({ text }) => text === 'yeah'), { ignored: 'backchannel' });
+  t.notOk(caller.heard.some(({ type }) => type === 'audio.clear'));
+  caller.socket.terminate();
+}
+
+async function busy(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=20,delay_ms=20' });
+  const stream = await house.stream(`/sessions/${caller.session.id}/chat`, { body: { message: 'Typed elsewhere' } });
+  t.match(await caller.until('turn.started'), { turn_id: stream.turnId, text: 'Typed elsewhere', spoken: false });
+  caller.send({ type: 'message', text: 'Me too' });
+  t.match(await caller.until('turn.failed'), { turn_id: null, code: 'turn_in_progress' });
+  await caller.until('turn.completed');
+  await stream.rest();
+  t.equal(caller.textOf(caller.heard.find(({ type }) => type === 'turn.started')!.message_id), (await transcript(house, caller)).at(-1).content);
+  await caller.until('state', ({ state }) => state === 'listening');
+  caller.socket.terminate();
+}
+
+async function aborted(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=200', characterMs: 60 });
+  caller.send({ type: 'message', text: 'Tell me a story' });
+  const { turn_id: turnId, message_id: messageId } = await caller.until('turn.started');
+  t.match((await house.ask(`/sessions/${caller.session.id}/chat`, { body: { message: 'Hello' } })).json.error.code, 'turn_in_progress');
+  await caller.until('message.delta');
+  const aborting = house.ask(`/sessions/${caller.session.id}/turns/${turnId}/abort`, { method: 'POST' });
+  await caller.until('audio.clear');
+  caller.report();
+  t.match((await aborting).json, { status: 'aborted' });
+  t.match(await caller.until('turn.aborted'), { cut_by: 'api' });
+  t.equal((await transcript(house, caller)).at(-1).content, caller.textOf(messageId));
+  caller.socket.terminate();
+}
+
+async function ended(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=200', characterMs: 60 });
+  caller.send({ type: 'message', text: 'Tell me a story' });
+  await caller.until('message.delta');
+  await house.ask(`/sessions/${caller.session.id}/end`, { method: 'POST' });
+  t.match(await caller.until('error'), { code: 'session_ended' });
+  t.equal(await caller.closed, 1008);
+  const { data: [, reply] } = (await house.ask(`/sessions/${caller.session.id}/transcript`)).json;
+  t.match(reply, { status: 'partial', stop_reason: 'aborted', voice: { cut_by: null } });
+}
+
+async function replaced(t: Test, house: House): Promise<void> {
+  const caller = await opened(house);
+  const { json } = await house.ask('/call-tokens', { body: { session_id: caller.session.id } });
+  const newer = new Caller(`${house.url.replace('http', 'ws')}/call?token=${json.token}`, caller.session);
+  const ready = await newer.until('ready');
+  t.match(await caller.until('ended'), { reason: 'replaced' });
+  t.equal(await caller.closed, 1000);
+  t.equal((await house.ask(`/sessions/${caller.session.id}`)).json.active_call_id, ready.call_id);
+  newer.send({ type: 'hangup' });
+  await newer.closed;
+  await until(async () => (await house.ask(`/sessions/${caller.session.id}`)).json.active_call_id === null);
+}
+
+async function lost(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=200', characterMs: 60 });
+  caller.send({ type: 'message', text: 'Tell me a story' });
+  await caller.until('message.delta');
+  caller.socket.terminate();
+  const sealed = await until(async () => (await transcript(house, caller)).find(({ status }) => status === 'partial'));
+  t.match(sealed, { stop_reason: 'aborted', voice: { heard: 'sent', cut_by: 'lost' } });
+}
+
+async function failures(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'fail_at=0' });
+  caller.send({ type: 'message', text: 'Hello' });
+  t.match(await caller.until('turn.failed'), { code: 'assistant_unavailable' });
+  t.same(await transcript(house, caller), []);
+  caller.socket.terminate();
+  const mute = await opened(house, { fields: { voice: { provider: 'synthetic', name: 'fail_at=0', transcription_name: 'texts=hello' } } });
+  for (let times = 0; times < 3; times++) {
+    mute.send({ type: 'message', text: `Hello ${times}` });
+    if (times < 2) await until(async () => mute.heard.filter(({ type }) => type === 'turn.failed').length > times || null);
+  }
+  t.match(await mute.until('error'), { code: 'voice_unavailable' });
+  t.equal(await mute.closed, 1011);
+}
+
+async function wrong(t: Test, house: House): Promise<void> {
+  for (const message of [{ type: 'message', text: '' }, { type: 'message', text: 'x'.repeat(8001) }, { type: 'played', message_id: 'msg', samples: -1 }, { type: 'nothing' }]) {
+    const caller = await opened(house);
+    caller.send(message);
+    t.match(await caller.until('error'), { code: 'invalid_request' }, JSON.stringify(message).slice(0, 60));
+    t.equal(await caller.closed, 1008);
+  }
+}
