@@ -128,8 +128,11 @@ const awaitBeginning = ({ runner, log }: FoundTurn): void | Promise<void> =>
 export async function reachTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<FoundTurn> {
   const actor = await reachActor(party, sessionId, services);
   const turn = await findTurn(actor, turnId, services);
-  // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read.
-  if (turn === null || services.host.turns.withdraws(actor, turn.turnId)) throw new Failure('turn_not_found');
+  if (turn === null) throw new Failure('turn_not_found');
+  // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read, unless a repeat of that chat was
+  // answered with it since, which keeps it.
+  const waits = services.host.turns.withdraws(actor, turnId);
+  if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true) throw new Failure('turn_not_found');
   return turn;
 }
 

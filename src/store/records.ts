@@ -274,6 +274,8 @@ export interface Turn {
   readonly outputTokens: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
+  /** Set by a read, and only there, once a request that joined the turn was answered with it (`TurnStore.claim`). */
+  readonly claimed?: true;
   /** Absent where no call speaks its reply. */
   readonly spoken?: true;
   /** Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its hour. */

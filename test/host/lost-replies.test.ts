@@ -223,6 +223,22 @@ t.test('the events of a turn that waits to be withdrawn are not read', async (t)
   close();
 });
 
+t.test('the events of a turn that waits to be withdrawn are read once a repeat has kept it', async (t) => {
+  const { scene, losses, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.begin(id, remember);
+  losses.set('finishTurn', 'the answer').set('withdrawTurn', 'the step');
+  talk.model.end();
+  t.same(await talk.runner.begun, { kind: 'unavailable' });
+  const { clock, host, store, workspaceId } = scene;
+  const { turnId } = talk.runner;
+  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
+  await t.rejects(reachTurn(party, id, turnId, { clock, host, store } as never), { code: 'turn_not_found' });
+  t.equal(await store.turns.claim({ workspaceId, sessionId: id, turnId }), true, 'as a process does that joins the repeat to the turn');
+  t.match((await reachTurn(party, id, turnId, { clock, host, store } as never)).log.terminal, { type: 'completed' });
+  close();
+});
+
 t.test('a turn is withdrawn though a later version has moved its session meanwhile', async (t) => {
   const { scene, other, losses, pass, close } = await open();
   const { id } = await scene.session();

@@ -280,7 +280,9 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
-    return committedTurn(this.#ledger, { workspaceId, sessionId, turnId })?.turn ?? null;
+    const found = committedTurn(this.#ledger, { workspaceId, sessionId, turnId });
+    if (found === undefined) return null;
+    return found.claimed === true ? { ...found.turn, claimed: true } : found.turn;
   }
 
   output(place: TurnPlace): Promise<string> {

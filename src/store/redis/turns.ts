@@ -174,8 +174,10 @@ export class RedisTurns implements TurnStore {
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
     const root = this.#roots.workspace(workspaceId);
-    const record = await this.#link.send(root, 'HGET', `${root}:turns:${part(sessionId)}`, part(turnId));
-    return record === null ? null : unpackRow<Turn>(record as Buffer);
+    const [record, claimed] = (await this.#link.send(root, 'HMGET', `${root}:turns:${part(sessionId)}`, part(turnId), `${part(turnId)}/claimed`)) as [RedisReply, RedisReply];
+    if (record === null) return null;
+    const turn = unpackRow<Turn>(record as Buffer);
+    return claimed === null ? turn : { ...turn, claimed: true };
   }
 
   output(place: TurnPlace): Promise<string> {

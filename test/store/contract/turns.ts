@@ -344,8 +344,11 @@ export const turnCases: readonly Case[] = [
       equal(await store.turns.claim({ ...turn.place, turnId: 'turn_none' }), false);
       const seal = turn.finishStep({ tail: { position: 0, text: 'abc' } });
       deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 });
+      const read = () => store.turns.read(turn.place.workspaceId, turn.place.sessionId, turn.place.turnId);
+      equal((await read())?.claimed, undefined, 'a read says nothing of a claim before it');
       equal(await store.turns.claim(turn.place), true);
       equal(await store.turns.claim(turn.place), true, 'sent again');
+      equal((await read())?.claimed, true, 'a read says so');
       deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 3, turn: seal.turn })), { outcome: 'fenced' });
       deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 }, 'the step that finished it, sent again');
       equal(await store.turns.output(turn.place), 'abc');
