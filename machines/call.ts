@@ -128,6 +128,9 @@ const beginOverdue = { guard: 'isBeginOverdue', target: 'listening', actions: ['
 const replyOverdue = { guard: 'isReplyOverdue', target: 'listening', actions: ['withdraw', tellFailure('assistant_unavailable'), 'clearTurn'] } as const;
 const stopOverdue = { guard: 'isReplyOverdue', actions: ['noteReplyOverdue', 'stopReply'] } as const;
 
+/** The greeting has no turn that the end of the server would wait for. */
+const greetingDrained = { target: 'closed', actions: ['clearAudio', ...drained] } as const;
+
 /** Audio of a reply, or of the greeting, which has no turn, is spoken. */
 const whileSpoken = {
   ...whileOpen,
@@ -326,7 +329,7 @@ export const callMachine = setup({
         unsaid: [...deaf, { actions: ['noteUnsaid', 'unchanged'] }],
         report: { actions: ['noteReport', 'unchanged'] },
         due: { actions: ['noteDue', 'unchanged'] },
-        drain: { target: 'draining', actions: ['noteDrain', 'tellDraining'] },
+        drain: [{ guard: 'hasTurn', target: 'draining', actions: ['noteDrain', 'tellDraining'] }, greetingDrained],
         tick: [
           ...expiry,
           { guard: 'isPlayOverdue', target: 'listening', actions: cutAudio('lost') },
@@ -340,7 +343,7 @@ export const callMachine = setup({
         ...whileSpoken,
         unsaid: [...deaf, { target: 'speaking', actions: ['noteUnsaid', 'noteSpeaking', 'resumeAudio'] }],
         report: { actions: ['noteReporting', 'unchanged'] },
-        drain: { target: 'draining', actions: ['noteSpeaking', 'noteDrain', 'resumeAudio', 'tellDraining'] },
+        drain: [{ guard: 'hasTurn', target: 'draining', actions: ['noteSpeaking', 'noteDrain', 'resumeAudio', 'tellDraining'] }, greetingDrained],
         tick: [...expiry, { guard: 'isUndecided', target: 'speaking', actions: ['noteSpeaking', 'resumeAudio'] }, stopOverdue],
       },
     },

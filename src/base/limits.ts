@@ -125,7 +125,8 @@ export const limits = {
   callStepMs: 20, // between looks whether the listener has room for more audio
   callLookMs: 100, // between looks how far the listener is by the estimate
   callPlayedMs: 500, // contract 18: the seal of a reply that was cut waits so long for what the client has played
-  callEndMs: 200, // a call's end waits so long for the seal of its turn
+  callAnswerMs: 100, // after a report the seal waits so long for a newer one
+  callEndMs: 120, // a call's end waits so long for the seal of its turn
   callOpenMs: 60_000, // a session says so long that a call is open
   callOpenEveryMs: 20_000, // and a call says it so often
   callSlotMs: 250, // between two requests for a slot of the workspace

@@ -13,6 +13,8 @@ export interface IntakeOptions {
   readonly assistant: Pick<Assistant, 'workspaceId' | 'id'>;
   /** The API key that the seconds are counted for; null if none is. */
   readonly keyId: string | null;
+  /** Whether the seconds are counted: those of a trial are not. */
+  readonly isCounted: boolean;
   /** Audio of 16 kHz. */
   take(samples: Int16Array): void;
   /** So many whole seconds of audio were taken: more than before. */
@@ -117,10 +119,10 @@ export class AudioIntake {
   }
 
   #count(): void {
-    const { assistant, keyId, services } = this.#options;
+    const { assistant, keyId, isCounted, services } = this.#options;
     const seconds = Math.floor(this.takenMs / 1000) - this.#secondsCounted;
     this.#countedAt = services.clock.monotonic();
-    if (seconds <= 0) return;
+    if (seconds <= 0 || !isCounted) return;
     this.#secondsCounted += seconds;
     void countVoice(assistant, keyId, { transcriptionSeconds: seconds }, services);
   }

@@ -73,6 +73,7 @@ export class TranscriptionSocket implements SocketListener {
       services,
       assistant: assistant.record,
       keyId,
+      isCounted: true,
       take: (samples) => this.#listen(samples),
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),

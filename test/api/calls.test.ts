@@ -12,6 +12,7 @@ for (const edge of edges) {
     await t.test('words that are said are answered aloud', (t) => answered(t, house));
     await t.test('a reply is cut where its listener was', (t) => cut(t, house));
     await t.test('a reply of which nothing was heard never was', (t) => unheard(t, house));
+    if (edge === edges[0]) await t.test('a cut ends at the word of which half was played', (t) => exact(t, house));
     await t.test('a message is answered aloud', (t) => typed(t, house));
     await t.test('the greeting is spoken first', (t) => greeted(t, house));
     await t.test('speech over a reply pauses it, and cuts it if it has words', (t) => interrupted(t, house));
@@ -215,5 +216,35 @@ async function wrong(t: Test, house: House): Promise<void> {
     caller.send(message);
     t.match(await caller.until('error'), { code: 'invalid_request' }, JSON.stringify(message).slice(0, 60));
     t.equal(await caller.closed, 1008);
+  }
+}
+
+/** Each character lasts 60 ms, and the reply is "word word …": the half of word n is played after 300 n + 120 ms. */
+async function exact(t: Test, house: House): Promise<void> {
+  const seed = 7;
+  const drawn = Array.from({ length: 8 }, (_, time) => ((seed * 7919 + time * 104_729) % 4000) + 121);
+  for (const playedMs of [119, 120, 419, 420, ...drawn]) {
+    const caller = await opened(house, { model: 'tokens=40', characterMs: 60 });
+    caller.send({ type: 'message', text: 'Tell me a story' });
+    const { message_id: messageId } = await caller.until('audio.start');
+    const samples = playedMs * 16;
+    // A report lets more be sent.
+    await until(async () => {
+      const received = caller.received.get(messageId) ?? 0;
+      if (received < samples) caller.send({ type: 'played', message_id: messageId, samples: received });
+      return received >= samples || null;
+    });
+    caller.send({ type: 'interrupt' });
+    await caller.until('audio.clear');
+    caller.send({ type: 'played', message_id: messageId, samples });
+    const words = Math.max(0, Math.floor((playedMs - 120) / 300) + 1);
+    if (words === 0) await caller.until('turn.withdrawn');
+    else {
+      await caller.until('turn.aborted');
+      const content = 'word '.repeat(words).trim();
+      t.match((await transcript(house, caller)).at(-1), { content, voice: { heard: 'played', audio_ms: playedMs } }, `${playedMs} ms`);
+      t.equal(caller.textOf(messageId), content, 'and the client was told the same');
+    }
+    caller.socket.terminate();
   }
 }

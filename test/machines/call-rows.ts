@@ -173,6 +173,7 @@ const rows: CallRow[] = [
   { from: 'speaking', context: reporting, event: isDue(false), to: 'speaking', outcomes: [unchanged], changes: { playUntil: null } },
   { from: 'speaking', context: { ...reporting, playUntil: null }, event: isDue(true), to: 'speaking', outcomes: [unchanged], changes: { playUntil: at + 10_000 } },
   { from: 'speaking', context: begun, event: plain('drain'), to: 'draining', outcomes: [says('call.draining')], changes: { drainUntil: at + 30_000 } },
+  ...(['speaking', 'paused'] as const).map((from): CallRow => ({ from, context: open, event: plain('drain'), to: 'closed', outcomes: [clear, closed('api_error', 1012)], changes: { reason: 'api_error' } })),
   { from: 'speaking', context: reporting, event: tick(at + 10_000), to: 'listening', outcomes: [clear, cut('lost')], changes: cleared },
 
   ...voiced('paused'),

@@ -470,7 +470,7 @@ export class Call implements HeardCall {
     const { party, assistant, services } = this.#options;
     const speechCharacters = this.#characters;
     this.#characters = 0;
-    if (speechCharacters > 0) void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
+    if (speechCharacters > 0 && party.channel !== 'console') void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
   }
 
   /** Lets the turn under way be sealed, tells the client why, and ends the connection. */

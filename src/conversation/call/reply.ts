@@ -125,13 +125,21 @@ export class Reply implements Speaker {
     return this.#heardAt(cursor.pointsAt(estimate), estimate, 'estimated', cutBy);
   }
 
-  /** Whether the client says in time what it has played. */
+  /** Whether the client says in time what it has played. A report may have been on its way already, so the last one counts. */
   #answer(): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer: Timer = this.#clock.after(limits.callPlayedMs, () => resolve(false));
-      this.#answered = () => {
+      let isAnswered = false;
+      const end = (): void => {
         timer.cancel();
-        resolve(true);
+        rest?.cancel();
+        resolve(isAnswered);
+      };
+      let rest: Timer | null = null;
+      const timer = this.#clock.after(limits.callPlayedMs, end);
+      this.#answered = () => {
+        isAnswered = true;
+        rest?.cancel();
+        rest = this.#clock.after(limits.callAnswerMs, end);
       };
     });
   }

@@ -37,7 +37,7 @@ export class CallSocket implements SocketListener {
     const { services, assistant, party } = options;
     this.#options = options;
     this.#intake = new AudioIntake({
-      ...{ services, assistant: assistant.record, keyId: keyOf(party) },
+      ...{ services, assistant: assistant.record, keyId: keyOf(party), isCounted: party.channel !== 'console' },
       take: (samples) => this.#call.listen(samples),
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),
