@@ -48,8 +48,9 @@ export function endInOrder(house: House): void {
 async function drain({ services, edge, service, http, log, clock, supervisor }: House): Promise<void> {
   services.draining = true;
   log.info({ turns: services.host.turns.inFlight }, 'draining');
-  // Sockets are not waited for: a client opens another one elsewhere (contract 8).
+  // Sockets are not waited for: a client opens another one elsewhere (contract 8). A call ends with the reply that it speaks, which is a turn in flight.
   services.host.sockets.drain();
+  services.host.calls.drain();
   services.host.feed.drain();
   await services.host.turns.drain(limits.drainMs, sealGraceMs);
   await edge.close(closeGraceMs);

@@ -24,6 +24,10 @@ for (const edge of edges) {
     await t.test('a lost connection seals what was sent', (t) => lost(t, house));
     await t.test('a model and a voice that fail', (t) => failures(t, house));
     await t.test('wrong messages are named before the close', (t) => wrong(t, house));
+    await t.test('a client that reports nothing goes by the clock', (t) => silent(t, house));
+    await t.test('a telephone hears mu-law', (t) => telephone(t, house));
+    await t.test("a call ends at its session's deadline", (t) => expires(t, house));
+    await t.test('a server that ends speaks its reply to the end', (t) => drains(t, house));
   });
 }
 
@@ -247,4 +251,47 @@ async function exact(t: Test, house: House): Promise<void> {
     }
     caller.socket.terminate();
   }
+}
+
+async function silent(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=4' });
+  caller.send({ type: 'message', text: 'Hello' });
+  const { message_id: messageId } = await caller.until('turn.started');
+  await caller.until('turn.completed');
+  t.match((await transcript(house, caller)).at(-1), { content: caller.textOf(messageId), voice: { heard: 'estimated', audio_ms: Math.floor((caller.received.get(messageId) ?? 0) / 16) } });
+  caller.socket.terminate();
+}
+
+async function telephone(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=4', query: '&output_encoding=pcm_mulaw&encoding=pcm_mulaw&sample_rate=8000' });
+  t.match(caller.heard[0], { sample_rate: 8000, encoding: 'pcm_mulaw', output_sample_rate: 8000, output_encoding: 'pcm_mulaw' });
+  caller.send({ type: 'message', text: 'Hello' });
+  const { message_id: messageId } = await caller.until('audio.start');
+  const { samples } = await caller.until('audio.end');
+  // A sample is a byte, and this client counts pairs of bytes.
+  t.equal(samples, 2 * (caller.received.get(messageId) ?? 0));
+  t.ok(samples >= 19 * 20 * 8, `${samples} samples for 19 characters of 20 ms`);
+  caller.socket.terminate();
+}
+
+async function expires(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=200', characterMs: 60, fields: { max_call_seconds: 2 } });
+  caller.send({ type: 'message', text: 'Tell me a story' });
+  t.match(await caller.until('error'), { code: 'session_expired' });
+  t.equal(await caller.closed, 1008);
+  t.match((await transcript(house, caller)).at(-1), { status: 'partial', stop_reason: 'expired', error_code: 'session_expired', voice: { heard: 'estimated', cut_by: null } });
+}
+
+async function drains(t: Test, house: House): Promise<void> {
+  const idle = await opened(house);
+  const caller = await opened(house, { model: 'tokens=20', characterMs: 20 });
+  caller.send({ type: 'message', text: 'Tell me a story' });
+  await caller.until('message.delta');
+  const stopped = house.stop();
+  t.match(await idle.until('error'), { code: 'api_error' });
+  t.equal(await idle.closed, 1012);
+  await caller.until('turn.completed');
+  t.match(await caller.until('error'), { code: 'api_error' });
+  t.equal(await caller.closed, 1012);
+  t.same(await stopped, { code: 0, signal: null });
 }
