@@ -17,6 +17,7 @@ for (const edge of edges) {
     await t.test('the greeting is spoken first', (t) => greeted(t, house));
     await t.test('speech over a reply pauses it, and cuts it if it has words', (t) => interrupted(t, house));
     await t.test('a backchannel lets the reply go on', (t) => backchannel(t, house));
+    await t.test('speech cuts by its voice, or not at all, as the client wishes', (t) => modes(t, house));
     await t.test('a chat is read along', (t) => busy(t, house));
     await t.test('requests of the API cut a reply', (t) => aborted(t, house));
     await t.test('the end of its session ends a call', (t) => ended(t, house));
@@ -30,6 +31,27 @@ for (const edge of edges) {
     await t.test('a server that ends speaks its reply to the end', (t) => drains(t, house));
   });
 }
+
+t.test('kill -9 leaves what was sent, a second too much at most, and never too little', async (t) => {
+  const env = { PARLEY_STORE: 'lmdb:./data', PARLEY_SYNTHETIC: '1' };
+  const first = await openHouse(t, { env });
+  const caller = await opened(first, { model: 'tokens=200', characterMs: 60 });
+  caller.send({ type: 'message', text: 'Tell me a story' });
+  const { message_id: messageId } = await caller.until('message.delta');
+  await first.kill('SIGKILL');
+  await caller.closed;
+  const heard = caller.textOf(messageId);
+  const second = await openHouse(t, { folder: first.folder, env });
+  const [, reply] = await until(async () => {
+    const { data } = (await second.ask(`/sessions/${caller.session.id}/transcript`, { key: first.key })).json;
+    return data?.[1]?.status === 'partial' ? data : null;
+  });
+  t.match(reply, { stop_reason: 'error', error_code: 'api_error', voice: { heard: 'sent', cut_by: null } });
+  t.ok(reply.content.startsWith(heard) && heard !== '', 'what was heard is a prefix of what is kept');
+  t.ok(reply.content.length - heard.length <= 25, `${reply.content.length - heard.length} characters more: a second of speech and the word under way`);
+  t.match((await second.ask(`/sessions/${caller.session.id}`, { key: first.key })).json, { status: 'open', active_turn_id: null });
+  t.equal((await second.ask('/call-tokens', { key: first.key, body: { session_id: caller.session.id } })).status, 201);
+});
 
 async function answered(t: Test, house: House): Promise<void> {
   const caller = await opened(house, { texts: 'hello_there', model: 'tokens=6' });
@@ -294,4 +316,25 @@ async function drains(t: Test, house: House): Promise<void> {
   t.match(await caller.until('error'), { code: 'api_error' });
   t.equal(await caller.closed, 1012);
   t.same(await stopped, { code: 0, signal: null });
+}
+
+async function modes(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'tell_me_a_story|yeah', model: 'tokens=200', characterMs: 60, query: '&barge_in=voice' });
+  caller.say(await clipOf(house));
+  await caller.until('message.delta');
+  caller.say(await clipOf(house));
+  await caller.until('audio.clear');
+  caller.report();
+  t.match(await caller.until('turn.aborted'), { cut_by: 'speech' }, 'by half a second of voice, whatever it says');
+  caller.socket.terminate();
+
+  const deaf = await opened(house, { texts: 'tell_me_a_story|stop_it', model: 'tokens=60', characterMs: 20, query: '&barge_in=off' });
+  deaf.say(await clipOf(house));
+  await deaf.until('message.delta');
+  deaf.say(await clipOf(house));
+  await deaf.plays();
+  await deaf.until('turn.completed');
+  t.notOk(deaf.heard.some(({ type }) => type === 'audio.pause'));
+  t.equal(deaf.heard.filter(({ type }) => type === 'speech.started').length, 1, 'it begins while the reply is spoken, and is not heard');
+  deaf.socket.terminate();
 }
