@@ -56,8 +56,8 @@ export class Caller {
   }
 
   /** Sends audio, and silence behind it. */
-  say(clip: Buffer): void {
-    const bytes = Buffer.concat([clip, Buffer.alloc(silenceMs * 32)]);
+  say(clip: Buffer, silentMs = silenceMs): void {
+    const bytes = Buffer.concat([clip, Buffer.alloc(silentMs * 32)]);
     for (let at = 0; at < bytes.length; at += 640) this.send(bytes.subarray(at, at + 640));
   }
 

@@ -13,6 +13,7 @@ for (const edge of edges) {
     await t.test('a reply is cut where its listener was', (t) => cut(t, house));
     await t.test('a reply of which nothing was heard never was', (t) => unheard(t, house));
     if (edge === edges[0]) await t.test('a cut ends at the word of which half was played', (t) => exact(t, house));
+    await t.test('nobody knows of a turn that was asked for early', (t) => hidden(t, house));
     await t.test('a message is answered aloud', (t) => typed(t, house));
     await t.test('the greeting is spoken first', (t) => greeted(t, house));
     await t.test('speech over a reply pauses it, and cuts it if it has words', (t) => interrupted(t, house));
@@ -105,6 +106,21 @@ async function unheard(t: Test, house: House): Promise<void> {
   caller.say(await clipOf(house));
   t.match(await caller.until('turn.started', ({ turn_id: id }) => id !== turnId), { text: 'hello there and more' }, 'its words begin the next message');
   caller.socket.terminate();
+}
+
+async function hidden(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'hello_there', model: 'tokens=20', query: '&turn_silence_ms=3000' });
+  caller.say(await clipOf(house), 400);
+  const turnId = await until(async () => (await house.ask(`/sessions/${caller.session.id}`)).json.active_turn_id);
+  t.same(await transcript(house, caller), []);
+  t.equal((await house.ask(`/sessions/${caller.session.id}/turns/${turnId}/events`)).status, 404);
+  t.equal((await house.ask(`/sessions/${caller.session.id}/turns/${turnId}/abort`, { method: 'POST' })).status, 404);
+  t.equal((await house.ask(`/sessions/${caller.session.id}/chat`, { body: { message: 'Hello' } })).json.error.code, 'turn_in_progress');
+  t.notOk(caller.heard.some(({ type }) => type === 'turn.started'));
+  caller.send({ type: 'hangup' });
+  t.equal(await caller.closed, 1000);
+  await until(async () => (await house.ask(`/sessions/${caller.session.id}`)).json.active_turn_id === null);
+  t.same(await transcript(house, caller), [], 'words without a turn are not stored');
 }
 
 async function typed(t: Test, house: House): Promise<void> {

@@ -49,6 +49,8 @@ export class Endings {
       const heard = await settling;
       const { runner } = reply;
       if (runner === null) return;
+      // Nobody knows of a turn that was asked for early: it never was.
+      if (!reply.isTold) return this.takeBack(reply);
       if (heard.points === 0 && !over && (reason === 'speech' || reason === 'client')) {
         if (words !== null) this.#options.putBack(words);
         this.#options.tell({ type: 'turn.withdrawn', turn_id: runner.turnId });

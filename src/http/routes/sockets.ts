@@ -10,41 +10,22 @@ import { callSocket, operatorSocket, tokenSocket } from './row.ts';
 
 const only = (description: string) => Type.Optional(Type.String({ description }));
 
+const onVoice = [
+  ...(['invalid_field', 'invalid_token', 'assistant_not_found', 'assistant_not_permitted', 'session_not_found', 'session_ended', 'session_expired'] as const),
+  ...(['assistant_not_published', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'] as const),
+];
+
 export const socketRoutes: readonly Route[] = [
   tokenSocket('/transcription', openTranscription, {
     summary: 'Transcribes speech: audio in, text out.',
     query: TranscriptionQuery,
-    errors: [
-      'invalid_field',
-      'invalid_token',
-      'assistant_not_found',
-      'assistant_not_permitted',
-      'session_not_found',
-      'session_ended',
-      'session_expired',
-      'assistant_not_published',
-      'assistant_disabled',
-      'voice_disabled',
-      'voice_unavailable',
-    ],
+    errors: onVoice,
     newWork: true,
   }),
   callSocket('/call', openCall, {
     summary: 'A spoken conversation on a session: audio both ways.',
     query: CallQuery,
-    errors: [
-      'invalid_field',
-      'invalid_token',
-      'assistant_not_found',
-      'assistant_not_permitted',
-      'session_not_found',
-      'session_ended',
-      'session_expired',
-      'assistant_not_published',
-      'assistant_disabled',
-      'voice_disabled',
-      'voice_unavailable',
-    ],
+    errors: onVoice,
     newWork: true,
   }),
   operatorSocket('/console/api/inspect', watchActors, {
