@@ -1,12 +1,12 @@
 /** Looks up assistants and sessions, and checks that the caller may use them: 404 comes before 403 (contract 3). */
 import { secondsOf } from '../base/clock.ts';
-import { Failure } from '../base/errors.ts';
+import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SessionActor } from '../turn/session-actor.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
 import type { Services } from './services.ts';
-import type { Session } from '../store/store.ts';
+import type { Cause, Session } from '../store/store.ts';
 import { sessionView } from './views.ts';
 import type { Party } from './party.ts';
 
@@ -84,6 +84,10 @@ export function checkOpen(session: Session, { clock }: Services): void {
   const { status } = sessionView(session, clock.now());
   if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
 }
+
+/** The refusal of the assistant's machine to a turn of the session, a trial or another; null if it does not refuse. */
+export const turnRefusal = ({ channel }: Session, assistant: AssistantActor, cause: Cause, { host: { assistants } }: Services): ErrorName | null =>
+  channel === 'console' ? assistants.trialRefusal(assistant, cause) : assistants.refusal(assistant, cause);
 
 /** The session's actor, with the refusals of `reachSession`. */
 export const reachActor = (party: Party, id: string, services: Services): SessionActor | Promise<SessionActor> =>

@@ -15,7 +15,7 @@ import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByParty, type Party } from './party.ts';
-import { reachActor, reachConversation } from './reach.ts';
+import { reachActor, reachConversation, turnRefusal } from './reach.ts';
 import { cutHistory } from '../providers/model/history.ts';
 import { openCredential } from './credential.ts';
 
@@ -79,11 +79,10 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
 
 /** The turn that the party's message asks for. */
 export function wantedTurn(party: Party, { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor }, sent: SentMessage, services: Services): WantedTurn {
-  const { host } = services;
   const cause = causeByParty(party, sent.requestId);
   return {
     message: sent.text,
-    assistantRefusal: actor.record.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause),
+    assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
     takesSlot: party.channel === 'api',
     use: useOf(party, assistant),
     remember: sent.remember,

@@ -245,13 +245,14 @@ export class Sessions {
     });
   }
 
-  /** Says in the session which call is open, and until when that holds; null if none is. A newer call takes the place of an earlier one. */
-  noteCall(actor: SessionActor, call: NonNullable<Session['call']> | null): Promise<void> {
+  /** Says in the session which call is open, for `callOpenMs`; null if none is. A newer call takes the place of an earlier one. */
+  noteCall(actor: SessionActor, callId: string | null): Promise<void> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
         const { call: _, ...record } = actor.record;
-        const moved = { ...record, lastActivityAt: secondsOf(this.options.clock.now()), mark: this.options.mark(), ...(call && { call }) };
+        const at = this.options.clock.now();
+        const moved = { ...record, lastActivityAt: secondsOf(at), mark: this.options.mark(), ...(callId !== null && { call: { id: callId, untilMs: at + limits.callOpenMs } }) };
         if (await actor.save(moved)) return;
       }
     });

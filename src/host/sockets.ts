@@ -8,8 +8,6 @@ import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
 import { Population, type Resident } from '../actors/population.ts';
 
-/** The events and outcomes that the machines of all sockets share. */
-export type SharedSocketEvent = { type: 'session.ended'; at: number } | { type: 'drain'; at: number };
 type Event = { type: string; at: number };
 type Outcome = { type: string };
 
@@ -140,7 +138,7 @@ export class Sockets<E extends Event = Event, O extends Outcome = Outcome> {
     this.#sendAll('drain', () => true);
   }
 
-  #sendAll(type: SharedSocketEvent['type'], isMeant: (actor: SocketActor<E, O>) => boolean): void {
+  #sendAll(type: 'session.ended' | 'drain', isMeant: (actor: SocketActor<E, O>) => boolean): void {
     const at = this.#clock.now();
     // Every machine of a socket has these two events.
     for (const actor of [...this.population.residents()]) if (isMeant(actor)) actor.send({ type, at } as unknown as E);

@@ -15,7 +15,6 @@ import type { TurnInFlight } from '../../turn/session-actor.ts';
 import { causeByParty, type Party } from '../party.ts';
 import { keyOf } from '../reach.ts';
 import type { Services } from '../services.ts';
-import { errorSentence } from '../socket-messages.ts';
 import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
 import { countVoice } from '../voice-usage.ts';
 import { beginTurn, type TurnRefusal } from './begin.ts';
@@ -23,6 +22,7 @@ import { ChatTurns } from './chat-turns.ts';
 import { Endings } from './endings.ts';
 import { Hearing, type HeardCall } from './hearing.ts';
 import { Lookout } from './lookout.ts';
+import { failedMessage } from './messages.ts';
 import { Reply } from './reply.ts';
 import type { CallSettings } from './settings.ts';
 
@@ -45,6 +45,7 @@ export interface CallOptions {
 
 /** The states as the client is told of them. */
 const wireStates: ReadonlySet<string> = new Set(['listening', 'hearing', 'thinking', 'held', 'speaking', 'paused', 'busy']);
+
 export class Call implements HeardCall {
   readonly #options: CallOptions;
   settings: CallSettings;
@@ -393,7 +394,7 @@ export class Call implements HeardCall {
     this.#failedTurn = null;
     // A turn that could not begin has left the words in hand.
     if (this.reply !== null) this.#leave(this.reply);
-    this.#options.send({ type: 'turn.failed', turn_id: reply?.isTold ? reply.turnId : null, code, message: errorSentence(code) });
+    this.#options.send(failedMessage(reply?.isTold ? reply.turnId : null, code));
   }
 
   /** The turn has ended, though the call has not ended it: the store or the lease failed. */

@@ -1,9 +1,9 @@
 /** Turns of a call's session that a chat began: they are read along, and nothing of them is spoken (contract 18). */
 import { TurnReader, type Sink } from '../../turn/reader.ts';
-import type { TurnEnd, TurnLog } from '../../turn/turn.ts';
+import type { TurnLog } from '../../turn/turn.ts';
 import type { Session } from '../../store/store.ts';
 import type { Services } from '../services.ts';
-import { errorSentence } from '../socket-messages.ts';
+import { endMessage } from './messages.ts';
 
 interface ChatTurn {
   readonly turnId: string;
@@ -54,14 +54,14 @@ export class ChatTurns {
     return page?.items.find((message) => message.turnId === turnId && message.role === 'user')?.content ?? '';
   }
 
-  #sink({ turnId, messageId }: ChatTurn): Sink {
+  #sink(turn: ChatTurn): Sink {
     return {
       delta: (text) => {
-        this.#send({ type: 'message.delta', message_id: messageId, text });
+        this.#send({ type: 'message.delta', message_id: turn.messageId, text });
         return true;
       },
       terminal: (terminal) => {
-        this.#send(endOf(terminal, turnId, messageId));
+        this.#send(endMessage(terminal, turn, null));
         this.#over();
       },
       cut: () => this.#over(),
@@ -69,11 +69,4 @@ export class ChatTurns {
       onDrain: () => {},
     };
   }
-}
-
-function endOf(terminal: TurnEnd, turnId: string, messageId: string): object {
-  const turn = { turn_id: turnId, message_id: messageId };
-  if (terminal.type === 'completed') return { type: 'turn.completed', ...turn, stop_reason: 'end', usage: { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens } };
-  if (terminal.type === 'aborted') return { type: 'turn.aborted', ...turn, stop_reason: 'aborted', cut_by: null };
-  return { type: 'turn.failed', turn_id: turnId, code: terminal.errorCode, message: errorSentence(terminal.errorCode) };
 }

@@ -74,11 +74,6 @@ export class Cursor {
     return sentence.plan === null ? sentence.from : heardAt(sentence.plan, samples - sentence.start);
   }
 
-  /** The last sentence of which something was heard: where it begins in the text. */
-  sentenceAt(samples: number): number {
-    return this.#sentences.findLast(({ start }) => start < samples)?.from ?? 0;
-  }
-
   /** While all that was sent is played, the estimate waits. */
   #advance(now: number): void {
     if (!this.#still) this.#estimate = Math.min(this.sent, this.#estimate + ((now - this.#estimatedAt) * this.#rate) / 1000);

@@ -4,7 +4,7 @@ import type { Words } from '../../providers/voice/ear.ts';
 import type { Cause } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
 import type { Services } from '../services.ts';
-import { errorSentence } from '../socket-messages.ts';
+import { endMessage, failedMessage } from './messages.ts';
 import type { Basis, Reply } from './reply.ts';
 
 export interface EndingsOptions {
@@ -101,7 +101,7 @@ export class Endings {
         await this.takeBack(reply);
       }
       this.replies.delete(reply.messageId);
-      this.#options.tell({ type: 'turn.failed', turn_id: reply.turnId, code, message: errorSentence(code) });
+      this.#options.tell(failedMessage(reply.turnId, code));
     });
   }
 
@@ -118,11 +118,9 @@ export class Endings {
     const { tell, services } = this.#options;
     this.replies.delete(reply.messageId);
     services.metrics.calls.heard.inc({ basis: voice.heard });
-    const { terminal } = reply.runner!.log;
-    const turn = { turn_id: reply.turnId, message_id: reply.messageId };
-    if (terminal?.type === 'completed') tell({ type: 'turn.completed', ...turn, stop_reason: 'end', usage: { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens } });
-    else if (terminal?.type === 'aborted') tell({ type: 'turn.aborted', ...turn, stop_reason: 'aborted', cut_by: voice.cutBy });
-    else if (terminal !== null) tell({ type: 'turn.failed', turn_id: reply.turnId, code: terminal.errorCode, message: errorSentence(terminal.errorCode) });
+    const runner = reply.runner!;
+    const { terminal } = runner.log;
+    if (terminal !== null) tell(endMessage(terminal, runner, voice.cutBy));
   }
 }
 

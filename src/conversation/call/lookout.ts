@@ -62,7 +62,7 @@ export class Lookout {
     this.#saidAt = now;
     const held = await sessions.of(session.workspaceId, session.id);
     if (held === null || this.#closed) return;
-    await sessions.noteCall(held, { id: callId, untilMs: at + limits.callOpenMs });
+    await sessions.noteCall(held, callId);
     if (session.link !== undefined) await sessions.keepPresent(held, cause);
     said();
   }

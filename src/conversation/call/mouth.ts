@@ -13,8 +13,8 @@ export interface MouthOptions {
   readonly aheadMs: number;
   /** Whether the client has reported what it plays in this call: then it is waited for. */
   reports(): boolean;
-  /** Stores the reply's text up to so many code points; resolves with whether it is stored. */
-  supply(points: number): Promise<boolean>;
+  /** Stores the reply's text up to so many code points; resolves with whether it is stored, at once if it was supplied before. */
+  supply(points: number): boolean | Promise<boolean>;
   send(frame: Uint8Array): void;
   /** Whether the connection has taken what was sent. */
   isFree(): boolean;
@@ -36,11 +36,11 @@ export class Mouth {
   readonly cursor: Cursor;
   /** Whether the first audio is at hand. */
   isReady = false;
-  /** Whether all of the reply is sent. */
-  allSent = false;
-  #supplied = 0;
+  #allSent = false;
+  /** The sentence that is sent: the samples before it, the code points before its end, and its words once they are known. */
+  #sentenceStart = 0;
+  #sentenceEnd = 0;
   #plan: UtterancePlan | null = null;
-  #planStart = 0;
   #begun: () => void = () => {};
   readonly #beginning: Promise<void>;
   #paused = false;
@@ -118,9 +118,9 @@ export class Mouth {
         if (this.#stopped) return;
         if (item.type === 'sentence') {
           this.cursor.sentence(item.from, item.start);
-          this.#planStart = item.start;
-          this.#plan = null;
+          this.#sentenceStart = item.start;
           this.#sentenceEnd = item.to;
+          this.#plan = null;
         } else if (item.type === 'plan') {
           this.cursor.plan(item.plan);
           this.#plan = item.plan;
@@ -132,13 +132,10 @@ export class Mouth {
     this.#getReady();
     await this.#beginning;
     if (this.#stopped) return;
-    this.allSent = true;
+    this.#allSent = true;
     sent(this.cursor.sent);
     this.#progress();
   }
-
-  /** The code points before the end of the sentence that is sent. */
-  #sentenceEnd = 0;
 
   #getReady(): void {
     if (this.isReady || this.#stopped) return;
@@ -150,11 +147,7 @@ export class Mouth {
   async #frame(bytes: Uint8Array, samples: number): Promise<boolean> {
     this.#getReady();
     await this.#beginning;
-    const points = this.#textBefore(this.cursor.sent + samples - this.#planStart);
-    if (points > this.#supplied) {
-      this.#supplied = points;
-      if (!(await this.#options.supply(points))) return false;
-    }
+    if (!(await this.#options.supply(this.#textBefore(this.cursor.sent + samples - this.#sentenceStart)))) return false;
     while (!this.#stopped && (this.#paused || !this.#options.isFree() || !this.#hasRoom(samples))) await this.#rest();
     if (this.#stopped) return false;
     this.cursor.send(samples, this.#now);
@@ -211,7 +204,7 @@ export class Mouth {
     this.#options.heard(this.cursor.pointsAt(played));
     if (played < this.cursor.sent) return;
     this.#setStarved(true);
-    if (!this.allSent) return;
+    if (!this.#allSent) return;
     this.#isOver = true;
     this.#looker?.cancel();
     this.#options.played();

@@ -154,23 +154,27 @@ export class Reply implements Speaker {
   spoken(outlasted: boolean): SpokenReply {
     const since = this.#clock.monotonic() - latelyMs;
     const before = this.#course.findLast(({ at }) => at < since)?.points ?? 0;
-    const heard = this.said.slice(0, indexAfter(this.said, this.#released));
-    return { lately: heard.slice(indexAfter(heard, before)), lastSentence: lastSentenceOf(heard), outlasted };
+    return { lately: this.#between(before, this.#released), lastSentence: lastSentenceOf(this.#between(0, this.#released)), outlasted };
   }
 
   /** Its text goes into the log word by word, so that readers get it so. */
-  async #supply(points: number): Promise<boolean> {
-    const piece = this.said.slice(indexAfter(this.said, this.#supplied), indexAfter(this.said, points));
-    this.#supplied = Math.max(this.#supplied, points);
+  #supply(points: number): boolean | Promise<boolean> {
+    if (points <= this.#supplied) return true;
+    const piece = this.#between(this.#supplied, points);
+    this.#supplied = points;
     const { runner } = this;
     if (runner === null) return true;
-    const stored = (piece.match(/\s*\S+|\s+$/gu) ?? []).map((word) => runner.supply(word));
-    return stored.length === 0 || (await stored.at(-1)!);
+    return (piece.match(/\s*\S+|\s+$/gu) ?? []).map((word) => runner.supply(word)).at(-1) ?? true;
+  }
+
+  /** Its text from one code point to before another. */
+  #between(from: number, to: number): string {
+    return this.said.slice(indexAfter(this.said, from), indexAfter(this.said, to));
   }
 
   #release(points: number): void {
     if (points <= this.#released) return;
-    const text = this.said.slice(indexAfter(this.said, this.#released), indexAfter(this.said, points));
+    const text = this.#between(this.#released, points);
     this.#released = points;
     this.#course.push({ at: this.#clock.monotonic(), points });
     this.runner?.release(points);

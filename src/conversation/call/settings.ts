@@ -17,24 +17,26 @@ export interface CallSettings {
   readonly greets: boolean;
 }
 
+type StartSettings = Pick<CallQuery, 'encoding' | 'sample_rate' | 'language' | 'partials' | 'turn_silence_ms' | 'barge_in'>;
+
+const defaults: CallSettings = {
+  encoding: 'pcm_s16le', sampleRate: 16_000, language: null, partials: true, turnSilenceMs: 500, bargeIn: 'words',
+  outputEncoding: 'pcm_s16le', outputSampleRate: 16_000, aheadMs: 1_000, greets: true,
+};
+
 export function settingsOf(query: CallQuery): CallSettings {
-  const outputEncoding = (query.output_encoding ?? 'pcm_s16le') as OutputEncoding;
+  const outputEncoding = (query.output_encoding as OutputEncoding | undefined) ?? defaults.outputEncoding;
   return {
-    encoding: (query.encoding ?? 'pcm_s16le') as Encoding,
-    sampleRate: query.sample_rate ?? 16_000,
-    language: query.language ?? null,
-    partials: query.partials ?? true,
-    turnSilenceMs: query.turn_silence_ms ?? 500,
-    bargeIn: (query.barge_in ?? 'words') as BargeIn,
+    ...withStart(defaults, query),
     outputEncoding,
-    outputSampleRate: query.output_sample_rate ?? (outputEncoding === 'pcm_s16le' ? 16_000 : 8_000),
-    aheadMs: query.ahead_ms ?? 1_000,
-    greets: query.greeting ?? true,
+    outputSampleRate: query.output_sample_rate ?? (outputEncoding === 'pcm_s16le' ? defaults.outputSampleRate : 8_000),
+    aheadMs: query.ahead_ms ?? defaults.aheadMs,
+    greets: query.greeting ?? defaults.greets,
   };
 }
 
 /** The settings with those that a `start` names. */
-export const withStart = (before: CallSettings, start: Pick<CallQuery, 'encoding' | 'sample_rate' | 'language' | 'partials' | 'turn_silence_ms' | 'barge_in'>): CallSettings => ({
+export const withStart = (before: CallSettings, start: StartSettings): CallSettings => ({
   ...before,
   encoding: (start.encoding as Encoding | undefined) ?? before.encoding,
   sampleRate: start.sample_rate ?? before.sampleRate,

@@ -1,20 +1,18 @@
 /** `POST /call-tokens`, and the call that a token opens (contract 18). */
-import { secondsOf } from '../../base/clock.ts';
 import type { Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
-import { limits } from '../../base/limits.ts';
 import type { CallQuery, CreateCallTokenBody } from '../../base/wire.ts';
 import { CallSocket } from '../../conversation/call/socket.ts';
 import { settingsOf } from '../../conversation/call/settings.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
-import { checkOpen, reachAssistant, reachSession } from '../../conversation/reach.ts';
+import { checkOpen, reachAssistant, reachSession, turnRefusal } from '../../conversation/reach.ts';
 import type { Services } from '../../conversation/services.ts';
 import { takesRate } from '../../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { Session } from '../../store/store.ts';
 import type { PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
-import { retrySeconds, socketOrigin } from './transcription.ts';
+import { retrySeconds, tokenReply } from './transcription.ts';
 
 export const createCallToken = (request: Request<PartyCaller, unknown, CreateCallTokenBody>): Promise<Reply> => mintCallToken(request, async () => {});
 
@@ -25,11 +23,7 @@ export async function mintCallToken({ caller, body, head, requestId, services }:
   await admit(session);
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   services.voice.warm(provider);
-  const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
-  const holder = { kind: party.kind === 'visitor' ? 'visitor' : party.channel === 'console' ? 'person' : 'key', id: party.id } as const;
-  const token = services.callTokens.seal({ id: services.ids.make('call'), workspaceId: party.workspaceId, holder, assistantId: assistant.record.id, sessionId: session.id, untilMs: expiresAt * 1000 });
-  const url = `${socketOrigin(head, services)}/call?token=${token}`;
-  return { status: 201, json: { object: 'call_token', token, url, expires_at: expiresAt } };
+  return tokenReply('call', party, { id: services.ids.make('call'), assistantId: assistant.record.id, sessionId: session.id }, head, services);
 }
 
 /** The session with its assistant, in the order of checks of a chat. */
@@ -37,9 +31,8 @@ async function reach(party: Party, sessionId: string, requestId: string, service
   const session = await reachSession(party, sessionId, services);
   checkOpen(session, services);
   const assistant = await reachAssistant(party, session.assistantId, services);
-  const { host } = services;
   const cause = causeByParty(party, requestId);
-  const refusal = session.channel === 'console' ? host.assistants.trialRefusal(assistant, cause) : host.assistants.refusal(assistant, cause);
+  const refusal = turnRefusal(session, assistant, cause, services);
   if (refusal !== null) throw new Failure(refusal);
   checkSpeaks(assistant, cause, services);
   return { session, assistant };
@@ -62,7 +55,7 @@ export async function openCall({ caller, query, requestId, services }: Request<T
   if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
   const held = await host.sessions.of(session.workspaceId, session.id);
   if (held === null) throw new Failure('session_not_found');
-  await host.sessions.noteCall(held, { id: claims.id, untilMs: services.clock.now() + limits.callOpenMs });
+  await host.sessions.noteCall(held, claims.id);
   const actor = await host.calls.open(facts);
   const socket = new CallSocket({ actor, party, assistant, session: held.record, ready, requestId, services }, settings);
   upgrade.onGone(() => socket.closed());

@@ -1,6 +1,6 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
 import { reachedBase } from '../../access/client-address.ts';
-import type { TokenClaims } from '../../access/socket-tokens.ts';
+import type { SocketUse, TokenClaims } from '../../access/socket-tokens.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
 import { checkOpen, checkPermission, checkVisible, keyOf, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
@@ -30,11 +30,16 @@ export async function mintToken(
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // The models for listening are loaded by the time that the socket opens.
   services.voice.warm(provider);
+  return tokenReply('transcription', party, { id: services.ids.make('tok'), assistantId, sessionId }, head, services);
+}
+
+/** A token for one socket of the party's, with the address that it opens the socket at. */
+export function tokenReply(use: SocketUse, party: Party, opens: Pick<TokenClaims, 'id' | 'assistantId' | 'sessionId'>, head: Request['head'], services: Services): Reply {
   const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
-  const claims: TokenClaims = { id: services.ids.make('tok'), workspaceId: party.workspaceId, holder: { kind: party.kind === 'visitor' ? 'visitor' : 'key', id: party.id }, assistantId, sessionId, untilMs: expiresAt * 1000 };
-  const token = services.transcriptionTokens.seal(claims);
-  const url = `${socketOrigin(head, services)}/transcription?token=${token}`;
-  return { status: 201, json: { object: 'transcription_token', token, url, expires_at: expiresAt } };
+  const holder = { kind: party.kind === 'visitor' ? 'visitor' : party.channel === 'console' ? 'person' : 'key', id: party.id } as const;
+  const tokens = use === 'call' ? services.callTokens : services.transcriptionTokens;
+  const token = tokens.seal({ ...opens, workspaceId: party.workspaceId, holder, untilMs: expiresAt * 1000 });
+  return { status: 201, json: { object: `${use}_token`, token, url: `${socketOrigin(head, services)}/${use}?token=${token}`, expires_at: expiresAt } };
 }
 
 /** The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12) and open, then the assistant's state. Returns the session. */
@@ -54,7 +59,7 @@ function checkSession(session: Session, assistantId: string, services: Services)
 }
 
 /** The same address as a socket. */
-export const socketOrigin = (head: Request['head'], { config }: Services): string => reachedBase(head, config).replace(/^http/, 'ws');
+const socketOrigin = (head: Request['head'], { config }: Services): string => reachedBase(head, config).replace(/^http/, 'ws');
 
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
 export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade): Promise<void> {

@@ -1,0 +1,14 @@
+/** The messages that tell the client of a call how a turn has ended, be it spoken or a chat's (contract 18). */
+import type { HeardVoice } from '../../store/store.ts';
+import type { TurnEnd } from '../../turn/turn.ts';
+import { errorSentence } from '../socket-messages.ts';
+
+/** `turnId`: null if no turn was begun. */
+export const failedMessage = (turnId: string | null, code: string): object => ({ type: 'turn.failed', turn_id: turnId, code, message: errorSentence(code) });
+
+export function endMessage(end: TurnEnd, { turnId, messageId }: { readonly turnId: string; readonly messageId: string }, cutBy: HeardVoice['cutBy']): object {
+  const turn = { turn_id: turnId, message_id: messageId };
+  if (end.type === 'completed') return { type: 'turn.completed', ...turn, stop_reason: 'end', usage: { input_tokens: end.inputTokens, output_tokens: end.outputTokens } };
+  if (end.type === 'aborted') return { type: 'turn.aborted', ...turn, stop_reason: 'aborted', cut_by: cutBy };
+  return failedMessage(turnId, end.errorCode);
+}
