@@ -232,9 +232,11 @@ export interface Session {
   readonly call?: { readonly id: string; readonly untilMs: number };
   /** How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where that never happened. */
   readonly historyLeftOut?: number;
+  /** The calls of the last turn that wait for `tool_results`: a turn in flight has answered or declined them. Absent where there are none. */
+  readonly pending?: readonly PendingCall[];
 }
 
-export type StopReason = 'end' | 'aborted' | 'error' | 'expired';
+export type StopReason = 'end' | 'aborted' | 'error' | 'expired' | 'tool_calls';
 
 export interface Message {
   readonly id: string;
@@ -247,6 +249,51 @@ export interface Message {
   readonly createdAt: number;
   /** Absent where it was typed, and while it streams. */
   readonly voice?: SpokenVoice | HeardVoice;
+  /** The calls of its turn, in the model's order. Absent where there are none. */
+  readonly toolCalls?: readonly ToolCall[];
+}
+
+/** Why a call of a tool failed (contract 13). */
+export type ToolError = 'arguments' | 'unknown_tool' | 'limit' | 'timeout' | 'unreachable' | 'refused' | 'too_large' | 'malformed';
+
+/** `running`: stored, without a result; `pending`: waits for `tool_results`; `unknown`: its process died before the result was stored. */
+export type ToolStatus = 'running' | 'pending' | 'completed' | 'failed' | 'declined' | 'cancelled' | 'unknown';
+
+/** A model's call of a tool (contract 13). */
+export interface ToolCall {
+  readonly id: string;
+  /** In a name that no tool has, `_` stands for characters that no tool's name may have. */
+  readonly name: string;
+  /** The round of the model in its turn, from 0: the calls of a round are sent side by side. */
+  readonly round: number;
+  /** Code points of the message's text before it. */
+  readonly position: number;
+  readonly status: ToolStatus;
+  /** Null while it has no result, and for one that completed. */
+  readonly error: ToolError | 'declined' | 'cancelled' | 'unknown' | null;
+  /** Null if the model gave no JSON object. */
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly output: string | null;
+  /** How much of it the API's callers see. */
+  readonly show: 'none' | 'name' | 'full';
+  /** What it waits for, or waited for; absent where it waits for nobody. */
+  readonly wants?: 'result' | 'approval';
+  /** It was sent to its tool. */
+  readonly sent?: true;
+  readonly createdAtMs: number;
+  readonly endedAtMs: number | null;
+}
+
+/** A call that waits for `tool_results`. */
+export type PendingCall = Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly wants: 'result' | 'approval' };
+
+/** The calls that a turn answered, approved or declined when it began. They are in an earlier message of its session. */
+export interface AnsweredCalls {
+  /** That message's index. */
+  readonly index: number;
+  readonly ids: readonly string[];
+  /** Those among them that were approved: this turn sends them. */
+  readonly approved: readonly string[];
 }
 
 /** A person's message that was said: milliseconds from the first to the last voice (contract 18). */
@@ -265,7 +312,7 @@ export interface Turn {
   readonly sessionId: string;
   /** The assistant's message. */
   readonly messageId: string;
-  /** That message's index in the transcript; the user's message is just before it. */
+  /** That message's index in the transcript; the user's message, if there is one, is just before it. */
   readonly messageIndex: number;
   readonly status: 'streaming' | 'completed' | 'aborted' | 'failed';
   readonly stopReason: StopReason | null;
@@ -280,10 +327,19 @@ export interface Turn {
   readonly spoken?: true;
   /** Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its hour. */
   readonly link?: TurnLink;
+  /** Absent where no calls waited. */
+  readonly answered?: AnsweredCalls;
+  /** It answers results of calls: it has no message of the user. */
+  readonly unasked?: true;
+  /** How many calls its own message has, and how many it sent, those that it was approved included. Absent before its end, and where there were none. */
+  readonly calls?: { readonly made: number; readonly sent: number };
 }
 
+/** The index of a turn's first message. */
+export const firstIndexOf = ({ messageIndex, unasked }: Pick<Turn, 'messageIndex' | 'unasked'>): number => (unasked ? messageIndex : messageIndex - 1);
+
 /** A message of a turn; without an end it is complete from the beginning. */
-export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice'> = complete): Message => ({
+export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice' | 'toolCalls'> = complete): Message => ({
   id,
   turnId: turn.id,
   role,
@@ -293,12 +349,14 @@ export const messageOf = (turn: Turn, id: string, role: Message['role'], content
   errorCode: end.errorCode,
   createdAt: turn.createdAt,
   ...(end.voice && { voice: end.voice }),
+  ...(end.toolCalls && { toolCalls: end.toolCalls }),
 });
 
 const complete = { status: 'completed', stopReason: null, errorCode: null } as const;
 
 /** The assistant's message of a turn in flight. Stores keep its output apart from it. */
-export const streamingMessage = (turn: Turn, content = ''): Message => messageOf(turn, turn.messageId, 'assistant', content, streaming);
+export const streamingMessage = (turn: Turn, content = '', toolCalls: readonly ToolCall[] = []): Message =>
+  messageOf(turn, turn.messageId, 'assistant', content, toolCalls.length === 0 ? streaming : { ...streaming, toolCalls });
 
 const streaming = { status: 'streaming', stopReason: null, errorCode: null } as const;
 
@@ -323,6 +381,7 @@ export interface UsageCounts {
   readonly outputTokens: number;
   readonly speechCharacters: number;
   readonly transcriptionSeconds: number;
+  readonly toolCalls: number;
 }
 
 /** Usage in one bucket: its first second, and the counts within both the bucket and the requested window. */

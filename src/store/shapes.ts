@@ -57,13 +57,13 @@ const place = new RecordShape('workspaceId', 'sessionId', 'turnId');
 export const sessionShape = new RecordShape(
   ...['id', 'workspaceId', 'assistantId', 'channel', 'keyId', 'visitor', 'metadata', 'maxCallSeconds', 'createdAt', 'expiresAt', 'lastActivityAt', 'messageCount'],
   ['machine', machine],
-  ...['mark', 'link', 'historyLeftOut', 'call'],
+  ...['mark', 'link', 'historyLeftOut', 'call', 'pending'],
 );
 const turn = new RecordShape(
-  ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link', 'spoken'],
+  ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link', 'spoken', 'answered', 'unasked', 'calls'],
 );
 
-const message = new RecordShape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt', 'voice');
+const message = new RecordShape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt', 'voice', 'toolCalls');
 
 /** The shapes of an embedded store's rows. */
 export const rowShapes = {
@@ -72,7 +72,7 @@ export const rowShapes = {
   message,
   flight: new RecordShape(
     ...[['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'] as const,
-    ...[['turn', turn], ['begun', answer], ['said', message], 'move', 'released'] as const,
+    ...[['turn', turn], ['begun', answer], ['said', message], 'move', 'released', 'calls'] as const,
   ),
   exchange: new RecordShape(['said', message], ['reply', message]),
   moves: new RecordShape('begun', 'ended'),

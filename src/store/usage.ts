@@ -12,6 +12,7 @@ export const usageFields = [
   'outputTokens',
   'speechCharacters',
   'transcriptionSeconds',
+  'toolCalls',
 ] as const satisfies readonly (keyof UsageCounts)[];
 
 export type Grain = 'second' | 'hour';

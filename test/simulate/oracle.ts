@@ -188,7 +188,7 @@ export class Oracle {
     if (remember) this.#remember(session.workspaceId, remember);
     this.state.turns.set(turn.id, {
       turn,
-      question: step.userMessage.content,
+      question: step.userMessage!.content,
       before: this.said(moved),
       fence: answer.fence,
       leaseUntilMs: step.leaseUntilMs,

@@ -246,6 +246,15 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       return 'released';
     },
   }),
+  'calls that any process may store': (store) => {
+    const known = fences(store);
+    return { ...known, stepTurn: (step) => store.turns.step({ ...step, fence: known.of(step) ?? step.fence }) };
+  },
+  'calls of which the last is lost': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.length > 1 ? step.calls.slice(0, -1) : step.calls }) }),
+  'results that are not stored': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.filter(({ status }) => status === 'running') }) }),
+  'a step that tells of no request to stop': (store) => ({ stepTurn: (step) => store.turns.step(step).then((answer) => (typeof answer === 'object' ? 'stored' : answer)) }),
+  'a message that a withdrawal leaves amended': (store) => ({ withdrawTurn: ({ amends: _, ...step }) => store.turns.withdraw(step) }),
+  'a message that a step does not amend': (store) => ({ stepTurn: ({ amends: _, ...step }) => store.turns.step(step) }),
   'text shown before its release': (store) => ({ beginTurn: ({ released, ...step }) => store.turns.begin(released === -1 ? { ...step, released } : step) }),
   'a hidden turn that is shown': (store) => ({ beginTurn: (step) => store.turns.begin(step.released === -1 ? { ...step, released: 0 } : step) }),
   'a turn without a gate that a release gates': (store) => {

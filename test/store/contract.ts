@@ -9,6 +9,7 @@ import { historyCases } from './contract/history.ts';
 import { limitCases } from './contract/limits.ts';
 import { ownershipCases } from './contract/ownership.ts';
 import { releaseCases } from './contract/releases.ts';
+import { stepCases } from './contract/steps.ts';
 import { sessionCases } from './contract/sessions.ts';
 import { sweepCases } from './contract/sweep.ts';
 import { turnCases } from './contract/turns.ts';
@@ -24,7 +25,7 @@ export interface Case {
   readonly callersTime?: boolean;
 }
 
-export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...cutCases, ...releaseCases, ...countingCases, ...limitCases, ...historyCases, ...sweepCases];
+export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...cutCases, ...releaseCases, ...stepCases, ...countingCases, ...limitCases, ...historyCases, ...sweepCases];
 
 /** Opens a store for one case; `dispose` closes it and removes its data. */
 export type Factory = () => Promise<{ store: Store; dispose(): Promise<void> }>;

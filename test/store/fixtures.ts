@@ -3,7 +3,7 @@ import { WheelClock } from '../../src/base/clock.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import type {
   AppendResult, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
-  Store, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
+  Store, ToolCall, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
 } from '../../src/store/store.ts';
 
 export const ids = randomIds(new WheelClock());
@@ -49,6 +49,10 @@ export function message(over: Partial<Message> = {}): Message {
     id: ids.make('msg'), turnId: null, role: 'assistant', content: 'Hello 👋', status: 'completed', stopReason: 'end', errorCode: null, createdAt: 1, ...over,
   };
 }
+
+export const toolCall = (over: Partial<ToolCall> = {}): ToolCall => ({
+  id: 'call_1', name: 'look_up', round: 0, position: 0, status: 'running', error: null, arguments: { order: '👋' }, output: null, show: 'name', sent: true, createdAtMs: 1000, endedAtMs: null, ...over,
+});
 
 /** The assistant's message of a turn in flight, as a reader must find it. */
 export const streaming = ({ id, messageId, createdAt }: Turn, content = ''): Message =>

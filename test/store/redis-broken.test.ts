@@ -46,7 +46,7 @@ const broken: Readonly<Record<string, Break>> = {
   'a cut beyond the text taken for its end': { of: 'finish-turn', put: [["if tonumber(cut) > ends then return { 'hole', ends } end", 'if tonumber(cut) > ends then cut = ends end']] },
   'a session counted twice when it is sent twice': { of: 'create-session', put: [["if redis.call('EXISTS', at('session', session)) == 1", 'if false']] },
   'a turn seized from its living owner': { of: 'take-over-turn', put: [['if tonumber(stands[3]) > time then', 'if false then']] },
-  'a withdrawn turn that leaves its messages': { of: 'withdraw-turn', put: [["redis.call('ZREMRANGEBYSCORE', at('messages', session), index - 1, index)", '']] },
+  'a withdrawn turn that leaves its messages': { of: 'withdraw-turn', put: [["redis.call('ZREMRANGEBYSCORE', at('messages', session), first, index)", '']] },
   'a finished turn that is withdrawn and stays counted': { of: 'withdraw-turn', put: [['if finished then count_usage(', 'if false then count_usage(']] },
   'a claim that keeps nothing': { of: 'claim-turn', put: [["redis.call('HSET', turns, turn .. '/claimed', '1')", '']] },
   'a turn that is withdrawn first and begins then': { of: 'withdraw-turn', put: [['if not is_unmoved(', "if not begun then return { 'fenced' } end if not is_unmoved("]] },

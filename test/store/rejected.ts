@@ -53,6 +53,13 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'a withdrawn turn leaves nothing behind': ['a withdrawn turn that leaves its messages'],
   'the budget that refuses goes into debt and the others stay as they were': ['a request charged to the budgets that would have passed it'],
   'sessions past retention go with all they hold, and no others': ['a sweep that does not look again', 'a sweep that takes too much'],
+  'the calls of a turn are read with its text, each replaced by its result, and end with the turn in its message': [
+    'calls that any process may store',
+    'calls of which the last is lost',
+    'results that are not stored',
+  ],
+  'a step is answered with the request to stop its turn': ['a step that tells of no request to stop'],
+  'an earlier message is amended by each kind of step, whichever row it is in': ['a message that a withdrawal leaves amended', 'a message that a step does not amend'],
   'a stop is kept with the turn and told to its owner, who still owns it': ['a stop that is not kept'],
   'who asks a turn to stop leaves its owner only so long, and whoever seizes it then is told of it': [
     'a stop that cuts no lease',

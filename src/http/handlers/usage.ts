@@ -102,6 +102,7 @@ export const none: UsageCounts = {
   outputTokens: 0,
   speechCharacters: 0,
   transcriptionSeconds: 0,
+  toolCalls: 0,
 };
 
 function sumOf(before: UsageCounts, buckets: readonly UsageCounts[]): UsageCounts {

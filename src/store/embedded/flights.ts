@@ -35,6 +35,8 @@ export interface FlightRow {
   readonly move?: MoveRow | null;
   /** Code points that readers may see; -1 hides the turn. Absent where they see all that is stored. */
   readonly released?: number | undefined;
+  /** How many calls it has, each in a row of its own. */
+  readonly calls?: number;
 }
 
 /** A flight's row of an earlier version: beside it the turn has a row, and the assistant's message one with the status `streaming`. */

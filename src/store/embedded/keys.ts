@@ -72,6 +72,9 @@ export const flight = (place: TurnPlace): string => ofTurn(place).flight;
 export const sessionFlights = (workspaceId: string, sessionId: string): string => ofTurns('flight', workspaceId, sessionId);
 export const output = (place: TurnPlace): string => `output/${ofTurn(place).text}/`;
 export const outputAt = (place: TurnPlace, position: number): string => output(place) + padded(position, 9);
+/** The calls of a turn in flight, each under its place among them. */
+export const calls = (place: TurnPlace): string => `call/${ofTurn(place).text}/`;
+export const call = (place: TurnPlace, index: number): string => calls(place) + padded(index, 9);
 
 /** The steps of an actor, each under its number. */
 export const history = (kind: HistoryKind, workspaceId: string, id: string): string => `history-${kind}/${placed(workspaceId, id)}/`;
@@ -79,7 +82,7 @@ export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: nu
 
 /** All rows of a session except its own row and its index rows. */
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
-  ['message', 'turn', 'flight', 'output', 'history-session'].map((kind) => ofTurns(kind, workspaceId, sessionId));
+  ['message', 'turn', 'flight', 'output', 'call', 'history-session'].map((kind) => ofTurns(kind, workspaceId, sessionId));
 
 export const memories = (workspaceId: string): string => `memory/${part(workspaceId)}/`;
 export const memory = (workspaceId: string, scope: string, key: string): string =>
@@ -125,5 +128,5 @@ export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-
 export const holdings = (workspaceId: string): string[] =>
   [
     ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
-    ...['turn', 'flight', 'output', 'memory', 'limit', 'usage-second', 'usage-hour', 'history-session', 'history-key', 'history-assistant'],
+    ...['turn', 'flight', 'output', 'call', 'memory', 'limit', 'usage-second', 'usage-hour', 'history-session', 'history-key', 'history-assistant'],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

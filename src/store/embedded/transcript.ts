@@ -1,5 +1,5 @@
 /** Reads the transcript. */
-import type { Message, OutputAfter, Page, PageRequest, TurnPlace } from '../store.ts';
+import type { Message, OutputAfter, Page, PageRequest, ToolCall, TurnPlace } from '../store.ts';
 import type { Ledger } from '../ledger.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { overlaid } from '../sorted.ts';
@@ -59,7 +59,7 @@ export class EmbeddedTranscript {
       if (row.turn === undefined || !wanted(row)) continue;
       const { place, turn, said, released } = row;
       if (said !== undefined) found.push([keys.message(workspaceId, sessionId, turn.messageIndex - 1), () => said]);
-      found.push([keys.message(workspaceId, sessionId, turn.messageIndex), () => streamingMessage(turn, shown(this.#streamed(place), released))]);
+      found.push([keys.message(workspaceId, sessionId, turn.messageIndex), () => streamingMessage(turn, shown(this.#streamed(place), released), this.calls(place))]);
     }
     return found.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
   }
@@ -124,9 +124,15 @@ export class EmbeddedTranscript {
       const released = this.#ledger.committed<FlightRow>(keys.flight(place))?.released;
       if (released === -1) return null;
       const text = released !== undefined && position > released ? null : this.#streamedAfter(place, position);
-      return { turn: row.turn, text: text === null || released === undefined ? text : shown(text, released - position) };
+      return withCalls({ turn: row.turn, text: text === null || released === undefined ? text : shown(text, released - position) }, this.calls(place));
     }
-    return { turn: row.turn, text: textBehind(this.#reply(place, row.turn.messageIndex), position) };
+    const { content, toolCalls } = this.#ending(place.workspaceId, place.sessionId, row.turn.messageIndex).at(-1) ?? noReply;
+    return withCalls({ turn: row.turn, text: textBehind(content, position) }, toolCalls);
+  }
+
+  calls(place: TurnPlace): ToolCall[] {
+    const prefix = keys.calls(place);
+    return [...this.#ledger.scan<ToolCall>(prefix, keys.endOf(prefix))].map(([, call]) => call);
   }
 
   /** The output of a turn that is over. */
@@ -157,3 +163,7 @@ export class EmbeddedTranscript {
 
 /** The part of a text that readers may see. */
 const shown = (text: string, released: number | undefined): string => (released === undefined ? text : text.slice(0, indexAfter(text, released)));
+
+const noReply = { content: '', toolCalls: undefined };
+
+const withCalls = (found: OutputAfter, calls: readonly ToolCall[] | undefined): OutputAfter => (calls === undefined || calls.length === 0 ? found : { ...found, calls });

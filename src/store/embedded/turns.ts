@@ -2,8 +2,8 @@
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type {
-  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Released, Renewed, TakenOver, StopRequest, Turn, TurnPlace,
-  TurnStore, UsageCounts, WithdrawTurn,
+  AmendedMessage, AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Released, Renewed, TakenOver, StepTurn, StopRequest, ToolCall, Turn,
+  TurnPlace, TurnStore, UsageCounts, WithdrawTurn,
 } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
@@ -14,7 +14,7 @@ import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
-import type { ExchangeRow, StoredSession, StoredTurn } from './rows.ts';
+import type { ExchangeRow, StoredMessage, StoredSession, StoredTurn } from './rows.ts';
 import { putSession, unmoved } from './sessions.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
@@ -77,12 +77,13 @@ export class EmbeddedTurns implements TurnStore {
         stop: null,
         turn,
         begun,
-        said: step.userMessage,
+        said: step.userMessage ?? undefined,
         move: step.move ? moveRow(step.move) : null,
         released: step.released,
       };
       putSession(draft, before, { session, version: begun.version, withdrawn: before.withdrawn });
       draft.put(keys.flight(place), row, 'flight');
+      this.#amend(draft, place, step.amends);
       this.#flights.set({ row, position: 0, tail: null });
       return { outcome: 'begun', version: begun.version, fence: begun.fence };
     });
@@ -144,6 +145,33 @@ export class EmbeddedTurns implements TurnStore {
     });
   }
 
+  step(step: StepTurn): Promise<AppendResult> {
+    const decided = this.#ledger.step<AppendResult>((draft) => {
+      const flight = this.#flights.get(step);
+      if (flight === undefined || !same(flight.row.fence, step.fence)) return 'fenced';
+      const { calls = 0 } = flight.row;
+      if (step.from > calls) throw gap(step.from, calls);
+      const ends = step.from + step.calls.length;
+      if (ends > calls) this.#change(draft, flight, { calls: ends });
+      for (const [index, call] of step.calls.entries()) draft.put(keys.call(step, step.from + index), call);
+      this.#amend(draft, step, step.amends);
+      return stopOf(flight) ?? 'stored';
+    });
+    return decided.then((answer) => {
+      if (answer !== 'fenced') this.#notices.tellMoved(step);
+      return answer;
+    });
+  }
+
+  /** Puts an earlier message in the place of what it was. */
+  #amend(draft: Draft, { workspaceId, sessionId }: TurnPlace, amends: AmendedMessage | undefined): void {
+    if (amends === undefined) return;
+    const { index, message } = amends;
+    const before = index > 0 ? this.#ledger.get<StoredMessage>(keys.message(workspaceId, sessionId, index - 1)) : undefined;
+    if (before !== undefined && 'said' in before) draft.put(keys.message(workspaceId, sessionId, index - 1), { said: before.said, reply: message } satisfies ExchangeRow, 'exchange');
+    else draft.put(keys.message(workspaceId, sessionId, index), message, 'message');
+  }
+
   async requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
     const stop = await this.#ledger.step((draft) => {
       this.#passTime(nowMs);
@@ -179,6 +207,8 @@ export class EmbeddedTurns implements TurnStore {
       putMove(draft, 'session', session.workspaceId, session.id, step.move, move);
       draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version } } satisfies StoredTurn, 'turn');
       this.#putMessages(draft, flight.row, { ...step.message, content });
+      this.#amend(draft, place, step.amends);
+      if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
@@ -187,6 +217,11 @@ export class EmbeddedTurns implements TurnStore {
       return finished(version);
     });
     return this.#announce(place, answer);
+  }
+
+  #removeCalls(draft: Draft, place: TurnPlace): void {
+    const prefix = keys.calls(place);
+    for (const [key] of this.#ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
   }
 
   #putMessages(draft: Draft, { place: { workspaceId, sessionId }, turn: { messageIndex }, said }: FlightRow, reply: Message): void {
@@ -216,6 +251,7 @@ export class EmbeddedTurns implements TurnStore {
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
       putMove(draft, 'session', session.workspaceId, session.id, step.move, this.#flights.get(place)?.row.move);
       if (row !== undefined) this.#undo(draft, row, step, place);
+      if (row !== undefined) this.#amend(draft, place, step.amends);
       if (row !== undefined && step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
       this.#flights.delete(place);
       return finished(version);
@@ -246,9 +282,10 @@ export class EmbeddedTurns implements TurnStore {
     if (flight !== undefined) {
       memory = flight.row.memory;
       this.#takeOutput(draft, flight);
+      if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
       draft.remove(keys.flight(place));
     }
-    if (flight?.row.said === undefined) draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
+    if (flight?.row.said === undefined && !turn.unasked) draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
     if (memory !== null) this.#memories.forget(draft, memory, turn.id);
     if (end === null) return;
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));
@@ -287,6 +324,10 @@ export class EmbeddedTurns implements TurnStore {
 
   output(place: TurnPlace): Promise<string> {
     return this.#transcript.output(place);
+  }
+
+  async calls(place: TurnPlace): Promise<readonly ToolCall[]> {
+    return this.#transcript.calls(place);
   }
 
   async outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null> {
@@ -359,6 +400,7 @@ const counted = (turn: Turn, sign: 1 | -1): Partial<UsageCounts> => ({
   failedTurns: turn.status === 'failed' ? sign : 0,
   inputTokens: sign * turn.inputTokens,
   outputTokens: sign * turn.outputTokens,
+  ...(turn.calls && { toolCalls: sign * turn.calls.sent }),
 });
 
 const finished = (version: number): Finished => ({ outcome: 'finished', version });

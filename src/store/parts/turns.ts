@@ -1,5 +1,5 @@
 /** The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and slots. */
-import type { IdempotencyRecord, Message, Move, Session, SettledLimit, Turn } from '../records.ts';
+import type { IdempotencyRecord, Message, Move, Session, SettledLimit, ToolCall, Turn } from '../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Basis } from './sessions.ts';
 
@@ -30,11 +30,19 @@ export interface Slot {
   readonly ceiling: number;
 }
 
+/** An earlier message of the session, as it is after the step: results of its calls came, or were taken back. */
+export interface AmendedMessage {
+  readonly index: number;
+  readonly message: Message;
+}
+
 export interface BeginTurn extends Basis {
   /** The session after the step; its `messageCount` already counts both messages. */
   readonly session: Session;
   readonly turn: Turn;
-  readonly userMessage: Message;
+  /** Null for a turn that answers results of calls. */
+  readonly userMessage: Message | null;
+  readonly amends?: AmendedMessage | undefined;
   /** The slot that the turn takes until it ends or its lease runs out; null if it takes none. */
   readonly slot: Slot | null;
   readonly owner: string;
@@ -77,6 +85,16 @@ export interface AppendOutput {
 /** The answer to an append. `{ stop }`: the text was stored, and the turn was requested to stop for this reason. */
 export type AppendResult = 'stored' | 'fenced' | { readonly stop: StopRequest };
 
+/** Calls of tools, each with its place among the turn's calls. */
+export interface StepTurn extends TurnPlace {
+  readonly fence: Fence;
+  /** The place of the first one among the turn's calls: at most their number, or the step rejects with a `RangeError`. */
+  readonly from: number;
+  /** Stored together; one that is stored already is replaced. */
+  readonly calls: readonly ToolCall[];
+  readonly amends?: AmendedMessage | undefined;
+}
+
 export type Released = 'released' | 'fenced';
 
 export type Renewed = 'renewed' | 'fenced' | { readonly stop: StopRequest };
@@ -97,6 +115,7 @@ export interface FinishTurn extends Basis {
    * before and the text stays as it was cut first.
    */
   readonly cutAt?: number;
+  readonly amends?: AmendedMessage | undefined;
   readonly settled?: readonly SettledLimit[];
   readonly fence: Fence;
   readonly nowMs: number;
@@ -115,6 +134,7 @@ export interface WithdrawTurn extends Basis {
   readonly fence: Fence;
   /** The scope and key that the turn's request is remembered under. Needed for a finished turn only: a turn in flight stores them itself. */
   readonly remember?: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
+  readonly amends?: AmendedMessage | undefined;
   readonly settled?: readonly SettledLimit[];
   /** Needed with `settled`. */
   readonly nowMs?: number;
@@ -127,6 +147,8 @@ export interface OutputAfter {
   readonly turn: Turn;
   /** Null if the stored text does not reach the position: a failover lost the text in between, or the turn was sealed at an earlier one (`FinishTurn.cutAt`). */
   readonly text: string | null;
+  /** The turn's calls of tools, all of them; absent where there are none. */
+  readonly calls?: readonly ToolCall[];
 }
 
 export interface TurnStore {
@@ -154,6 +176,12 @@ export interface TurnStore {
    * over, its text is seen whole. A lost answer: readers may see the text; a repeat changes nothing more. A failover may lose it.
    */
   release(place: TurnPlace, fence: Fence, points: number): Promise<Released>;
+  /**
+   * Stores calls of tools before they are sent, and their results before anybody hears of them (contract 13). Resolves with the reason of a
+   * request to stop the turn, if there is one. The turn's end replaces them by those in its message. A lost answer: the calls are not sent, and a
+   * repeat stores the same.
+   */
+  step(step: StepTurn): Promise<AppendResult>;
   /**
    * Requests that a turn stops. Its owner gets the request with its next append or renewal, and as a notice. The first reason is
    * kept. The rest of the lease is cut to `leaseUntilMs`, so that a turn whose owner has died need not wait for all of it.
@@ -195,9 +223,11 @@ export interface TurnStore {
   read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null>;
   /** The text of a turn stored so far, finished or not. */
   output(place: TurnPlace): Promise<string>;
+  /** The calls of a turn in flight; empty for any other. */
+  calls(place: TurnPlace): Promise<readonly ToolCall[]>;
   /**
    * The turn, and its stored text behind the first `position` code points; null if there is no such turn. Reads no more than that
-   * text. If the turn was cut, a reader at the cut gets the empty text, and one beyond it null, never text that the cut took. If a turn in flight has no text there yet, the store sends one notice `turn.moved` for its next piece or its end.
+   * text. If the turn was cut, a reader at the cut gets the empty text, and one beyond it null, never text that the cut took. If a turn in flight has no text there yet, the store sends one notice `turn.moved` for its next piece, its next step or its end.
    */
   outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null>;
   /** How many of the workspace's `api` slots are taken. */

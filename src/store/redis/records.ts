@@ -1,5 +1,5 @@
 /** Records as they are sent: packed, beside the fields that a script reads. */
-import type { Basis, Message, IdempotencyRecord, Session } from '../store.ts';
+import type { AmendedMessage, Basis, Message, IdempotencyRecord, Session } from '../store.ts';
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
@@ -26,6 +26,14 @@ export const messageRecord = (message: Message): Uint8Array => packRow({ ...mess
 /** A message that no longer changes: its record, its text and the text's code points; empty if there is none. */
 export const messageFields = (message: Message | null): { message: Argument; content: string; points: number } =>
   message === null ? { message: '', content: '', points: 0 } : { message: messageRecord(message), content: message.content, points: codePoints(message.content) };
+
+/** An earlier message as it is stored; empty if there is none. */
+export function amendsField(amends: AmendedMessage | undefined): Argument {
+  if (amends === undefined) return '';
+  const { message, content, points } = messageFields(amends.message);
+  const record = message as Uint8Array;
+  return Buffer.concat([Buffer.from(`${amends.index}:${points}::${record.length}:`), record, Buffer.from(content)]);
+}
 
 /** A stored message: index, code points, turn while it streams and the record's length, each ended by a colon; then the record; then the text. */
 export function readMessage(stored: RedisReply): { message: Message; index: string } {

@@ -18,7 +18,7 @@ const message = ['message', 'content', 'points'] as const;
 /** The memory of a request: `memoryFields`. */
 const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
 /** The usage that a turn adds: `countedFields`. */
-const counted = ['account', 'ended', 'failed', 'input', 'output'] as const;
+const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls'] as const;
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
@@ -28,16 +28,18 @@ export const steps = {
   'list-messages': ['session', 'order', 'after', 'count'],
   'read-recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
   'read-output': ['session', 'turn'],
+  'read-calls': ['session', 'turn'],
   'read-output-after': ['session', 'turn', 'position', 'channel', 'notice'],
   'read-memory': ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'channel', 'released', 'move', '...asked'],
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'channel', 'released', 'amends', 'move', '...asked'],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'release-output': ['session', 'turn', 'epoch', 'owner', 'points'],
+  'step-turn': ['session', 'turn', 'epoch', 'owner', 'from', 'amends', '...calls'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'channel', 'workspaceId', 'sessionId', 'turnId'],
-  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', 'cut', ...counted, 'move', '...settled'],
-  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'index', 'turnId', 'given', ...counted, 'move', '...settled'],
+  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', 'cut', ...counted, 'amends', 'move', '...settled'],
+  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'first', 'index', 'turnId', 'given', ...counted, 'amends', 'move', '...settled'],
   'claim-turn': ['session', 'turn'],
   'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token'],
   'find-orphans': ['limit'],

@@ -1,5 +1,5 @@
 /** Reads the transcript. */
-import type { Message, Notice, OutputAfter, Page, PageRequest, Turn, TurnPlace } from '../store.ts';
+import type { Message, Notice, OutputAfter, Page, PageRequest, ToolCall, Turn, TurnPlace } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -21,8 +21,10 @@ export class RedisTranscript {
 
   async page(workspaceId: string, sessionId: string, { limit, after, order }: PageRequest): Promise<Page<Message>> {
     if (after !== null && !index.test(after)) return { items: [], next: null };
-    const stored = (await this.#link.run('list-messages', this.#roots.workspace(workspaceId), { session: part(sessionId), order, after: after ?? '', count: limit + 1 })) as RedisReply[];
-    const found = stored.slice(0, limit).map(readMessage);
+    const answer = (await this.#link.run('list-messages', this.#roots.workspace(workspaceId), { session: part(sessionId), order, after: after ?? '', count: limit + 1 })) as RedisReply[];
+    const calls = callsOf(answer.filter((each) => Array.isArray(each))[0] as unknown as RedisReply[] | undefined);
+    const stored = answer.filter((each) => !Array.isArray(each));
+    const found = stored.slice(0, limit).map(readMessage).map((each) => (each.message.status === 'streaming' && calls.length > 0 ? { ...each, message: { ...each.message, toolCalls: calls } } : each));
     if (found.some(({ message }) => message.status === 'streaming')) await this.#link.confirmOutput(this.#roots.workspace(workspaceId));
     return { items: found.map(({ message }) => message), next: stored.length > limit ? found.at(-1)!.index : null };
   }
@@ -45,14 +47,24 @@ export class RedisTranscript {
     const root = this.#roots.workspace(workspaceId);
     const found = (await this.#link.run('read-output-after', root, given)) as RedisReply[] | null;
     if (found === null) return null;
-    const [row, points, bytes] = found as [Buffer, number, Buffer];
+    const [row, points, bytes, flying] = found as unknown as [Buffer, number, Buffer, RedisReply[] | undefined];
     const turn = unpackRow<Turn>(row);
+    const calls = turn.calls === undefined ? callsOf(flying) : await this.#callsOf(workspaceId, turn);
     // A reader in another process waits for a replica too, as the owner does before it sends this text.
     if (turn.status !== 'streaming') await this.#link.confirmDurable(root);
     else if (points > 0) await this.#link.confirmOutput(root);
-    return { turn, text: points < 0 ? null : lastCodePoints(bytes, points) };
+    return { turn, text: points < 0 ? null : lastCodePoints(bytes, points), ...(calls.length > 0 && { calls }) };
+  }
+
+  /** The calls of a turn that is over: its message does not change any more but by what its own calls wait for. */
+  async #callsOf(workspaceId: string, { sessionId, messageIndex }: Turn): Promise<readonly ToolCall[]> {
+    const [message] = await this.recent(workspaceId, sessionId, messageIndex + 1, Number.MAX_SAFE_INTEGER, 1);
+    return message?.toolCalls ?? [];
   }
 }
+
+/** The calls of a turn in flight, as a script answers them. */
+export const callsOf = (stored: readonly RedisReply[] | undefined): ToolCall[] => (stored ?? []).map((call) => unpackRow<ToolCall>(call as Buffer));
 
 /** The last `points` code points of a text in UTF-8. */
 function lastCodePoints(bytes: Buffer, points: number): string {

@@ -1,24 +1,24 @@
 /** A turn's steps. A lease is sent to Redis as a duration, because Redis's clock decides when it ends. */
 import type {
-  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, IdempotencyRecord, FinishTurn, OutputAfter, Released, Renewed, TakenOver, Session, StopRequest, Turn, TurnPlace, TurnStore,
-  WithdrawTurn,
+  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, IdempotencyRecord, FinishTurn, OutputAfter, Released, Renewed, StepTurn, TakenOver, Session, StopRequest, ToolCall, Turn, TurnPlace,
+  TurnStore, WithdrawTurn,
 } from '../store.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { streamingMessage } from '../records.ts';
+import { firstIndexOf, streamingMessage } from '../records.ts';
 import { moveField } from './history.ts';
 import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
-import { basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
+import { amendsField, basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
-import { RedisTranscript } from './transcript.ts';
+import { callsOf, RedisTranscript } from './transcript.ts';
 
 /** The pauses before a piece is sent again that arrived before the piece it follows: a redirection or an unloaded script may reorder pieces. */
 const overtakenMs = [5, 20, 80] as const;
@@ -67,6 +67,7 @@ export class RedisTurns implements TurnStore {
         short: lease < limits.leaseMs ? session.workspaceId : '',
         channel: this.#roots.channel('notices'),
         released: step.released ?? '',
+        amends: amendsField(step.amends),
         ...moveField(step.move),
         asked: askedFields(step.asked, nowMs),
       },
@@ -102,6 +103,12 @@ export class RedisTurns implements TurnStore {
     return textOfReply((await this.#link.run('release-output', this.#roots.workspace(workspaceId), given)) as RedisReply) as Released;
   }
 
+  async step({ workspaceId, sessionId, turnId, fence: { epoch, owner }, from, calls, amends }: StepTurn): Promise<AppendResult> {
+    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, from, amends: amendsField(amends), calls: calls.map((call) => packRow(call)) };
+    const [outcome, stop] = await this.#place([from], () => this.#link.runDurable('step-turn', this.#roots.workspace(workspaceId), given));
+    return stop === undefined || stop === null ? (textOfReply(outcome) as 'stored' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
+  }
+
   async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
     const lease = leaseUntilMs - nowMs;
     const given = { session: part(sessionId), turn: part(turnId), reason, lease, channel: this.#roots.channel('notices'), workspaceId, sessionId, turnId };
@@ -127,6 +134,7 @@ export class RedisTurns implements TurnStore {
         text: tail.text,
         cut: step.cutAt ?? '',
         ...countedFields(session, turn),
+        amends: amendsField(step.amends),
         ...moveField(step.move),
         settled: settledFields(step.settled, step.nowMs),
       }),
@@ -143,10 +151,12 @@ export class RedisTurns implements TurnStore {
       epoch: fence.epoch,
       owner: fence.owner,
       ...sessionFields(session),
+      first: firstIndexOf(turn),
       index: turn.messageIndex,
       turnId: turn.id,
       given: remember ? memoryOf(session.workspaceId, remember.scope, remember.key) : '',
       ...countedFields(session, turn),
+      amends: amendsField(step.amends),
       ...moveField(step.move),
       settled: settledFields(step.settled, step.nowMs!),
     })) as RedisReply[];
@@ -184,6 +194,10 @@ export class RedisTurns implements TurnStore {
     return this.#transcript.output(place);
   }
 
+  async calls({ workspaceId, sessionId, turnId }: TurnPlace): Promise<readonly ToolCall[]> {
+    return callsOf((await this.#link.run('read-calls', this.#roots.workspace(workspaceId), { session: part(sessionId), turn: part(turnId) })) as RedisReply[]);
+  }
+
   outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null> {
     return this.#transcript.outputAfter(place, position);
   }
@@ -212,6 +226,7 @@ const countedFields = (session: Session, turn: Turn) => ({
   failed: turn.status === 'failed' ? 1 : 0,
   input: turn.inputTokens,
   output: turn.outputTokens,
+  calls: turn.calls?.sent ?? 0,
 });
 
 const finished = (outcome: RedisReply | undefined, version: RedisReply | undefined): Finished => {

@@ -75,8 +75,8 @@ export const cutCases: readonly Case[] = [
       const next = await scene.begun(step.session, 3);
       await next.append(0, 'next');
       await store.turns.finish(next.finishStep());
-      deepEqual((await scene.transcript(session.id)).map(({ content }) => content), [turn.step.userMessage.content, 'a👋', next.step.userMessage.content, 'next']);
-      deepEqual((await store.sessions.recentMessages(workspaceId, session.id, 2, 14, 10)).map(({ content }) => content), [turn.step.userMessage.content, 'a👋'], 'it counts as long as it is');
+      deepEqual((await scene.transcript(session.id)).map(({ content }) => content), [turn.step.userMessage!.content, 'a👋', next.step.userMessage!.content, 'next']);
+      deepEqual((await store.sessions.recentMessages(workspaceId, session.id, 2, 14, 10)).map(({ content }) => content), [turn.step.userMessage!.content, 'a👋'], 'it counts as long as it is');
       equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.turns, 2);
 
       const other = await scene.streaming();
@@ -111,7 +111,7 @@ export const cutCases: readonly Case[] = [
       await spoken(turn);
       const stands = async (why: string): Promise<void> => {
         equal(await store.turns.output(turn.place), pieces[0] + pieces[1], why);
-        deepEqual(await scene.transcript(turn.before.id), [turn.step.userMessage, streaming(turn.step.turn, pieces[0] + pieces[1])], why);
+        deepEqual(await scene.transcript(turn.before.id), [turn.step.userMessage!, streaming(turn.step.turn, pieces[0] + pieces[1])], why);
       };
       deepEqual(await store.turns.finish(turn.finishStep({ tail, cutAt: 2, version: 1 }, aborted)), { outcome: 'lost' });
       await stands('lost');

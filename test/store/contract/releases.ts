@@ -22,7 +22,7 @@ export const releaseCases: readonly Case[] = [
     async run(scene) {
       const { store } = scene;
       const turn = await scene.streaming({ released: 0 });
-      const said = `user: ${turn.step.userMessage.content}`;
+      const said = `user: ${turn.step.userMessage!.content}`;
       const sees = async (count: number, why: string): Promise<void> => {
         const text = points.slice(0, count).join('');
         deepEqual(await seen(turn), { after: text, messages: [said, `assistant: ${text}`] }, why);
@@ -56,7 +56,7 @@ export const releaseCases: readonly Case[] = [
       deepEqual(await seen(turn), { after: undefined, messages: [] });
       equal(await store.turns.output(turn.place), pieces[0]);
       equal(await store.turns.release(turn.place, turn.fence, 0), 'released');
-      deepEqual(await seen(turn), { after: '', messages: [`user: ${turn.step.userMessage.content}`, 'assistant: '] });
+      deepEqual(await seen(turn), { after: '', messages: [`user: ${turn.step.userMessage!.content}`, 'assistant: '] });
     },
   },
   {

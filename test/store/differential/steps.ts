@@ -4,7 +4,7 @@ import type {
   AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, SettledLimit, StopRequest, Store, Turn, TurnPlace, UsageQuery, WithdrawTurn,
 } from '../../../src/store/store.ts';
 import { codePoints } from '../../../src/base/text.ts';
-import { api, message, snapshot, streaming } from '../fixtures.ts';
+import { api, message, snapshot, streaming, toolCall } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
 import { chosen, Known, picked, type KnownTurn } from './known.ts';
 
@@ -165,6 +165,15 @@ const releaseOutput = ofTurn(async (known, drawn, turn) => {
   return call('releaseOutput', false, [turn.place, fenceOf(turn, drawn.flag ? drawn : { ...drawn, near: 0 }), points]);
 });
 
+const stepTurn = ofTurn((_, drawn, turn) => {
+  const { which, lasts, near, text } = drawn;
+  const calls = Array.from({ length: which % 3 }, (_, index) => toolCall({ id: `call_${which}${index}`, output: text, status: chosen(['running', 'completed', 'pending'] as const, lasts) }));
+  const { messageIndex } = turn.begun.turn;
+  // The assistant's message before the turn's own two.
+  const amends = near === 1 && messageIndex > 2 ? { index: messageIndex - 2, message: message({ id: 'msg_amended', content: text, toolCalls: calls }) } : undefined;
+  return call('stepTurn', false, [{ ...turn.place, fence: fenceOf(turn, drawn.flag ? drawn : { ...drawn, near: 0 }), from: chosen([0, 1], lasts), calls, amends }]);
+});
+
 const requestStop = ofTurn((known, { which, lasts }, { place }) => {
   const reason = chosen<StopRequest>(['aborted', 'expired'], which);
   return call('requestStop', true, [place, reason, known.nowMs + chosen([1_000, 0, 100, 600_000], lasts), known.nowMs]);
@@ -316,12 +325,13 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, beginTurn, appendOutput, renewTurn, releaseOutput, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
+  createSession, saveSession, beginTurn, appendOutput, renewTurn, releaseOutput, stepTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),
   turn: ofTurn((_, __, { place }) => call('turn', false, [place.workspaceId, place.sessionId, place.turnId])),
   output: ofTurn((_, __, { place }) => call('output', false, [place])),
+  turnCalls: ofTurn((_, __, { place }) => call('turnCalls', false, [place])),
   outputAfter: ofTurn(async (known, { near }, { place }) => call('outputAfter', false, [place, await known.position(place, near)])),
   confirm: (known, { pick }) => call('confirm', false, [known.workspaceId(pick)]),
   turnsInFlight: (known, { pick }) => call('turnsInFlight', false, [known.workspaceId(pick)]),

@@ -2,9 +2,10 @@
 -- with the workspace's id: the processes that look for lapsed leases must be notified of it.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
---   memory, memory_record, result, lasts, short, channel, released, move, ...asked.
+--   memory, memory_record, result, lasts, short, channel, released, amends, move, ...asked.
 -- Answer: {'begun', version, epoch}, {'remembered', record} if an earlier request with this memory is, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
 --   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
+--- @include "amend-message"
 --- @include "at"
 --- @include "int"
 --- @include "is-full"
@@ -41,7 +42,8 @@ local moved, member, ends = version + 1, session .. '/' .. turn, int(time + leas
 put_session(session, moved, record, active, expires, state)
 put_move('session', session, move)
 redis.call('HSET', at('turns', session), turn, turn_record, turn .. '/index', index, turn .. '/begun', '1 ' .. owner .. ' ' .. moved)
-put_message(session, index - 1, points, '', message, content)
+if message ~= '' then put_message(session, index - 1, points, '', message, content) end
+amend_message(session, amends)
 put_message(session, index, -1, turn, reply, '')
 local flight = at('flight', session, turn)
 redis.call('HSET', flight, 'epoch', 1, 'owner', owner, 'lease', ends, 'position', 0)

@@ -1,10 +1,11 @@
 -- Reads a page of the transcript; a streaming message contains the output stored so far, as much of it as is released.
 -- KEYS: the workspace's root.
 -- ARGV: session, order, after, count.
--- Answer: the messages, in their stored form.
+-- Answer: the messages, in their stored form; behind them the calls of the turn in flight, if its message is among them.
 --- @include "at"
 --- @include "complete-message"
 --- @include "drop-points"
+--- @include "read-calls"
 
 local key, found, newest = at('messages', session), nil, '+inf'
 local index, turn = (redis.call('ZREVRANGE', key, 0, 0)[1] or ''):match('^(%d+):%-1:([^:]*):')
@@ -16,8 +17,11 @@ if order == 'asc' then
 else
   found = redis.call('ZREVRANGEBYSCORE', key, (after == '' or (released == '-1' and tonumber(after) >= index - 1)) and newest or '(' .. after, '-inf', 'LIMIT', 0, count)
 end
+local streams = false
 for place, member in ipairs(found) do
+  streams = streams or (turn and member:match('^%d+:%-1:'))
   found[place] = complete_message(session, member)
   if released and #found[place] > #member then found[place] = drop_points(found[place], math.max(0, stored - released)) end
 end
+if streams then found[#found + 1] = read_calls(at('flight', session, turn)) end
 return found

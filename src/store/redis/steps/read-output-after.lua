@@ -3,10 +3,11 @@
 -- text there yet, its next piece will be notified.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, position, channel, notice.
--- Answer: {record, points, bytes}; false if there is no such turn or it is hidden.
+-- Answer: {record, points, bytes, calls}, with the calls of a turn in flight; false if there is no such turn or it is hidden.
 --- @include "at"
 --- @include "drop-points"
 --- @include "int"
+--- @include "read-calls"
 
 local stands = redis.call('HMGET', at('turns', session), turn, turn .. '/index')
 if not stands[1] then return false end
@@ -18,11 +19,11 @@ if stored then
   if released then held = math.max(0, stored - released) end
   if fresh > held then
     local bytes = redis.call('GETRANGE', at('output', session, turn), int(-4 * fresh), -1)
-    return { stands[1], fresh - held, drop_points(bytes, held) }
+    return { stands[1], fresh - held, drop_points(bytes, held), read_calls(flight) }
   end
   fresh = fresh - held
   if fresh == 0 then redis.call('HSET', flight, 'awaited', notice, 'awaitedOn', channel) end
-  return { stands[1], fresh, '' }
+  return { stands[1], fresh, '', read_calls(flight) }
 end
 local message = redis.call('ZRANGEBYSCORE', at('messages', session), stands[2], stands[2])[1] or '0:0::'
 local fresh = message:match('^%d+:(%d+):') - position

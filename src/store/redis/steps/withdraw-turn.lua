@@ -2,9 +2,10 @@
 -- the session all the same, so that a beginning under way is rejected. A claimed turn stays. For a finished turn the arguments name
 -- its memory and its counts.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, index, turn_id, given, account, ended, failed, input, output,
---   move, ...settled.
+-- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, first, index, turn_id, given, account, ended, failed, input, output,
+--   calls, amends, move, ...settled.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
+--- @include "amend-message"
 --- @include "at"
 --- @include "count-usage"
 --- @include "forget"
@@ -39,10 +40,11 @@ redis.call('HSET', at('session', session), 'withdrawn', turn .. ' ' .. fence .. 
 if begun then
   local memory = given
   if not finished then memory = redis.call('HGET', flight, 'memory') or '' end
-  redis.call('ZREMRANGEBYSCORE', at('messages', session), index - 1, index)
+  redis.call('ZREMRANGEBYSCORE', at('messages', session), first, index)
+  amend_message(session, amends)
   redis.call('HDEL', turns, turn, turn .. '/index', turn .. '/begun', turn .. '/finished')
   if memory ~= '' and redis.call('HGET', at('memories'), memory .. '/result') == turn_id then forget(memory) end
-  if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0) end
+  if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0, -calls) end
   settle_limits(settled_at)
 end
 remove_flight(session, turn)
