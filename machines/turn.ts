@@ -4,8 +4,11 @@
  *
  * `waiting` has no output; `starting` has output that is not stored yet; in `answering` the chat has been answered with a stream.
  * `sealing` stores the end and `withdrawing` removes all traces. If another process owns the turn, only the store knows its end:
- * `asking` before the chat was answered, `following` after that. The other states are final. The place of a
- * state for calls of tools is between two rounds of `answering`.
+ * `asking` before the chat was answered, `following` after that. The other states are final.
+ *
+ * A round of the model may end in calls of tools (contract 13): in `calling` they are stored together, then sent, and the model is asked
+ * again once each has a result that is stored. A turn with a stored call is never withdrawn. Where some wait for the caller, the turn
+ * ends with them.
  *
  * The reply of a spoken turn (contract 18) is stored and read as it is heard. Its model may have ended long before: then it is in
  * `voicing`. Its listener, the call, decides when it is over, and where.
@@ -14,11 +17,14 @@ import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
 /** Migrations from each earlier version to the next. */
-const migrations: readonly Migration[] = [({ state, context }) => ({ state, context: { ...(context as object), spoken: false } })];
+const migrations: readonly Migration[] = [
+  ({ state, context }) => ({ state, context: { ...(context as object), spoken: false } }),
+  ({ state, context }) => ({ state, context: { ...(context as object), called: false } }),
+];
 export const turnVersion = versionAfter(migrations);
 
-/** How a turn ends: by itself, by a request, with its session, by a failure of its provider, or by a fault of ours. */
-export type TurnEnding = 'completed' | 'aborted' | 'expired' | 'provider' | 'ours';
+/** How a turn ends: by itself, with calls that wait for the caller, by a request, with its session, by a failure of its provider, or by a fault of ours. */
+export type TurnEnding = 'completed' | 'tool_calls' | 'aborted' | 'expired' | 'provider' | 'ours';
 
 /** Why a turn is stopped: on request, with its session, or because the process ends. */
 export type TurnStop = 'aborted' | 'expired' | 'drain';
@@ -35,6 +41,8 @@ export interface TurnContext {
   readonly spoken: boolean;
   /** Whether its chat was answered with a stream, or its call has told of it. */
   readonly begun: boolean;
+  /** Whether calls of tools are stored. */
+  readonly called: boolean;
   /** The end that is being stored; null before. */
   readonly ending: TurnEnding | null;
   /** Whether only the stored output is sealed: the rest was lost with a failed step. */
@@ -57,6 +65,14 @@ export type TurnEvent =
   | { type: 'unstored'; at: number; fault: string }
   /** The model has answered all. */
   | { type: 'ended'; at: number }
+  /** The model's round has ended in calls of tools. */
+  | { type: 'called'; at: number }
+  /** The store has the round's calls. */
+  | { type: 'noted'; at: number }
+  /** Each call of the round has a result, and the store has them. */
+  | { type: 'answered'; at: number }
+  /** So has each that is not for the caller to answer or to approve. */
+  | { type: 'awaited'; at: number }
   /** The provider failed. */
   | { type: 'failed'; at: number; reason: string }
   /** The output is longer than a turn may be. */
@@ -101,6 +117,12 @@ export type TurnOutcome =
   | { type: 'withdraw' }
   /** Ask the store how the turn ends. */
   | { type: 'follow' }
+  /** Store the round's calls, then send them. */
+  | { type: 'calls.store' }
+  | { type: 'calls.send' }
+  /** Ask the model again, with the results. */
+  | { type: 'model.ask' }
+  /** Cancel what is asked of the model and of tools. */
   | { type: 'model.cancel' }
   | { type: 'chat.begun' }
   /** The call is told that the model makes no more. */
@@ -128,7 +150,7 @@ export interface NewTurn {
 
 /** The context of a new turn. */
 export const begunTurn = ({ runsUntil, shared, spoken = false }: NewTurn): TurnContext => ({
-  runsUntil, shared, spoken, begun: false, ending: null, asStored: false, fenced: false, refusal: null, waitUntil: null,
+  runsUntil, shared, spoken, begun: false, called: false, ending: null, asStored: false, fenced: false, refusal: null, waitUntil: null,
 });
 
 const refuse = (reason: ChatRefusal) => ({ type: 'refuse', params: { reason } }) as const;
@@ -173,7 +195,10 @@ const whileListenedTo = {
     { guard: 'isOurs', target: 'sealing', actions: ['cancel', ...seal('ours')] },
     { target: 'sealing', actions: ['cancel', ...seal('provider')] },
   ],
-  unheard: { target: 'withdrawing', actions: ['cancel', ...withdraw('withdrawn')] },
+  unheard: [
+    { guard: 'hasCalled', target: 'sealing', actions: ['cancel', ...seal('aborted')] },
+    { target: 'withdrawing', actions: ['cancel', ...withdraw('withdrawn')] },
+  ],
 } as const;
 
 /** While the model answers. */
@@ -186,6 +211,11 @@ const whileAnswering = {
   failed: [
     { guard: 'isSpoken', target: 'voicing', actions: ['reportProvider', replyOver('provider')] },
     { target: 'sealing', actions: ['reportProvider', ...seal('provider')] },
+  ],
+  // Nothing is sent before the person has ended.
+  called: [
+    { guard: 'isHidden', target: 'calling', actions: 'unchanged' },
+    { target: 'calling', actions: 'store' },
   ],
   overflow: [
     { guard: 'isSpoken', target: 'voicing', actions: ['cancel', report('output_limit'), replyOver('ours')] },
@@ -215,6 +245,9 @@ export const turnMachine = setup({
   types: { context: {} as TurnContext, events: {} as TurnEvent, emitted: {} as TurnOutcome, input: {} as NewTurn },
   guards: {
     isOverdue: ({ context, event }) => event.at >= context.runsUntil,
+    hasCalled: ({ context }) => context.called,
+    isUnbegunDrain: ({ context, event }) => !context.begun && event.type === 'stop' && event.reason === 'drain',
+    isUnbegunOverdue: ({ context, event }) => !context.begun && event.at >= context.runsUntil,
     isHidden: ({ context }) => context.spoken && !context.begun,
     isSpoken: ({ context }) => context.spoken,
     isSpokenOverdue: ({ context, event }) => context.spoken && event.at >= context.runsUntil,
@@ -225,7 +258,7 @@ export const turnMachine = setup({
     isAlone: ({ context }) => !context.shared,
     isDrain: ({ event }) => event.type === 'stop' && event.reason === 'drain',
     isExpiry: ({ event }) => event.type === 'stop' && event.reason === 'expired',
-    isCompleted: ({ context }) => context.ending === 'completed',
+    isCompleted: ({ context }) => context.ending === 'completed' || context.ending === 'tool_calls',
     isAborted: ({ context }) => context.ending === 'aborted',
     isFenced: ({ context }) => context.fenced,
     isLastAlone: ({ context, event }) => event.type === 'unsealed' && event.last && !context.shared,
@@ -245,6 +278,10 @@ export const turnMachine = setup({
     sealAgain: emit(({ context }) => ({ type: 'seal' as const, reason: context.ending! })),
     withdraw: emit({ type: 'withdraw' }),
     follow: emit({ type: 'follow' }),
+    store: emit({ type: 'calls.store' }),
+    send: emit({ type: 'calls.send' }),
+    ask: emit({ type: 'model.ask' }),
+    noteCalled: assign({ called: true }),
     cancel: emit({ type: 'model.cancel' }),
     begin: emit({ type: 'chat.begun' }),
     tellReply: emit((_, { reason }: { reason: 'completed' | 'provider' | 'ours' }) => ({ type: 'reply.over' as const, reason })),
@@ -274,7 +311,7 @@ export const turnMachine = setup({
   initial: 'waiting',
   // An event that a state does not name comes too late for it, or too early.
   on: {
-    output: unchanged, stored: unchanged, unstored: unchanged, ended: unchanged, failed: unchanged, overflow: unchanged, stop: unchanged, fault: unchanged,
+    output: unchanged, stored: unchanged, unstored: unchanged, ended: unchanged, called: unchanged, noted: unchanged, answered: unchanged, awaited: unchanged, failed: unchanged, overflow: unchanged, stop: unchanged, fault: unchanged,
     announced: unchanged, heard: unchanged, cut: unchanged, dropped: unchanged, unheard: unchanged,
     'lease.lost': unchanged, fenced: unchanged, taken: unchanged, sealed: unchanged, unsealed: unchanged, withdrawn: unchanged, fate: unchanged, tick: unchanged,
   },
@@ -286,6 +323,7 @@ export const turnMachine = setup({
         output: { target: 'starting', actions: 'append' },
         ...whileListenedTo,
         ended: whileAnswering.ended,
+        called: whileAnswering.called,
         failed: [whileAnswering.failed[0], { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] }],
         fault: { target: 'withdrawing', actions: ['reportFault', ...withdraw('unavailable')] },
         stop: [
@@ -310,6 +348,34 @@ export const turnMachine = setup({
       on: {
         ...whileAnswering,
         ...whileBegun,
+        // The model could not be asked again.
+        fault: [
+          { guard: 'isSpoken', target: 'voicing', actions: ['reportFault', replyOver('ours')] },
+          { target: 'sealing', actions: ['reportFault', ...seal('ours')] },
+        ],
+      },
+    },
+    calling: {
+      description: 'Calls of tools are stored, then sent; their results are stored as they come.',
+      on: {
+        ...whileListenedTo,
+        announced: { actions: [...begin, 'store'] },
+        stored: [{ guard: 'isBegun', actions: 'unchanged' }, { actions: [...begin] }],
+        noted: [
+          { guard: 'isBegun', actions: ['noteCalled', 'send'] },
+          { actions: ['noteCalled', ...begin, 'send'] },
+        ],
+        // Before they are stored nothing is sent that could be answered.
+        answered: [{ guard: 'isUnbegun', actions: 'unchanged' }, { target: 'answering', actions: 'ask' }],
+        awaited: [{ guard: 'isUnbegun', actions: 'unchanged' }, { target: 'sealing', actions: [...seal('tool_calls')] }],
+        // There are no more rounds.
+        ended: whileAnswering.ended,
+        unstored: [{ guard: 'isUnbegun', target: 'withdrawing', actions: ['cancel', 'reportFault', ...giveUp] }, ...whileBegun.unstored],
+        'lease.lost': [{ ...whileUnanswered['lease.lost'], guard: 'isUnbegun' }, whileBegun['lease.lost']],
+        fenced: [{ ...ask, guard: 'isUnbegun' }, whileBegun.fenced],
+        taken: [{ ...ask, guard: 'isUnbegun' }, whileBegun.taken],
+        stop: [untold, { guard: 'isUnbegunDrain', target: 'withdrawing', actions: ['cancel', report('drain'), ...withdraw('unavailable')] }, ...stopped.slice(1)],
+        tick: [whileAnswering.tick[0], { guard: 'isUnbegunOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] }, ...whileAnswering.tick.slice(1)],
       },
     },
     voicing: {

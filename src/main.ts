@@ -41,6 +41,8 @@ import { StoreRefused, StoreUnavailable, type Store } from './store/store.ts';
 import { AddressThrottle, SignInThrottle } from './access/throttle.ts';
 import { watchUnhandled } from './base/unhandled.ts';
 import { socketTokens } from './access/socket-tokens.ts';
+import { ToolDesk } from './conversation/tool-desk.ts';
+import { toolCaller } from './providers/tool/caller.ts';
 import { visitorTokens } from './access/visitor-tokens.ts';
 import { openVault } from './access/vault.ts';
 import { VoiceDesk } from './providers/voice/desk.ts';
@@ -72,8 +74,7 @@ export async function serve(config: Config): Promise<void> {
   const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare());
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
-  const bounds = { ...providerBounds, silenceMs: config.providerSilenceMs };
-  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, bounds, proxy: config.providerProxy });
+  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, bounds: { ...providerBounds, silenceMs: config.providerSilenceMs }, proxy: config.providerProxy });
   const load = openLoad(time, ids, metrics, () => host.turns.inFlight, 'loadBoard' in opened ? opened.loadBoard : null);
   const voice = openVoice(config, clock, http, (why) => {
     metrics.voice.processEndings.inc();
@@ -93,6 +94,7 @@ export async function serve(config: Config): Promise<void> {
     host,
     models: openModels(config, clock, http),
     voice,
+    tools: new ToolDesk({ host, store, vault, caller: toolCaller(http, clock), clock: time, metrics }),
     vault,
     transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious),
     callTokens: socketTokens('call', secret, ids, config.secretPrevious),

@@ -54,11 +54,11 @@ for (const version of versions) {
 }
 
 const transcript = async (store: Store, { workspaceId }: About, id: string) =>
-  JSON.parse(JSON.stringify((await store.sessions.messages(workspaceId, id, page())).items.map(messageView).map(asKept)));
+  JSON.parse(JSON.stringify((await store.sessions.messages(workspaceId, id, page())).items.map((message) => messageView(message)).map(asKept)));
 
-/** A message as versions without calls answered it: all of theirs were typed. */
-function asKept({ voice, ...kept }: { readonly voice: unknown }): object {
-  return voice === null ? kept : { ...kept, voice };
+/** A message as versions without calls and tools answered it: all of theirs were typed, and had no calls of tools. */
+function asKept({ voice, tool_calls: calls, ...kept }: { readonly voice: unknown; readonly tool_calls: readonly unknown[] }): object {
+  return voice === null && calls.length === 0 ? kept : { ...kept, voice, calls };
 }
 
 async function records(t: Test, { about, store, clock }: Golden): Promise<void> {

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** The kinds of ids that exist (contract, part 1), by their prefix. */
-export type IdPrefix = 'wks' | 'asst' | 'key' | 'crd' | 'ses' | 'turn' | 'msg' | 'req' | 'tok' | 'vis' | 'prs' | 'sin' | 'call';
+export type IdPrefix = 'wks' | 'asst' | 'key' | 'crd' | 'ses' | 'turn' | 'msg' | 'req' | 'tok' | 'vis' | 'prs' | 'sin' | 'call' | 'tool';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const alphabetCodes = Buffer.from(alphabet);

@@ -49,6 +49,25 @@ export const limits = {
   trialsOpenMax: 4, // contract 9, per workspace
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
+  /** Tools (contract 13): the calls of a round, and those of a model that are taken at all; what a call gives and returns. */
+  toolCallsMax: 8,
+  toolCallsTaken: 64,
+  toolRoundsMax: 8,
+  toolArgumentsBytesMax: 32 * 1024,
+  toolOutputCharactersMax: 16_000,
+  toolOutputsCharactersMax: 64_000,
+  toolTimeoutSeconds: 20,
+  toolTimeoutSecondsMax: 120,
+  toolAnswerBytesMax: 1024 * 1024,
+  toolTriesMax: 3,
+  toolSchemaBytesMax: 16 * 1024,
+  toolsOfAssistantMax: 16,
+  toolFunctionsMax: 64,
+  toolRoundsCeiling: 25,
+  toolSecretOverlapMs: 24 * 60 * 60 * 1000,
+  toolsKeptMax: 10_000,
+  /** Code points of a result that the model of a later turn is sent. */
+  toolEarlierCharactersMax: 2000,
   outputCharactersMax: 200_000,
   answerBytesMax: 240 * 1024, // of a list's items; an answer that is no stream waits whole for a slow reader
   flowingCharacters: 16 * 1024, // code points of a long answer that are made at a time, six bytes each at most

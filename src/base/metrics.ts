@@ -3,6 +3,7 @@ import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
 import { linkLimitNames } from './limits.ts';
 import type { LoadReading } from './metrics/load.ts';
 import { tallyCounter, TallyHistogram, type CounterSample, type Observations } from './metrics/tallies.ts';
+import { toolErrors } from './tool-errors.ts';
 import { openCallMetrics, watchCalls, type CallMetrics } from './metrics/calls.ts';
 import { openVoiceMetrics, watchVoice, type VoiceMetrics, type VoiceView } from './metrics/voice.ts';
 
@@ -18,6 +19,8 @@ export type TurnFault = (typeof turnFaults)[number];
 
 /** How a turn can end, as `parley_turns_total` counts it; `withdrawn`: it failed before its first output. */
 const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
+/** How a call of a tool can end (contract 13). */
+const toolOutcomes = ['completed', 'cancelled', ...toolErrors] as const;
 /** The limits that can refuse a request with 429: a budget of its key, the workspace's slots for turns, its address's failed authentications, or a visitor's limits. */
 const limiters = ['requests', 'speech', 'transcriptionTokens', 'turns', 'authentication', 'visitor_turn', ...linkLimitNames] as const;
 export type Limiter = (typeof limiters)[number];
@@ -36,6 +39,8 @@ export interface Metrics {
   readonly limited: { inc(limiter: Limiter): void };
   readonly voice: VoiceMetrics;
   readonly calls: CallMetrics;
+  readonly toolCalls: Counter<'outcome'>;
+  readonly toolSeconds: { observe(seconds: number): void };
   readonly loopLag: Gauge;
   readonly unhandledRejections: { inc(): void };
   /** Adds the metrics of voice, which are read whenever the others are. */
@@ -96,6 +101,8 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
     limited: limitedCounter(registers),
     voice: openVoiceMetrics(registers),
     calls: openCallMetrics(registers),
+    toolCalls: toolCounter(registers),
+    toolSeconds: new TallyHistogram({ name: 'parley_tool_seconds', help: 'How long calls of tools take.', registers }, answerSeconds).sample({}),
     watchVoice(desk, sockets, calls) {
       watchVoice(desk, sockets, registers);
       watchCalls(calls, registers);
@@ -170,6 +177,12 @@ function limitedCounter(registers: Registry[]): Metrics['limited'] {
 function faultCounter(registers: Registry[]): Counter<'reason'> {
   const counter = new Counter({ name: 'parley_turn_faults_total', help: 'Turns that failed for a fault of ours, by cause.', labelNames: ['reason'] as const, registers });
   for (const reason of turnFaults) counter.inc({ reason }, 0);
+  return counter;
+}
+
+function toolCounter(registers: Registry[]): Counter<'outcome'> {
+  const counter = new Counter({ name: 'parley_tool_calls_total', help: 'Calls of tools, by how they ended.', labelNames: ['outcome'] as const, registers });
+  for (const outcome of toolOutcomes) counter.inc({ outcome }, 0);
   return counter;
 }
 

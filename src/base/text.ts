@@ -41,3 +41,24 @@ export const grouped = (count: number): string => String(count).replace(/\B(?=(\
 
 /** The settings of an assistant's public link. */
 export const slugPattern = /^[a-z0-9-]{1,64}$/;
+
+/** Pieces of a text whose surrogate pairs may be split between two: gives back whole code points. */
+export class WholePoints {
+  /** A high surrogate whose other half has not come yet. */
+  #half = '';
+
+  /** Keeps back half a surrogate pair, and replaces halves that can never be completed. */
+  take(piece: string): string {
+    const text = this.#half + piece;
+    const split = endsInHalf(text);
+    this.#half = split ? text.slice(-1) : '';
+    return (split ? text.slice(0, -1) : text).toWellFormed();
+  }
+
+  /** The sign in the place of a half that was kept back to the end; else empty. */
+  rest(): string {
+    const rest = this.#half === '' ? '' : '\ufffd';
+    this.#half = '';
+    return rest;
+  }
+}

@@ -11,6 +11,7 @@ export * from './wire/conversation.ts';
 export * from './wire/call.ts';
 export * from './wire/console.ts';
 export * from './wire/desk.ts';
+export * from './wire/tools.ts';
 export * from './wire/link.ts';
 export * from './wire/sign-in.ts';
 export * from './wire/history.ts';
@@ -97,7 +98,8 @@ interface Parts {
  * is up to the schema, never to the client's JSON.
  */
 export function pruned(value: unknown, schema: Parts): unknown {
-  if (typeof value !== 'object' || value === null) return value;
+  // A schema that allows anything has no names of its own, such as that of a client's JSON Schema.
+  if (typeof value !== 'object' || value === null || (schema.type === undefined && schema.anyOf === undefined)) return value;
   const { items, properties = {}, additionalProperties } = (schema.anyOf ?? [schema]).find(({ type }) => type === containerOf(value)) ?? {};
   if (Array.isArray(value)) return items === undefined ? value : value.map((item) => pruned(item, items));
   const object = value as Record<string, unknown>;

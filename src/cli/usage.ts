@@ -47,6 +47,7 @@ const counts: readonly (readonly [keyof UsageCounts, string])[] = [
   ['output_tokens', 'TOKENS OUT'],
   ['speech_characters', 'SPEECH CHARS'],
   ['transcription_seconds', 'TRANSCRIBED S'],
+  ['tool_calls', 'TOOL CALLS'],
 ];
 
 function render(usage: Usage): string {

@@ -178,7 +178,7 @@ class Talk implements Conversation {
     try {
       for await (const event of turn) {
         if (event.type === 'message.delta') show({ content: reply.content + event.text });
-        else show({ id: event.message_id, ...ends[event.type] });
+        else if ('message_id' in event) show({ id: event.message_id, ...ends[event.type] });
       }
     } catch (error) {
       // After a lost connection the turn may still be running on the server.

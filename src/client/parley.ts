@@ -8,7 +8,7 @@ import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
 import { Transcription } from './transcription.ts';
 import { sendMessage, sessionPath, Turn, type TurnOptions } from './turn.ts';
-import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, SessionsQuery, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
+import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, ToolResult, SessionsQuery, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
 import type { LinkOptions } from './visit.ts';
 import { inBrowser } from './wake.ts';
 
@@ -155,7 +155,7 @@ class SessionsResource {
   }
 
   /** Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws a failure before the stream. */
-  chat(id: string, message: string, options: OnceOptions = {}): Promise<Turn> {
+  chat(id: string, message: string | readonly ToolResult[], options: OnceOptions = {}): Promise<Turn> {
     return sendMessage(this.#requester, id, message, options);
   }
 }

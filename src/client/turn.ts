@@ -4,7 +4,7 @@ import { mustBe, parseJson, strange } from './http.ts';
 import type { Patience } from './patience.ts';
 import type { CallOptions, OnceOptions, Requester } from './requester.ts';
 import { EventReader, type ServerEvent } from './stream.ts';
-import type { ErrorCode, TurnEvent, TurnRecord } from './types.ts';
+import type { ErrorCode, ToolResult, TurnEvent, TurnRecord } from './types.ts';
 
 export interface TurnOptions extends CallOptions {
   /** Yield only output after this many code points, as `turn.cursor` counts them. */
@@ -104,14 +104,14 @@ export class Turn implements AsyncIterable<TurnEvent> {
   }
 
   /** Null for an event of a kind that is not known here. */
-  #take({ event, id }: ServerEvent, fields: Record<string, unknown>): TurnEvent | null {
+  #take({ event = '', id }: ServerEvent, fields: Record<string, unknown>): TurnEvent | null {
     this.#patience = null;
     this.#after = null;
     if (id !== undefined) this.cursor = Number(id);
     if (event === 'error') this.#failure = this.#failed(fields as { code: ErrorCode; message: string });
     if (event === 'message.delta') this.#text += fields['text'] as string;
-    this.#ended = ends.has(event);
-    return events.has(event) ? ({ type: event, ...fields } as TurnEvent) : null;
+    this.#ended = ends.test(event);
+    return events.test(event) ? ({ type: event, ...fields } as TurnEvent) : null;
   }
 
   #failed({ code, message }: { code: ErrorCode; message: string }): TurnFailedError {
@@ -126,8 +126,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
 }
 
 const eventStream = { accept: 'text/event-stream' };
-const ends = new Set<string | undefined>(['turn.completed', 'turn.aborted', 'error']);
-const events = new Set<string | undefined>(['turn.started', 'message.delta', 'turn.completed', 'turn.aborted']);
+const ends = /^(turn\.(comple|abor)ted|error)$/;
+const events = /^(turn\.(star|comple|abor)ted|tool\.(started|ended)|message\.delta)$/;
 
 /** Returns null for data that is no JSON object, which no turn's event is. */
 function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
@@ -142,10 +142,10 @@ const pathOf = (sessionId: string, turnId: string): string => `${sessionPath(ses
 /** Without a key a second message would begin a second turn, so the first is given the minute that the service allows a model, and some more. */
 const unkeyedTimeoutMs = 75_000;
 
-/** Sends a message. Resolves once the assistant has begun to answer; throws a failure before that. */
-export function sendMessage(requester: Requester, sessionId: string, message: string, { idempotencyKey, ...options }: OnceOptions): Promise<Turn> {
+/** Sends a message, or the results of calls that wait. Resolves once the assistant has begun to answer; throws a failure before that. */
+export function sendMessage(requester: Requester, sessionId: string, message: string | readonly ToolResult[], { idempotencyKey, ...options }: OnceOptions): Promise<Turn> {
   const path = `${sessionPath(sessionId)}/chat`;
-  const call = { method: 'POST', path, headers: eventStream, body: { message }, budgets: ['turns', 'requests'], unkeyedTimeoutMs, ...options } as const;
+  const call = { method: 'POST', path, headers: eventStream, body: { [typeof message === 'string' ? 'message' : 'tool_results']: message }, budgets: ['turns', 'requests'], unkeyedTimeoutMs, ...options } as const;
   return requester.runOnce(call, idempotencyKey, async (answer) => {
     const id = answer.response.headers.get('x-turn-id');
     await mustBe(answer, 'text/event-stream');

@@ -78,6 +78,7 @@ export interface Session {
   status: 'open' | 'ended' | 'expired';
   active_turn_id: string | null;
   active_call_id: string | null;
+  pending_tool_calls: PendingToolCall[];
   channel: 'api' | 'link' | 'widget' | 'console';
   visitor: Record<string, string | number | boolean>;
   metadata: Record<string, string>;
@@ -119,7 +120,40 @@ export interface Visitor {
   expires_at: number;
 }
 
-export type StopReason = 'end' | 'aborted' | 'error' | 'expired';
+export type StopReason = 'end' | 'aborted' | 'error' | 'expired' | 'tool_calls';
+
+/** A call that waits for `tool_results`; the next message declines it. */
+export interface PendingToolCall {
+  call_id: string;
+  name: string;
+  arguments: Record<string, unknown> | null;
+  wants: 'result' | 'approval';
+}
+
+/** An answer to a call that waits: its result, or whether it may be sent. */
+export interface ToolResult {
+  call_id: string;
+  /** Up to 16,000 characters. */
+  output?: string;
+  approved?: boolean;
+}
+
+export type ToolStatus = 'running' | 'pending' | 'completed' | 'failed' | 'declined' | 'cancelled' | 'unknown';
+export type ToolError = 'arguments' | 'unknown_tool' | 'limit' | 'timeout' | 'unreachable' | 'refused' | 'too_large' | 'malformed' | 'declined' | 'cancelled' | 'unknown';
+
+export interface ToolCall {
+  id: string;
+  object: 'tool_call';
+  name: string;
+  /** Code points of the message before it. */
+  position: number;
+  status: ToolStatus;
+  error: ToolError | null;
+  arguments: Record<string, unknown> | null;
+  output: string | null;
+  created_at: number;
+  ended_at: number | null;
+}
 
 /** A turn as the API records it. */
 export interface TurnRecord {
@@ -145,6 +179,7 @@ export interface Message {
   error_code: string | null;
   /** The sound of a message that was spoken in a call; null if it was typed. */
   voice: { audio_ms: number; heard?: 'played' | 'estimated' | 'sent'; cut_by?: 'speech' | 'client' | 'api' | 'lost' | null } | null;
+  tool_calls: ToolCall[];
   created_at: number;
 }
 
@@ -156,6 +191,7 @@ export interface UsageCounts {
   output_tokens: number;
   speech_characters: number;
   transcription_seconds: number;
+  tool_calls: number;
 }
 
 export interface Usage {
@@ -260,5 +296,7 @@ export interface UsageQuery {
 export type TurnEvent =
   | { type: 'turn.started'; turn_id: string; message_id: string }
   | { type: 'message.delta'; text: string }
-  | { type: 'turn.completed'; turn_id: string; message_id: string; stop_reason: 'end'; usage: { input_tokens: number; output_tokens: number } }
+  | { type: 'tool.started'; call_id: string; name: string; arguments?: Record<string, unknown> | null }
+  | { type: 'tool.ended'; call_id: string; name: string; status: ToolStatus; error: ToolError | null; output?: string | null }
+  | { type: 'turn.completed'; turn_id: string; message_id: string; stop_reason: 'end' | 'tool_calls'; tool_calls?: PendingToolCall[]; usage: { input_tokens: number; output_tokens: number } }
   | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' };

@@ -17,6 +17,7 @@ import type { SocketTokens } from '../access/socket-tokens.ts';
 import type { VisitorTokens } from '../access/visitor-tokens.ts';
 import type { Vault } from '../access/vault.ts';
 import type { VoiceDesk } from '../providers/voice/desk.ts';
+import type { ToolDesk } from './tool-desk.ts';
 
 export interface Services {
   readonly config: Config;
@@ -31,6 +32,7 @@ export interface Services {
   readonly host: Host;
   readonly models: Models;
   readonly voice: VoiceDesk;
+  readonly tools: ToolDesk;
   readonly vault: Vault;
   readonly transcriptionTokens: SocketTokens;
   readonly callTokens: SocketTokens;

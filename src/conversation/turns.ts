@@ -8,7 +8,8 @@ import type { TurnFault } from '../base/metrics.ts';
 import type { ModelFailure } from '../providers/model.ts';
 import { promptly } from '../base/promptly.ts';
 import { refusedByDrain, type Services } from './services.ts';
-import type { Assistant, Message, Turn } from '../store/store.ts';
+import type { Assistant, Message, Session, Turn } from '../store/store.ts';
+import { outputWithCalls, type CallAnswer } from '../turn/answers.ts';
 import { terminalOf, TurnLog } from '../turn/turn.ts';
 import type { Begun, PreparedCall, TurnModel, TurnReports, TurnStatus } from '../turn/outcome.ts';
 import type { TurnRunner } from '../turn/runner.ts';
@@ -16,8 +17,10 @@ import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByParty, type Party } from './party.ts';
 import { reachActor, reachConversation, turnRefusal } from './reach.ts';
-import { cutHistory } from '../providers/model/history.ts';
+import { cutHistory, modelMessages } from '../providers/model/history.ts';
+import type { ModelMessage, ModelSink } from '../providers/model.ts';
 import { openCredential } from './credential.ts';
+import { AssistantTools } from './tools.ts';
 
 /** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
 export interface FoundTurn {
@@ -32,7 +35,10 @@ export interface FoundTurn {
 /** A message as the caller sends it. */
 export interface SentMessage {
   readonly sessionId: string;
-  readonly text: string;
+  /** Null where it answers calls of tools. */
+  readonly text: string | null;
+  /** The answers to the calls that wait (contract 13). */
+  readonly answers?: readonly CallAnswer[] | undefined;
   readonly remember: Idempotency | null;
   /** For the log and the history. */
   readonly requestId: string;
@@ -80,15 +86,18 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
 /** The turn that the party's message asks for. */
 export function wantedTurn(party: Party, { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor }, sent: SentMessage, services: Services): WantedTurn {
   const cause = causeByParty(party, sent.requestId);
+  const model = new AssistantModel(assistant.record, actor.record, services);
   return {
     message: sent.text,
+    ...(sent.answers && { answers: sent.answers }),
+    admits: (call) => model.tools.admitsAgain(call.name),
     assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
     takesSlot: party.channel === 'api',
     use: useOf(party, assistant),
     remember: sent.remember,
     cause,
     historyTokensMax: assistant.record.model.historyTokensMax,
-    model: new AssistantModel(assistant.record, services),
+    model,
     reports: new ChatReports(sent, services),
   };
 }
@@ -96,7 +105,7 @@ export function wantedTurn(party: Party, { actor, assistant }: { readonly actor:
 async function awaitAnswer(runner: TurnRunner, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
   const turn = running(runner);
   await awaitBeginning(turn);
-  if (runner.log.stored > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
+  if (runner.log.shown > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
   return turn;
 }
 
@@ -120,7 +129,7 @@ const awaitBeginning = ({ runner, log }: FoundTurn): void | Promise<void> =>
     if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
     if (kind === 'late') throw new Failure('api_error');
     if (kind === 'unavailable') throw new Failure('service_unavailable');
-    if (log.stored === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
+    if (log.shown === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
   });
 
 /** A turn of the session, for reading. Throws 404 `turn_not_found`. */
@@ -161,23 +170,31 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   // A turn that a call has asked for early is known to nobody else.
   if (turn.status === 'streaming') return turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null ? null : followed();
   // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the text of another.
-  const stored = await store.turns.outputAfter(place, 0);
+  const stored = await outputWithCalls(store, place, 0);
   if (stored === null) return null;
-  const terminal = terminalOf(stored.turn);
+  const terminal = terminalOf(stored.turn, stored.calls);
   if (terminal === null) return followed();
-  return { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal), endedAt: stored.turn.endedAt };
+  return { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal, stored.calls), endedAt: stored.turn.endedAt };
 }
 
 const running = (runner: TurnInFlight): FoundTurn => ({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
 
-/** The assistant's model, with its credential and its budget of history. */
+/** The assistant's model, with its credential, its budget of history and its tools. */
 class AssistantModel implements TurnModel {
   readonly #assistant: Assistant;
+  readonly #session: Session;
   readonly #services: Services;
+  #tools: AssistantTools | null = null;
 
-  constructor(assistant: Assistant, services: Services) {
+  constructor(assistant: Assistant, session: Session, services: Services) {
     this.#assistant = assistant;
+    this.#session = session;
     this.#services = services;
+  }
+
+  /** Most turns have none. */
+  get tools(): AssistantTools {
+    return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services));
   }
 
   prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null> {
@@ -189,11 +206,16 @@ class AssistantModel implements TurnModel {
     return promptly(opened, (access) => {
       if (access === null) return null;
       const { baseUrl, apiKey } = access;
-      const { messages, leftOut } = cutHistory(conversation, historyTokensMax ?? limits.historyTokensMax);
-      return { leftOut, start: (sink) => asked.start({ name, systemPrompt, messages, temperature, outputTokensMax, reasoning, assistantName, baseUrl, apiKey }, sink) };
+      const { messages, leftOut } = cutHistory(modelMessages(conversation), historyTokensMax ?? limits.historyTokensMax);
+      const start = (sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean) =>
+        asked.start({ name, systemPrompt, messages: rounds.length === 0 ? messages : messages.concat(rounds), tools: offers ? this.#tools?.offers : undefined, temperature, outputTokensMax, reasoning, assistantName, baseUrl, apiKey }, sink);
+      const prepared = { leftOut, start };
+      return hasTools(this.#assistant) ? this.tools.load().then(() => prepared) : prepared;
     });
   }
 }
+
+const hasTools = ({ toolIds }: Assistant): boolean => toolIds !== undefined && toolIds.length > 0;
 
 const noCredential = { baseUrl: null, apiKey: null };
 

@@ -7,7 +7,7 @@ import { secondsOf } from '../base/clock.ts';
 import { hintOf } from '../access/keys.ts';
 import { limits, linkLimitNames } from '../base/limits.ts';
 import type { Voice } from '../providers/voice.ts';
-import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, Session, StandingBudget, Turn, UsageCounts, Workspace } from '../store/store.ts';
+import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, PendingCall, Session, StandingBudget, Tool, ToolCall, Turn, UsageCounts, Workspace } from '../store/store.ts';
 
 export const assistantView = (assistant: Assistant) => ({
   id: assistant.id,
@@ -44,6 +44,8 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     credential_id: assistant.voice.credentialId,
   },
   link: assistant.link && { slug: assistant.link.slug, limits: linkLimitsView(assistant.link.limits), origins: assistant.link.origins },
+  tool_ids: assistant.toolIds ?? [],
+  tool_rounds_max: assistant.toolRoundsMax ?? limits.toolRoundsMax,
 });
 
 export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({ id, object: 'voice', name, language, sample_rate: sampleRate });
@@ -54,9 +56,9 @@ const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =
 
 /** The status follows the clock: a session expires to the second, whether or not a process has noticed (contract 6). */
 /** The console's view also has how many messages the model of the last turn was not sent, if any. */
-export const consoleSessionView = (session: Session, nowMs: number) => ({ ...sessionView(session, nowMs), ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}) });
+export const consoleSessionView = (session: Session, nowMs: number) => ({ ...sessionView(session, nowMs, 'console'), ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}) });
 
-export function sessionView(session: Session, nowMs: number) {
+export function sessionView(session: Session, nowMs: number, channel: Session['channel'] = 'api') {
   const { state, context } = migratedSnapshot(sessionKind, session.machine);
   const { endedAt, activeTurnId } = context as SessionContext;
   const over = state === 'ended' || state === 'expired';
@@ -68,6 +70,7 @@ export function sessionView(session: Session, nowMs: number) {
     status: expired ? 'expired' : over ? state : 'open',
     active_turn_id: activeTurnId,
     active_call_id: over || expired || session.call === undefined || session.call.untilMs <= nowMs ? null : session.call.id,
+    pending_tool_calls: over || expired || activeTurnId !== null ? [] : pendingCallsView(session.pending?.calls ?? [], channel),
     channel: session.channel,
     visitor: session.visitor,
     metadata: session.metadata,
@@ -90,7 +93,35 @@ export const turnView = (turn: Turn) => ({
   ended_at: turn.endedAt,
 });
 
-export const messageView = (message: Message) => ({
+/** A caller as its channel tells: an API key, the console, or a visitor of the link or the widget. */
+export type Channel = Session['channel'];
+
+const isVisitor = (channel: Channel): boolean => channel === 'link' || channel === 'widget';
+
+/** The calls that wait for the caller: a visitor sees those that want approval. */
+export const pendingCallsView = (calls: readonly PendingCall[], channel: Channel) =>
+  calls
+    .filter(({ wants }) => !isVisitor(channel) || wants === 'approval')
+    .map(({ id, name, arguments: given, wants }) => ({ call_id: id, name, arguments: given, wants }));
+
+/** How much of a call a caller sees (contract 13): the console all of it; of what waits for an answer everybody the arguments that they must know. */
+export function sightOf({ show, status, wants }: Pick<ToolCall, 'show' | 'status' | 'wants'>, channel: Channel): { readonly call: boolean; readonly arguments: boolean; readonly output: boolean } {
+  if (channel === 'console') return { call: true, arguments: true, output: true };
+  const waits = status === 'pending';
+  if (isVisitor(channel)) return { call: waits ? wants === 'approval' : show !== 'none', arguments: waits && wants === 'approval', output: false };
+  return { call: waits || show !== 'none', arguments: waits || show === 'full', output: show === 'full' };
+}
+
+const toolCallsView = (calls: readonly ToolCall[], channel: Channel) =>
+  calls.flatMap((call) => {
+    const sight = sightOf(call, channel);
+    const { id, name, position, status, error, arguments: given, output, createdAtMs, endedAtMs } = call;
+    if (!sight.call) return [];
+    const shown = { arguments: sight.arguments ? given : null, output: sight.output ? output : null };
+    return [{ id, object: 'tool_call', name, position, status, error, ...shown, created_at: secondsOf(createdAtMs), ended_at: endedAtMs === null ? null : secondsOf(endedAtMs) }];
+  });
+
+export const messageView = (message: Message, channel: Channel = 'api') => ({
   id: message.id,
   object: 'message',
   turn_id: message.turnId,
@@ -100,6 +131,7 @@ export const messageView = (message: Message) => ({
   stop_reason: message.stopReason,
   error_code: message.errorCode,
   voice: messageVoiceView(message.voice),
+  tool_calls: message.toolCalls === undefined ? [] : toolCallsView(message.toolCalls, channel),
   created_at: message.createdAt,
 });
 
@@ -117,6 +149,7 @@ export const usageCountsView = (counts: UsageCounts) => ({
   output_tokens: counts.outputTokens,
   speech_characters: counts.speechCharacters,
   transcription_seconds: counts.transcriptionSeconds,
+  tool_calls: counts.toolCalls,
 });
 
 export const workspaceView = (workspace: Workspace) => ({
@@ -160,6 +193,25 @@ export const credentialView = (credential: Credential) => ({
   kind: credential.kind,
   provider: credential.provider,
   base_url: credential.baseUrl,
+  ...(credential.kind === 'tool' && { header: credential.header ?? null }),
   created_at: credential.createdAt,
   updated_at: credential.updatedAt,
+});
+
+export const toolView = (tool: Tool) => ({
+  id: tool.id,
+  object: 'tool',
+  kind: tool.kind,
+  name: tool.name,
+  url: tool.url,
+  credential_id: tool.credentialId,
+  timeout_seconds: tool.timeoutSeconds,
+  repeatable: tool.repeatable,
+  approval: tool.approval,
+  show: tool.show,
+  calls_per_minute: tool.callsPerMinute,
+  functions: tool.functions.map(({ name, description, parameters, enabled, approval, show }) => ({ name, description, parameters, enabled, approval, show })),
+  refreshed_at: tool.refreshedAt,
+  created_at: tool.createdAt,
+  updated_at: tool.updatedAt,
 });

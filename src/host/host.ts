@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { Assistants } from './assistants.ts';
 import { Credentials } from './credentials.ts';
+import { ToolRecords } from './tools.ts';
 import { Feed, type Awake } from './feed.ts';
 import type { LoopLoad } from '../turn/pace.ts';
 import { RemoteTurns } from '../turn/remote-turns.ts';
@@ -55,6 +56,7 @@ export class Host {
   readonly turns: Turns;
   readonly remote: RemoteTurns;
   readonly credentials: Credentials;
+  readonly tools: ToolRecords;
   /** Transcription sockets. */
   readonly sockets: Sockets<SocketEvent, SocketOutcome>;
   readonly calls: Sockets<CallEvent, CallOutcome>;
@@ -86,6 +88,7 @@ export class Host {
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
     this.credentials = new Credentials(store.catalog, clock);
+    this.tools = new ToolRecords(store.catalog, clock);
     this.sockets = new Sockets(socketKind, 'transcription', store, clock, inspector);
     this.calls = new Sockets(callKind, 'call', store, clock, inspector);
     this.visitors = new Visitors(store, clock, inspector);
@@ -129,7 +132,9 @@ export class Host {
     if (notice.type === 'missed') {
       this.remote.wakeAll();
       this.forgetCredentials();
+      this.tools.forget();
     } else if (notice.kind === 'credential') this.forgetCredentials(notice.workspaceId, notice.id);
+    else if (notice.kind === 'tool') this.tools.forget(notice.workspaceId, notice.id);
     else if (notice.kind === 'workspace') this.forgetCredentials(notice.id);
     for (const actors of [this.workspaces, this.assistants, this.keys]) {
       if (notice.type === 'missed') actors.doubtAll();

@@ -5,7 +5,8 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { Members } from '../base/members.ts';
 import { messageOf } from '../store/records.ts';
-import { StoreUnavailable, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type SpokenVoice, type Turn } from '../store/store.ts';
+import { StoreUnavailable, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type SpokenVoice, type ToolCall, type ToolError, type Turn } from '../store/store.ts';
+import { answeredCalls, type CallAnswer, type Answered } from '../turn/answers.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
 import { Histories } from '../turn/histories.ts';
@@ -23,7 +24,12 @@ import { LinkRefused } from './visitors.ts';
 import type { WorkspaceActor, Workspaces } from './workspaces.ts';
 
 export interface WantedTurn {
-  readonly message: string;
+  /** Null for a turn that answers calls of tools. */
+  readonly message: string | null;
+  /** The answers to the calls that wait; left out where the message declines them. */
+  readonly answers?: readonly CallAnswer[];
+  /** Whether an approved call may be sent: null, or why not. */
+  readonly admits?: (call: ToolCall) => Promise<ToolError | null>;
   /** The refusal of the assistant's machine to `converse`; null if it does not refuse. */
   readonly assistantRefusal: string | null;
   /** Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own (contract 12). */
@@ -53,7 +59,7 @@ interface RememberedTurn {
 
 export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | RememberedTurn;
 
-type CommittedTurn = Pick<LeasedTurn, 'turn' | 'basis' | 'fence' | 'said'>;
+type CommittedTurn = Pick<LeasedTurn, 'turn' | 'basis' | 'fence' | 'said' | 'approved'>;
 
 /** Whether a request that begins a turn has looked at the stored session. */
 interface Look {
@@ -228,7 +234,9 @@ export class Turns {
     const before = actor.record;
     let history: readonly Message[];
     let workspace: WorkspaceActor | null;
+    let answered: Answered | null = null;
     try {
+      if (before.pending !== undefined || wanted.answers !== undefined) answered = await answeredCalls(this.#options.store, before, wanted, at);
       const recent = this.#histories.of(before, actor.version, wanted.historyTokensMax ?? undefined);
       history = recent instanceof Promise ? await recent : recent;
       const found = this.#workspaces.of(before.workspaceId);
@@ -248,7 +256,7 @@ export class Turns {
       id: turnId,
       sessionId: before.id,
       messageId: '',
-      messageIndex: before.messageCount + 1,
+      messageIndex: before.messageCount + (wanted.message === null ? 0 : 1),
       status: 'streaming',
       stopReason: null,
       errorCode: null,
@@ -257,11 +265,13 @@ export class Turns {
       createdAt: secondsOf(at),
       endedAt: null,
       ...(wanted.speaker && { spoken: true as const }),
+      ...(answered && { answered: answered.calls }),
+      ...(wanted.message === null && { unasked: true as const }),
     };
-    const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax);
+    const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax, answered);
     if (begun === null || 'kind' in begun) return begun;
     const { remember, historyTokensMax } = wanted;
-    return { kind: 'started', runner: this.#run({ actor, before, history, begunAt, remember, cause, historyTokensMax: historyTokensMax ?? undefined, ...begun }, wanted) };
+    return { kind: 'started', runner: this.#run({ actor, before, history: answered === null ? history : withAmended(history, answered.message), begunAt, remember, cause, historyTokensMax: historyTokensMax ?? undefined, ...begun }, wanted) };
   }
 
   #checkElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
@@ -269,7 +279,7 @@ export class Turns {
     return this.#sessions.checkElsewhere(actor);
   }
 
-  async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number): Promise<CommittedTurn | RememberedTurn | null> {
+  async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number, answered: Answered | null): Promise<CommittedTurn | RememberedTurn | null> {
     const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
     const { cause = nobody } = wanted;
@@ -278,9 +288,9 @@ export class Turns {
     // A place outlasts its turn, or a visitor whose turn runs could lose it.
     const placeMs = this.#options.turnMsMax + limits.linkHoldMs;
     const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, draft.id);
-    const userMessage = messageOf(draft, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
+    const userMessage = wanted.message === null ? null : messageOf(draft, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
     const turn: Turn = { ...draft, messageId: ids.make('msg'), ...(admitted && { link: admitted.link }) };
-    const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), before.messageCount + 2);
+    const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), draft.messageIndex + 1);
     const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
     let answer: Begun;
     try {
@@ -290,6 +300,7 @@ export class Turns {
         mark: basis.mark,
         turn,
         userMessage,
+        ...(answered && { amends: { index: answered.calls.index, message: answered.message } }),
         slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
         ...(admitted && { asked: admitted.asked }),
         owner,
@@ -311,7 +322,8 @@ export class Turns {
       actor.committed(session, answer.version);
       actor.tell(decision, cause);
       if (admitted !== null) visitors.noteAccepted(session, at + placeMs, cause);
-      return { turn, basis, fence: answer.fence, said: userMessage };
+      const approved = answered !== null && answered.calls.approved.length > 0 ? { index: answered.calls.index, message: answered.message, ids: answered.calls.approved } : null;
+      return { turn, basis, fence: answer.fence, said: userMessage, approved };
     }
     this.#release(before, wanted);
     if (answer.outcome === 'remembered') {
@@ -345,7 +357,7 @@ export class Turns {
     actor.runner = runner;
     this.#watchDeadline(actor);
     runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy)).catch((error) => reports.ourFault(turn.id, 'error', error));
-    void runner.start(steps.conversation);
+    void runner.start();
     return runner;
   }
 
@@ -376,6 +388,8 @@ export class Turns {
     });
   }
 }
+
+const withAmended = (history: readonly Message[], amended: Message): Message[] => history.map((message) => (message.id === amended.id ? amended : message));
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });
 

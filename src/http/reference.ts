@@ -14,6 +14,7 @@ import { ids, slug } from './reference/examples.ts';
 import { linkArea } from './reference/link.ts';
 import { service } from './reference/service.ts';
 import { signingIn } from './reference/sign-in.ts';
+import { tools } from './reference/tools.ts';
 import { voice } from './reference/voice.ts';
 import { isLink, type Route } from './request.ts';
 import type { BudgetName } from '../store/store.ts';
@@ -21,7 +22,7 @@ import type { BudgetName } from '../store/store.ts';
 export type { Area, OperationEntry } from './reference/entry.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, conversations, desk, histories, load, machines];
+export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, tools, conversations, desk, histories, load, machines];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
@@ -71,7 +72,7 @@ export function pathParameter(path: string, name: string): { readonly descriptio
 /** The ids of a visitor's session and turn. */
 const visitorIds: Readonly<Record<string, string>> = { session: ids.linkSession, turn: ids.linkTurn };
 
-const kinds: Readonly<Record<string, keyof typeof ids>> = { assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'key', credentials: 'credential' };
+const kinds: Readonly<Record<string, keyof typeof ids>> = { assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'key', credentials: 'credential', tools: 'tool' };
 
 /** `info.description` of the OpenAPI document, in Markdown. */
 export const introduction = `Conversations with published assistants. A client opens a session, sends messages whose replies stream back as server-sent events, \

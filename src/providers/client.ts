@@ -65,7 +65,7 @@ export function providerHttp({ clock, allowPrivate, bounds = providerBounds, loo
     if (target === null) return exchange.fail('address', null);
     const request = requestBytes(target, asked);
     if (typeof request === 'string') exchange.fail(request, null);
-    else exchange.send(target, request);
+    else exchange.send(target, request, 'once' in asked && asked.once === true);
   };
   const begin = (asked: ProviderGet | ProviderPost, listener: ProviderListener, within: ProviderBounds): ProviderCall => {
     const exchange = new ProviderExchange(clock, within, pool, listener);

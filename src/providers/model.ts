@@ -1,8 +1,36 @@
 /** The interface to a model provider. The providers are in `model/`. */
 
-export interface ModelMessage {
+export type ModelMessage = SaidMessage | ToolMessage;
+
+export interface SaidMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string;
+  /** The calls in which a round of the model ended: each is answered by one of the tool messages that follow. Absent where there are none. */
+  readonly calls?: readonly ModelCallOfTool[];
+  /** The data that the provider wants back with these calls (see `ModelSink.keep`). */
+  readonly kept?: unknown;
+}
+
+/** The result of a call of a tool. */
+export interface ToolMessage {
+  readonly role: 'tool';
+  readonly callId: string;
+  readonly content: string;
+}
+
+/** A call of a tool as a model is told of it; `arguments` is the text of a JSON object. */
+export interface ModelCallOfTool {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** A function that a model is offered. */
+export interface ToolOffer {
+  readonly name: string;
+  readonly description: string | null;
+  /** A JSON Schema of an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 /** Whether the reasoning of an assistant's model is shown. */
@@ -14,6 +42,8 @@ export interface ModelRequest {
   readonly systemPrompt: string | null;
   /** The conversation in order, the newest message last; already cut to the token budget. */
   readonly messages: readonly ModelMessage[];
+  /** Absent if none are offered. */
+  readonly tools?: readonly ToolOffer[] | undefined;
   readonly temperature: number | null;
   readonly outputTokensMax: number | null;
   /** Whether the model's reasoning is shown. */
@@ -53,6 +83,10 @@ export interface ModelSink {
   usage(usage: ModelUsage): void;
   /** So many of the request's messages were too much for the model, and were not sent; once at most, before the first text. */
   noteLeftOut?(messages: number): void;
+  /** A whole call of a tool, in the model's order; the answer still has its `end`. `arguments`: as the model wrote them. */
+  call?(call: { readonly name: string; readonly arguments: string }): void;
+  /** The data that the provider wants back with the calls of this answer, such as the model's thoughts; the last counts. */
+  keep?(opaque: unknown): void;
   end(): void;
   failed(reason: ModelFailure): void;
 }

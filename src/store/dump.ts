@@ -1,6 +1,6 @@
 /**
  * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports a
- * workspace's rows together and in one order: the workspace, its assistants, credentials and keys, each session with its messages
+ * workspace's rows together and in one order: the workspace, its assistants, credentials, tools and keys, each session with its messages
  * (a turn after its own message), the remembered requests, and the usage. The history of an actor follows its own row.
  *
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and slot are void,
@@ -9,7 +9,7 @@
  * in another store people sign in anew.
  */
 import type {
-  Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Turn, UsageCounts, Versioned,
+  Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Tool, Turn, UsageCounts, Versioned,
   Workspace,
 } from './store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
@@ -33,6 +33,10 @@ export interface AssistantRow extends Versioned<Assistant> {
 
 export interface CredentialRow extends Versioned<Credential> {
   readonly type: 'credential';
+}
+
+export interface ToolRow extends Versioned<Tool> {
+  readonly type: 'tool';
 }
 
 export interface KeyRow extends Versioned<Key> {
@@ -98,7 +102,7 @@ export interface UsageRow {
   readonly counts: UsageCounts;
 }
 
-export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | KeyRow | SessionRow | DumpedHistoryRow | MessageRow | TurnRow | MemoryRow | UsageRow;
+export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | ToolRow | KeyRow | SessionRow | DumpedHistoryRow | MessageRow | TurnRow | MemoryRow | UsageRow;
 
 /** Where an export continues: at this workspace, or at this session of it. */
 export interface DumpPlace {
@@ -175,6 +179,7 @@ export async function* dumpRows(holdings: Holdings, nowMs: number, from: DumpPla
         yield* historyRow('assistant', id, assistant.record.id, await holdings.moves('assistant', id, assistant.record.id));
       }
       for await (const credential of holdings.records('credential', id, null)) yield { type: 'credential', ...credential };
+      for await (const tool of holdings.records('tool', id, null)) yield { type: 'tool', ...tool };
       for await (const key of holdings.records('key', id, null)) {
         const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
         yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };

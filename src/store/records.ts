@@ -3,6 +3,9 @@
  * since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */
 import type { LinkLimitName } from '../base/limits.ts';
+import type { ToolError } from '../base/tool-errors.ts';
+
+export type { ToolError } from '../base/tool-errors.ts';
 
 /** A stored snapshot of a machine: its version, its state and its context. Stores that write to disk pack it with msgpackr. */
 export interface Snapshot {
@@ -122,6 +125,9 @@ export interface Assistant {
   readonly model: ModelSettings;
   readonly voice: VoiceSettings | null;
   readonly link: LinkSettings | null;
+  /** The tools that its model is offered (contract 13), and the rounds of calls that a turn may have. Absent in rows of versions without tools. */
+  readonly toolIds?: readonly string[];
+  readonly toolRoundsMax?: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The assistant machine: draft, published or disabled. */
@@ -159,13 +165,53 @@ export interface Key {
 export interface Credential {
   readonly id: string;
   readonly workspaceId: string;
-  readonly kind: 'model' | 'voice';
+  readonly kind: 'model' | 'voice' | 'tool';
   readonly provider: string;
   readonly baseUrl: string | null;
   /** AES-256-GCM, bound to workspace and id: nonce, ciphertext and tag. */
   readonly sealed: Uint8Array;
+  /** The header that a credential of a tool is sent in, bare; null or absent: `Authorization: Bearer`. */
+  readonly header?: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** A tool that assistants may use (contract 13). */
+export interface Tool {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly kind: 'http' | 'mcp' | 'client';
+  readonly name: string;
+  /** Null for `client`. */
+  readonly url: string | null;
+  readonly credentialId: string | null;
+  readonly timeoutSeconds: number;
+  readonly repeatable: boolean;
+  readonly approval: 'never' | 'always';
+  readonly show: ToolCall['show'];
+  readonly callsPerMinute: number | null;
+  readonly functions: readonly ToolFunction[];
+  /** When the list of an MCP server was read last. */
+  readonly refreshedAt: number | null;
+  /** The secret that signs the requests of an `http` tool, sealed as a credential is; null for other kinds. */
+  readonly sealed: Uint8Array | null;
+  /** The secret before, which signs too until `untilMs`. */
+  readonly previous?: { readonly sealed: Uint8Array; readonly untilMs: number } | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface ToolFunction {
+  readonly name: string;
+  readonly description: string | null;
+  /** A JSON Schema of an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly enabled: boolean;
+  /** Null: the tool's. */
+  readonly approval: Tool['approval'] | null;
+  readonly show: Tool['show'] | null;
+  /** Its name on the MCP server, where that is another one. */
+  readonly remoteName?: string;
 }
 
 /**
@@ -232,8 +278,8 @@ export interface Session {
   readonly call?: { readonly id: string; readonly untilMs: number };
   /** How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where that never happened. */
   readonly historyLeftOut?: number;
-  /** The calls of the last turn that wait for `tool_results`: a turn in flight has answered or declined them. Absent where there are none. */
-  readonly pending?: readonly PendingCall[];
+  /** The calls of the last turn that wait for `tool_results`, and the index of their message: a turn in flight has answered or declined them. Absent where there are none. */
+  readonly pending?: { readonly index: number; readonly calls: readonly PendingCall[] };
 }
 
 export type StopReason = 'end' | 'aborted' | 'error' | 'expired' | 'tool_calls';
@@ -252,9 +298,6 @@ export interface Message {
   /** The calls of its turn, in the model's order. Absent where there are none. */
   readonly toolCalls?: readonly ToolCall[];
 }
-
-/** Why a call of a tool failed (contract 13). */
-export type ToolError = 'arguments' | 'unknown_tool' | 'limit' | 'timeout' | 'unreachable' | 'refused' | 'too_large' | 'malformed';
 
 /** `running`: stored, without a result; `pending`: waits for `tool_results`; `unknown`: its process died before the result was stored. */
 export type ToolStatus = 'running' | 'pending' | 'completed' | 'failed' | 'declined' | 'cancelled' | 'unknown';
@@ -276,7 +319,7 @@ export interface ToolCall {
   readonly output: string | null;
   /** How much of it the API's callers see. */
   readonly show: 'none' | 'name' | 'full';
-  /** What it waits for, or waited for; absent where it waits for nobody. */
+  /** The answer that it waits for, or waited for; absent where it waits for nobody. */
   readonly wants?: 'result' | 'approval';
   /** It was sent to its tool. */
   readonly sent?: true;
@@ -292,7 +335,7 @@ export interface AnsweredCalls {
   /** That message's index. */
   readonly index: number;
   readonly ids: readonly string[];
-  /** Those among them that were approved: this turn sends them. */
+  /** The approved ones among them: this turn sends them. */
   readonly approved: readonly string[];
 }
 
@@ -430,6 +473,7 @@ export interface CatalogRecords {
   assistant: Assistant;
   key: Key;
   credential: Credential;
+  tool: Tool;
   sign_in: SignIn;
   sign_in_link: SignInLink;
 }

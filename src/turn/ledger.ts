@@ -5,10 +5,11 @@ import { limits, retryMs } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf } from '../store/records.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { AppendResult, Basis, Cause, Fence, Finished, FinishTurn, IdempotencyRecord, Message, Move, Session, SettledLimit, Store, Turn, TurnPast, TurnPlace, Versioned } from '../store/store.ts';
+import type { AmendedMessage, AppendResult, Basis, Cause, Fence, Finished, FinishTurn, IdempotencyRecord, Message, Move, Session, SettledLimit, Store, ToolCall, Turn, TurnPast, TurnPlace, Versioned } from '../store/store.ts';
 import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { movedSession, moveOf } from '../actors/history.ts';
+import { outputWithCalls, pendingOf, reopened, type Approved } from './answers.ts';
 import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
 import * as linkUse from './link-use.ts';
@@ -26,8 +27,10 @@ export interface LeasedTurn {
   readonly turn: Turn;
   readonly fence: Fence;
   readonly history: readonly Message[];
-  /** The user's message that began the turn. */
-  readonly said: Message;
+  /** The user's message that began the turn; null if it answers results of calls. */
+  readonly said: Message | null;
+  /** The calls that the turn was approved to send; null if there are none. */
+  readonly approved: Approved | null;
   readonly begunAt: number;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
   /** The chat. */
@@ -50,12 +53,12 @@ export interface LedgerParts {
 
 /** The end of a turn, as its session's step stores it. */
 type Ending =
-  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'cutAt'>; readonly nowMs: number; readonly changes: Partial<Session> | null; readonly past: TurnPast }
-  | { readonly kind: 'withdraw'; readonly changes: Partial<Session>; readonly past: TurnPast };
+  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'cutAt' | 'amends'>; readonly nowMs: number; readonly changes: Partial<Session> | null; readonly past: TurnPast }
+  | { readonly kind: 'withdraw'; readonly changes: Partial<Session>; readonly past: TurnPast; readonly amends: AmendedMessage | null };
 
 export class TurnLedger implements TurnSteps {
   /** The messages for the model: the newest ones, the user's last. */
-  readonly conversation: readonly Message[];
+  readonly #conversation: readonly Message[];
   readonly #begun: LeasedTurn;
   readonly #reports: TurnReports;
   readonly #parts: LedgerParts;
@@ -73,9 +76,17 @@ export class TurnLedger implements TurnSteps {
     this.#reports = reports;
     this.#parts = parts;
     // `concat` makes an array of the exact size; spreading does not.
-    this.conversation = history.concat([begun.said]);
+    this.#conversation = begun.said === null ? history : history.concat([begun.said]);
     this.#leftOut = before.messageCount - history.length;
     this.#place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
+  }
+
+  get approved(): Approved | null {
+    return this.#begun.approved;
+  }
+
+  conversation(amended: AmendedMessage | null): readonly Message[] {
+    return amended === null ? this.#conversation : this.#conversation.map((message) => (message.id === amended.message.id ? amended.message : message));
   }
 
   open(events: LeaseEvents): void {
@@ -99,6 +110,10 @@ export class TurnLedger implements TurnSteps {
     return this.#parts.store.turns.append({ fence: this.#begun.fence, position, text, ...this.#place });
   }
 
+  step(from: number, calls: readonly ToolCall[], amends?: AmendedMessage): Promise<AppendResult> {
+    return this.#parts.store.turns.step({ fence: this.#begun.fence, from, calls, amends, ...this.#place });
+  }
+
   /** One step after the other: what is released meanwhile waits for the next. */
   release(points: number): Promise<void> {
     this.#released = Math.max(this.#released, points);
@@ -114,25 +129,38 @@ export class TurnLedger implements TurnSteps {
     this.#releasing = null;
   }
 
-  async finish({ result, tail, usage, log, past, cause, heard }: EndedTurn): Promise<'fenced' | ModelUsage> {
+  async finish({ result, tail, usage, log, past, cause, heard, calls }: EndedTurn): Promise<'fenced' | ModelUsage> {
     const { clock, histories } = this.#parts;
-    const { before, history, said, basis, historyTokensMax } = this.#begun;
+    const { before, said, basis, historyTokensMax } = this.#begun;
+    const made = calls?.made ?? [];
+    const amends = calls?.amended ?? undefined;
     const counted = this.#tokensOf(result, usage, log, tail === null ? log.stored : log.length);
-    const changes = this.#leftOut > 0 || before.historyLeftOut !== undefined ? { historyLeftOut: this.#leftOut } : null;
+    const leftOut = this.#leftOut > 0 || before.historyLeftOut !== undefined ? { historyLeftOut: this.#leftOut } : null;
+    const pending = result.stopReason === 'tool_calls' ? { index: this.#begun.turn.messageIndex, calls: pendingOf(made) } : undefined;
+    const changes = pending === undefined && before.pending === undefined ? leftOut : { ...leftOut, pending };
     if (this.#leftOut > 0) this.#reports.leftOut(this.#leftOut);
     // Text that was lost with a failed step cannot be cut.
     const cutAt = heard !== null && tail !== null && heard.points < log.length ? heard.points : null;
     const nowMs = clock.now();
     const { status, stopReason, errorCode } = result;
     const { inputTokens, outputTokens } = counted;
-    const turn: Turn = { ...linkUse.overTurn(this.#begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs) };
-    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice });
-    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail, ...(cutAt !== null && { cutAt }) }, nowMs, changes, past }, cause);
+    const turn: Turn = { ...linkUse.overTurn(this.#begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs), ...(calls !== null && { calls: { made: made.length, sent: calls.sent } }) };
+    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice, ...(made.length > 0 && { toolCalls: made }) });
+    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail, ...(cutAt !== null && { cutAt }), ...(amends && { amends }) }, nowMs, changes, past }, cause);
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
-    if (tail !== null && finished.version === basis.version + 2) histories.keep(finished, history, [said, { ...message, content: cutAt === null ? log.pieces.join('') : firstPoints(log.pieces.join(''), cutAt) }], historyTokensMax);
+    if (tail !== null && finished.version === basis.version + 2) {
+      const reply = { ...message, content: cutAt === null ? log.pieces.join('') : firstPoints(log.pieces.join(''), cutAt) };
+      histories.keep(finished, this.#history(amends), said === null ? [reply] : [said, reply], historyTokensMax);
+    }
     return counted;
+  }
+
+  /** The messages before the turn, one of them as it is now. */
+  #history(amended: AmendedMessage | undefined): readonly Message[] {
+    const { history } = this.#begun;
+    return amended === undefined ? history : history.map((message) => (message.id === amended.message.id ? amended.message : message));
   }
 
   /** The provider's token counts. For a turn that was cut, the provider may not have counted all output, so the larger of count and estimate is used. */
@@ -143,7 +171,7 @@ export class TurnLedger implements TurnSteps {
     if (usage !== null) return { ...usage, outputTokens: Math.max(usage.outputTokens, outputTokens) };
     // Messages that were left out were cut from the front, and most of them may not even have been read.
     const { before, history } = this.#begun;
-    const sent = this.conversation.slice(this.#leftOut - (before.messageCount - history.length));
+    const sent = this.#conversation.slice(this.#leftOut - (before.messageCount - history.length));
     return { inputTokens: estimateInputTokens(sent), outputTokens };
   }
 
@@ -153,7 +181,8 @@ export class TurnLedger implements TurnSteps {
     this.#lease?.end();
     const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
     try {
-      if ((await this.#close({ kind: 'withdraw', changes, past }, this.#begun.cause)) === 'fenced') this.#withdrawLater(past);
+      const amends = await reopened(this.#parts.store, before.workspaceId, this.#begun.turn);
+      if ((await this.#close({ kind: 'withdraw', changes, past, amends }, this.#begun.cause)) === 'fenced') this.#withdrawLater(past);
       return true;
     } catch (error) {
       // A removed session, with its workspace or by retention, has no turn left.
@@ -174,10 +203,10 @@ export class TurnLedger implements TurnSteps {
     for (let tries = 0; ; ) {
       let pauseMs: number = limits.remoteSilentMs;
       try {
-        const found = await store.turns.outputAfter(this.#place, position);
+        const found = await outputWithCalls(store, this.#place, position);
         if (found === null || found.text === null) return null;
-        const terminal = terminalOf(found.turn);
-        if (terminal !== null) return { terminal, text: found.text };
+        const terminal = terminalOf(found.turn, found.calls);
+        if (terminal !== null) return { terminal, text: found.text, calls: found.calls ?? [] };
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         pauseMs = retryMs(tries++);
@@ -236,9 +265,9 @@ export class TurnLedger implements TurnSteps {
     const { version, mark } = basis;
     const more = settled === undefined ? null : { settled };
     // Fields behind a spread get new hidden classes with each object.
-    if (ending.kind === 'withdraw') return store.turns.withdraw({ session, version, mark, move, fence, turn, nowMs: clock.now(), ...more });
+    if (ending.kind === 'withdraw') return store.turns.withdraw({ session, version, mark, move, fence, turn, nowMs: clock.now(), ...(ending.amends && { amends: ending.amends }), ...more });
     const { step, nowMs } = ending;
-    return store.turns.finish({ session, version, mark, move, fence, turn: step.turn, message: step.message, tail: step.tail, nowMs, ...(step.cutAt !== undefined && { cutAt: step.cutAt }), ...more });
+    return store.turns.finish({ session, version, mark, move, fence, turn: step.turn, message: step.message, tail: step.tail, nowMs, ...(step.cutAt !== undefined && { cutAt: step.cutAt }), ...(step.amends && { amends: step.amends }), ...more });
   }
 }
 

@@ -4,8 +4,10 @@ import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens } from '../providers/model.ts';
 import { cutHistory } from '../providers/model/history.ts';
-import { StoreUnavailable, type Finished, type FinishTurn, type Message, type TakenOver, type Session, type Turn, type Versioned } from '../store/store.ts';
+import { firstIndexOf } from '../store/records.ts';
+import { StoreUnavailable, type AmendedMessage, type Finished, type FinishTurn, type Message, type Store, type TakenOver, type Session, type ToolCall, type Turn, type TurnPlace, type Versioned } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
+import { messageAt, reopened, withCalls } from './answers.ts';
 import { readFor } from './histories.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
@@ -32,8 +34,9 @@ const overStates = ['ended', 'expired'] as const;
 
 /**
  * Seals the session's turn if its lease has run out; resolves with the session after that. A living turn of another process is
- * left alone, and so is a turn that this process withdraws. A turn without output and without a request to stop is withdrawn: its
- * chat was never answered with a stream. If another writer moves the session meanwhile, it is read again and the turn sealed under
+ * left alone, and so is a turn that this process withdraws. A turn without output, without calls that may have been sent and without a request to
+ * stop is withdrawn: its chat was never answered with a stream. A call without a stored result is `unknown`: no process sends it again
+ * (contract 13). If another writer moves the session meanwhile, it is read again and the turn sealed under
  * the same fence. If the store does not accept the seal, the next attempt uses the same fence too: to give up would lock the turn
  * for another lease.
  */
@@ -83,7 +86,8 @@ async function seizeAndSeal(
   const inputTokens = estimateInputTokens(cutHistory(said, tokensMax).messages);
   // The owner of a turn that a call had asked for early has told nobody of it.
   const hidden = turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null;
-  const orphan = { hidden, seized, turn: { ...turn, inputTokens, outputTokens: estimateTokens(output) }, output };
+  const calls = await callsLeft(store, place, turn, nowMs);
+  const orphan = { hidden, seized, turn: { ...turn, inputTokens, outputTokens: estimateTokens(output), ...(calls.count !== null && { calls: calls.count }) }, output, calls, reopened: await reopened(store, workspaceId, turn) };
   let session: Versioned<Session> | null = found;
   for (let attempt = 0; session !== null && attempt < limits.decisionAttemptsMax; attempt++) {
     const { record, finished } = await seal(options, session, orphan);
@@ -100,13 +104,40 @@ interface Orphan {
   readonly turn: Turn;
   readonly output: string;
   readonly hidden: boolean;
+  readonly calls: CallsLeft;
+  /** The earlier message as it was before the turn answered its calls; null if it answered none. */
+  readonly reopened: AmendedMessage | null;
+}
+
+/** The calls of a turn whose process died: those without a stored result are `unknown`. */
+interface CallsLeft {
+  readonly made: readonly ToolCall[];
+  /** The earlier message whose calls the turn was approved to send; null if there is none. */
+  readonly amends: AmendedMessage | null;
+  /** Null if there were none. */
+  readonly count: Turn['calls'] | null;
+}
+
+async function callsLeft(store: Store, place: TurnPlace, { answered }: Turn, nowMs: number): Promise<CallsLeft> {
+  const lost = (call: ToolCall): ToolCall => (call.status === 'running' ? { ...call, status: 'unknown', error: 'unknown', endedAtMs: nowMs } : call);
+  // In a turn that is cut nothing waits for the caller.
+  const cut = (call: ToolCall): ToolCall => (call.status === 'pending' ? { ...call, status: 'cancelled', error: 'cancelled', endedAtMs: nowMs } : lost(call));
+  const made = (await store.turns.calls(place)).map(cut);
+  const approved = answered?.approved ?? [];
+  const message = approved.length === 0 ? undefined : await messageAt(store, place.workspaceId, place.sessionId, answered!.index);
+  const sent = made.filter((call) => call.sent).length + (message?.toolCalls ?? []).filter(({ id, sent }) => sent && approved.includes(id)).length;
+  return {
+    made,
+    amends: message?.toolCalls === undefined ? null : { index: answered!.index, message: withCalls(message, lost) },
+    count: made.length === 0 && sent === 0 ? null : { made: made.length, sent },
+  };
 }
 
 /** Decides from the session's state how the turn ended, and stores that end. */
 async function seal(
   { store, clock, inspector, mark }: OrphansOptions,
   found: Versioned<Session>,
-  { seized, turn, output, hidden }: Orphan,
+  { seized, turn, output, hidden, calls, reopened }: Orphan,
 ): Promise<{ record: Session; finished: Finished }> {
   const { id: sessionId, workspaceId, machine: snapshot } = found.record;
   const { stop, ...fence } = seized;
@@ -118,9 +149,9 @@ async function seal(
   const moved = { ...found.record, mark: mark(), machine: machine.snapshot() };
   const move = moveOf(decision, found.version + 1, nowMs, nobody, moved.machine);
   const basis = { version: found.version, mark: found.record.mark, move };
-  if (ending === endings.died && (output === '' || hidden)) {
-    const { session: record, ...settled } = withdrawn({ ...moved, messageCount: turn.messageIndex - 1 }, turn);
-    const finished = await store.turns.withdraw({ session: record, ...basis, turn, fence, ...settled, nowMs });
+  if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
+    const { session: record, ...settled } = withdrawn({ ...moved, messageCount: firstIndexOf(turn) }, turn);
+    const finished = await store.turns.withdraw({ session: record, ...basis, turn, fence, ...settled, ...(reopened && { amends: reopened }), nowMs });
     if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
     return { record, finished };
   }
@@ -136,15 +167,18 @@ async function seal(
     errorCode: ending.errorCode,
     createdAt: turn.createdAt,
     ...(turn.spoken && { voice: { audioMs: 0, heard: 'sent', cutBy: null } as const }),
+    ...(calls.made.length > 0 && { toolCalls: calls.made }),
   };
+  const { pending: _, ...settledSession } = session;
   const step: FinishTurn = {
-    session,
+    session: settledSession,
     ...basis,
     turn: { ...overTurn(turn), ...ending, endedAt: secondsOf(nowMs) },
     message,
     tail: { position: codePoints(output), text: '' },
     fence,
     ...settled,
+    ...(calls.amends && { amends: calls.amends }),
     nowMs,
   };
   const finished = await store.turns.finish(step);

@@ -1,17 +1,19 @@
 /** A turn's parts and its interfaces to the store, its model, its speaker and its reports; how it can end, and the faults that are counted as ours. */
-import type { ChatRefusal, TurnEnding } from '../../machines/turn.ts';
+import type { ChatRefusal, TurnEnding, TurnEvent } from '../../machines/turn.ts';
 import type { TurnFault } from '../base/metrics.ts';
-import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
-import { StoreUnavailable, type AppendResult, type Cause, type HeardVoice, type Message, type TurnPast } from '../store/store.ts';
+import type { ModelCall, ModelFailure, ModelMessage, ModelSink, ModelUsage } from '../providers/model.ts';
+import type { OfferedFunction, ToolResult } from '../providers/tool.ts';
+import { StoreUnavailable, type AmendedMessage, type AppendResult, type Cause, type HeardVoice, type Message, type ToolCall, type ToolError, type TurnPast } from '../store/store.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import type { Clock } from '../base/clock.ts';
+import { pendingOf, type Approved } from './answers.ts';
 import type { LeaseEvents } from './lease.ts';
 import type { Pace } from './pace.ts';
 import type { TurnEnd, TurnLog } from './turn.ts';
 
 /** The result of a turn (contract 6). Time limit, output limit, drain and store faults are ours: `api_error`. */
 export type TurnResult =
-  | { status: 'completed'; stopReason: 'end'; errorCode: null }
+  | { status: 'completed'; stopReason: 'end' | 'tool_calls'; errorCode: null }
   | { status: 'aborted'; stopReason: 'aborted'; errorCode: null }
   | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'api_error' }
   | { status: 'failed'; stopReason: 'expired'; errorCode: 'session_expired' };
@@ -21,6 +23,7 @@ export type TurnStatus = TurnResult['status'] | 'withdrawn';
 
 export const results = {
   completed: { status: 'completed', stopReason: 'end', errorCode: null },
+  tool_calls: { status: 'completed', stopReason: 'tool_calls', errorCode: null },
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   provider: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' },
@@ -49,6 +52,12 @@ export interface TurnSteps {
   open(events: LeaseEvents): void;
   /** Stores a piece of output; resolves with the reason of a request to stop the turn, if there is one. */
   append(position: number, text: string): Promise<AppendResult>;
+  /** The messages for the model, the newest last; `amended`: one of them as it is now. */
+  conversation(amended: AmendedMessage | null): readonly Message[];
+  /** The calls that the turn was approved to send; null if there are none. */
+  readonly approved: Approved | null;
+  /** Stores calls of tools from a place among the turn's calls on, and an earlier message as it is after that. */
+  step(from: number, calls: readonly ToolCall[], amends?: AmendedMessage): Promise<AppendResult>;
   /** Shows readers the first `points` code points of a reply that is spoken; 0 shows the turn itself. Never rejects: readers see the rest with the next one. */
   release(points: number): Promise<void>;
   /**
@@ -83,18 +92,48 @@ export interface EndedTurn {
   readonly cause: Cause;
   /** The end of a reply that was spoken; null if it was only read. */
   readonly heard: Heard | null;
+  /** Null if no tool was called. */
+  readonly calls: CallsMade | null;
+}
+
+/** The calls of tools of a turn that ends. */
+export interface CallsMade {
+  /** The calls of its own message. */
+  readonly made: readonly ToolCall[];
+  /** How many it has sent, those that it was approved to send included. */
+  readonly sent: number;
+  /** The earlier message with those that it was approved to send; null if there is none. */
+  readonly amended: AmendedMessage | null;
 }
 
 /** The assistant's model, as a turn asks it. */
 export interface TurnModel {
   /** Prepares the request with the messages in order, the newest last; null if the model's credential or provider cannot be used. */
   prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null>;
+  /** The tools that the last request offered. */
+  readonly tools: TurnTools;
+}
+
+/** The tools of a turn (contract 13). */
+export interface TurnTools {
+  /** How many rounds of calls the turn may have. */
+  readonly roundsMax: number;
+  /** The function of the name, if the model was offered it. */
+  find(name: string): OfferedFunction | null;
+  /** The object that the arguments are, if the function takes it, or where none is named; else null. */
+  check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null;
+  makeId(): string;
+  /** Whether a call may be sent: null, or why not. */
+  admit(offered: OfferedFunction): Promise<ToolError | null>;
+  /** Sends a call. Never rejects. */
+  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal): Promise<ToolResult>;
 }
 
 export interface PreparedCall {
   /** The number of messages that are too much for the budget, and are not sent. */
   readonly leftOut: number;
-  start(sink: ModelSink): ModelCall;
+  /** `rounds`: the turn's rounds so far, behind the conversation; `offers`: whether tools are offered. */
+  start(sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean): ModelCall;
 }
 
 /** The log and the metrics of a turn. */
@@ -139,6 +178,7 @@ export interface TurnParts {
 export interface Fate {
   readonly terminal: TurnEnd;
   readonly text: string;
+  readonly calls: readonly ToolCall[];
 }
 
 /** The answer to a request that waits for the turn: the turn began (text is stored, or the turn is sealed), or it leaves nothing behind, for the reason named. */
@@ -152,8 +192,20 @@ export function faultOf(error: unknown): TurnFault {
   return error instanceof RangeError ? 'store_forgot' : 'error';
 }
 
-export const terminalFor = (outcome: TurnResult, usage: ModelUsage): TurnEnd => {
-  if (outcome.status === 'completed') return { type: 'completed', ...usage };
+export const terminalFor = (outcome: TurnResult, usage: ModelUsage, calls: readonly ToolCall[]): TurnEnd => {
+  if (outcome.status === 'completed') return { type: 'completed', ...usage, ...(outcome.stopReason === 'tool_calls' && { pending: pendingOf(calls) }) };
   if (outcome.status === 'aborted') return { type: 'aborted' };
   return { type: 'failed', errorCode: outcome.errorCode };
 };
+
+/** An end that is a fault of ours: also one that a failover lost. */
+export const oursEnd: TurnEnd = { type: 'failed', errorCode: 'api_error' };
+
+/** The end that another process has stored, as the turn's machine is told of it. */
+export function endOfFate(fate: Fate | null | 'unknown'): Extract<TurnEvent, { type: 'fate' }>['end'] {
+  if (fate === 'unknown') return fate;
+  if (fate === null) return 'gone';
+  const { terminal } = fate;
+  if (terminal.type !== 'failed') return terminal.type;
+  return terminal.errorCode === 'session_expired' ? 'expired' : 'failed';
+}

@@ -2,12 +2,14 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { codePoints, endsInHalf, indexAfter } from '../base/text.ts';
-import type { TurnEnd, TurnLog } from './turn.ts';
+import type { CallMark, TurnEnd, TurnLog } from './turn.ts';
 
 /** The stream that a reader writes to. */
 export interface Sink {
   /** With `last` the terminal follows at once, so both may be sent together. */
   delta(text: string, position: number, last: boolean): boolean;
+  /** A step of a call of a tool. */
+  mark(mark: CallMark, position: number): boolean;
   terminal(terminal: TurnEnd, position: number): void;
   /** Ends the stream without a terminal. */
   cut(): void;
@@ -24,6 +26,8 @@ export class TurnReader {
   #piece: number;
   #index: number;
   #position: number;
+  /** The next mark. */
+  #mark = 0;
   #blocked = false;
   #done = false;
   #sentAt: number;
@@ -38,6 +42,8 @@ export class TurnReader {
     this.#piece = pieceAt(log.ends, position);
     const before = this.#piece === 0 ? 0 : log.ends[this.#piece - 1]!;
     this.#index = position > before ? indexAfter(log.pieces[this.#piece]!, position - before) : 0;
+    // The marks at the position are sent again: a client cannot tell which of them it has.
+    while (log.marks !== null && this.#mark < log.marks.length && log.marks[this.#mark]!.position < position) this.#mark++;
     this.#sentAt = clock.monotonic();
     this.#heart = clock.after(limits.heartbeatMs, () => this.#beat());
     this.#leave = log.follow(() => this.#pump());
@@ -61,23 +67,32 @@ export class TurnReader {
 
   #pump(): void {
     while (!this.#done && !this.#blocked) {
-      if (this.#piece < this.#log.storedPieces) this.#sendPieces();
+      const mark = this.#log.marks?.[this.#mark];
+      if (mark !== undefined && mark.position <= this.#position) this.#sendMark(mark);
+      else if (this.#piece < this.#log.storedPieces) this.#sendPieces(mark?.position ?? Infinity);
       else if (this.#log.terminal !== null) return this.#finish(this.#log.terminal);
       else if (this.#log.cutOff) return this.#cutOff();
       else return;
     }
   }
 
-  #sendPieces(): void {
+  #sendMark(mark: CallMark): void {
+    this.#mark++;
+    this.#sentAt = this.#clock.monotonic();
+    this.#blocked = !this.#sink.mark(mark, this.#position);
+  }
+
+  /** `until`: the position of the next mark, which stands between two pieces. */
+  #sendPieces(until: number): void {
     const { pieces, ends, storedPieces } = this.#log;
     let text = pieces[this.#piece]!.slice(this.#index);
     this.#index = 0;
     this.#piece++;
-    while (this.#piece < storedPieces && text.length + pieces[this.#piece]!.length <= limits.deltaCharactersMax) text += pieces[this.#piece++]!;
+    while (this.#piece < storedPieces && ends[this.#piece - 1]! < until && text.length + pieces[this.#piece]!.length <= limits.deltaCharactersMax) text += pieces[this.#piece++]!;
     if (text.length > limits.deltaCharactersMax) text = this.#cut(text);
     this.#position = this.#index === 0 ? ends[this.#piece - 1]! : this.#position + codePoints(text);
     this.#sentAt = this.#clock.monotonic();
-    const last = this.#log.terminal !== null && this.#piece === storedPieces;
+    const last = this.#log.terminal !== null && this.#piece === storedPieces && until === Infinity;
     this.#blocked = !this.#sink.delta(text, this.#position, last);
   }
 

@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { StoreUnavailable, type OutputAfter, type Store, type TurnPlace } from '../store/store.ts';
 import { textBehind } from '../base/text.ts';
+import { outputWithCalls } from './answers.ts';
 import { terminalOf, TurnLog, type TurnEnd } from './turn.ts';
 
 /** A turn that is followed, with one log for all its readers in this process. */
@@ -71,12 +72,12 @@ export class RemoteTurns {
    * `StoreUnavailable` if the store does not answer.
    */
   async awaitBeginning(place: TurnPlace, log: TurnLog, endedAt: number | null): Promise<boolean> {
-    await this.#awaitMove(place.turnId, log, Infinity, () => log.stored > 0);
-    const first = log.stored;
+    await this.#awaitMove(place.turnId, log, Infinity, () => log.shown > 0);
+    const first = log.shown;
     const { leaseMs } = this.#store;
     if (leaseMs === null || log.withdrawn) return !log.withdrawn;
-    await this.#awaitMove(place.turnId, log, leaseMs + limits.remoteSealMs, () => log.stored > first);
-    if (log.withdrawn || log.stored > first || log.terminal === null) return !log.withdrawn;
+    await this.#awaitMove(place.turnId, log, leaseMs + limits.remoteSealMs, () => log.shown > first);
+    if (log.withdrawn || log.shown > first || log.terminal === null) return !log.withdrawn;
     const sinceMs = endedAt === null ? 0 : this.#clock.now() - (endedAt + 1) * 1000;
     if (sinceMs < limits.remoteBegunMs) await new Promise<void>((resolve) => void this.#clock.after(limits.remoteBegunMs - Math.max(0, sinceMs), resolve));
     return this.#store.turns.claim(place);
@@ -161,20 +162,18 @@ export class RemoteTurns {
   /** Appends new text and the turn's end to the log; resolves with whether there was new text. Concurrent polls append each piece once. */
   async #look(place: TurnPlace, log: TurnLog): Promise<boolean> {
     const from = log.length;
-    const found = await this.#store.turns.outputAfter(place, from);
+    const found = await outputWithCalls(this.#store, place, from);
     // The text beyond what other polls appended while this one was under way; null if this one read less than that.
     const fresh = textBehind(found?.text ?? '', log.length - from);
-    if (fresh) {
-      log.append(fresh);
-      log.take();
-      log.commit(log.pieces.length);
-    }
+    if (fresh || found?.calls !== undefined) log.add(fresh ?? '', found?.calls ?? none);
     log.withdrawn = found === null;
     const terminal = found === null ? gone(log) : endOf(found, fresh !== null);
     if (terminal !== null) log.close(terminal);
     return Boolean(fresh);
   }
 }
+
+const none: readonly never[] = [];
 
 /** The end of a turn that a failover lost, wholly or in its last text: the assistant did not fail, and the text that was read has no end. */
 const forgotten: TurnEnd = { type: 'failed', errorCode: 'api_error' };
@@ -183,8 +182,8 @@ const forgotten: TurnEnd = { type: 'failed', errorCode: 'api_error' };
 const gone = (log: TurnLog): TurnEnd => (log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten);
 
 /** How the turn ended; null while it streams. The stored end belongs to the text that was read only if the stored text `reaches` that far. */
-function endOf({ turn, text }: OutputAfter, reaches: boolean): TurnEnd | null {
+function endOf({ turn, text, calls }: OutputAfter, reaches: boolean): TurnEnd | null {
   if (text === null) return forgotten;
-  const terminal = terminalOf(turn);
+  const terminal = terminalOf(turn, calls);
   return terminal !== null && !reaches ? forgotten : terminal;
 }

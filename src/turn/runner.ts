@@ -13,27 +13,22 @@ import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
-import { StoreUnavailable, type AppendResult, type Cause, type Message, type TurnPast } from '../store/store.ts';
-import { codePoints, endsInHalf } from '../base/text.ts';
+import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
+import { codePoints, textBehind, WholePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
-import { faultOf, results, terminalFor, type Begun, type Fate, type Heard, type Speaker, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
+import { TurnCalls, type Calling } from './calls.ts';
+import { endOfFate, faultOf, oursEnd, results, terminalFor, type Begun, type Heard, type Speaker, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
 import type { TurnInFlight } from './session-actor.ts';
 import { causeOf, TurnEvents } from './past.ts';
+import { awaitingEnd, final, listening, running, storing } from './states.ts';
 import { Supply } from './supply.ts';
 import { TurnLog, type TurnEnd } from './turn.ts';
+import { Writer, type Written } from './writer.ts';
 
 /** How long readers wait for an end that is not known here, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
-/** The states in which the model's output is taken. */
-const listening: ReadonlySet<string> = new Set(['waiting', 'starting', 'answering']);
-/** The states in which output is stored. */
-const storing: ReadonlySet<string> = new Set([...listening, 'voicing']);
-/** The states in which an end is waited for that only the store knows. */
-const awaitingEnd: ReadonlySet<string> = new Set(['sealing', 'asking', 'following']);
-const final: ReadonlySet<string> = new Set(['completed', 'aborted', 'failed', 'withdrawn'] satisfies TurnStatus[]);
-
-export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight {
+export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight, Written, Calling {
   readonly turnId: string;
   readonly messageId: string;
   readonly identity: ActorIdentity;
@@ -55,19 +50,21 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   readonly #ended = new Announced<void>();
   /** Whether the end of the turn is stored. */
   readonly #settled = new Announced<boolean>();
-  #call: ModelCall | null = null;
+  model: ModelCall | null = null;
   #usage: ModelUsage | null = null;
-  /** Code points of the model's answer, where a reply is spoken. */
-  #said = 0;
+  /** The tokens of the rounds before this one. */
+  #spent: ModelUsage | null = null;
+  /** Null until the model calls a tool. */
+  #calls: TurnCalls | null = null;
+  /** Where the model's round began, in code points of its answer. */
+  #roundAt = 0;
+  /** The model's answer and its code points, where a reply is spoken. */
+  #said = '';
+  #saidPoints = 0;
   readonly #supply = new Supply();
   #heard: Heard | null = null;
-  /** A high surrogate whose other half has not come yet. */
-  #half = '';
-  #writing: Promise<void> | null = null;
-  /** Whether the next write waits for a beat. */
-  #paced = false;
-  /** Whether the model is not read before a beat. */
-  #held = false;
+  readonly #whole = new WholePoints();
+  readonly #writer: Writer;
   /** How the turn ended, as its readers are told; until that is known, what they are told if they cannot wait. */
   #terminal: TurnEnd = oursEnd;
   /** The cause of the end that this process has stored; nobody before. */
@@ -99,6 +96,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
     this.#guard(() => inspector.life('activated', this.identity, this.machine));
     this.#watchDeadline();
+    this.#writer = new Writer(this.log, this, (position, text) => parts.steps.append(position, text), parts);
     parts.steps.open(this);
   }
 
@@ -122,14 +120,23 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     return final.has(this.machine.state);
   }
 
-  /** Calls the model, with the conversation up to the user's message. */
-  async start(conversation: readonly Message[]): Promise<void> {
+  /** Calls the model, or first the tools whose calls were approved. */
+  async start(): Promise<void> {
+    const { steps, model, clock } = this.#parts;
+    if (steps.approved === null) return this.#ask();
+    this.#calls = new TurnCalls(this, model.tools, steps, this.log, clock, steps.approved);
+    this.#send({ type: 'called', at: this.#now });
+  }
+
+  async #ask(): Promise<void> {
+    const { model, steps } = this.#parts;
+    const calls = this.#calls;
     try {
-      const preparing = this.#parts.model.prepare(conversation);
+      const preparing = model.prepare(steps.conversation(calls?.amended ?? null));
       const prepared = preparing instanceof Promise ? await preparing : preparing;
       if (prepared === null) return this.failed('credential');
-      if (prepared.leftOut > 0) this.noteLeftOut(prepared.leftOut);
-      if (this.machine.state === 'waiting') this.#call = prepared.start(this);
+      if (prepared.leftOut > 0 && calls === null) this.noteLeftOut(prepared.leftOut);
+      if (this.listens) this.model = prepared.start(this, calls?.messages ?? none, calls?.mayCall ?? true);
     } catch (error) {
       // A fault of ours, such as a store that is away, must not be reported as the assistant's.
       this.#send({ type: 'fault', at: this.#now, fault: faultOf(error) }, error);
@@ -143,7 +150,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
 
   /** Stops the turn and its provider at once, for a request, if one is named; resolves as `settled` does. Has no effect on a turn that is over. */
   stop(reason: TurnStop, cause = nobody): Promise<boolean> {
-    if (this.#listens) this.#events.stoppedBy = cause;
+    if (running.has(this.machine.state)) this.#events.stoppedBy = cause;
     this.#send({ type: 'stop', at: this.#now, reason });
     return this.settled;
   }
@@ -160,24 +167,24 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
 
   /** Takes a piece of the model's answer. */
   text(piece: string): void {
-    if (!this.#listens) return;
-    const whole = this.#wholePoints(piece);
+    if (!this.listens) return;
+    const whole = this.#whole.take(piece);
     if (whole === '') return;
-    const { speaker, pace } = this.#parts;
+    const { speaker } = this.#parts;
     if (speaker !== null) return this.#speak(whole, speaker);
     this.log.append(whole);
-    pace.note();
-    if (pace.crowded) this.#holdModel();
+    this.#writer.note();
     if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
-    else if (!this.#paced) this.#startWriting();
+    else this.#writer.begin();
     if (this.log.length > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
   }
 
   /** The speaker gives the text back as it is heard. */
   #speak(text: string, speaker: Speaker): void {
-    this.#said += codePoints(text);
+    this.#said += text;
+    this.#saidPoints += codePoints(text);
     this.#guard(() => speaker.text(text));
-    if (this.#said > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
+    if (this.#saidPoints > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
   }
 
   /** Whether only its call knows of the turn. */
@@ -197,7 +204,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     this.log.append(piece);
     const stored = this.#supply.stored(this.log.length);
     if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
-    else this.#startWriting();
+    else this.#writer.start();
     return stored;
   }
 
@@ -218,25 +225,79 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   }
 
   usage(usage: ModelUsage): void {
-    this.#usage = usage;
+    this.#usage = sumOf(this.#spent, usage);
+  }
+
+  call({ name, arguments: text }: { readonly name: string; readonly arguments: string }): void {
+    if (!this.listens) return;
+    const { model, steps, clock } = this.#parts;
+    this.#calls ??= new TurnCalls(this, model.tools, steps, this.log, clock);
+    this.#calls.ask(name, text);
+  }
+
+  keep(opaque: unknown): void {
+    this.#calls?.keep(opaque);
   }
 
   end(): void {
-    if (!this.#listens) return;
-    if (this.#half !== '' && this.#parts.speaker === null) this.log.append('\ufffd');
-    else if (this.#half !== '') this.#parts.speaker!.text('\ufffd');
-    this.#send({ type: 'ended', at: this.#now });
+    if (!this.listens) return;
+    const { speaker } = this.#parts;
+    const rest = this.#whole.rest();
+    if (rest !== '' && speaker === null) this.log.append(rest);
+    else if (rest !== '') speaker!.text(rest);
+    this.#send({ type: this.#calls?.asked ? 'called' : 'ended', at: this.#now });
   }
 
   failed(reason: ModelFailure): void {
     this.#send({ type: 'failed', at: this.#now, reason });
   }
 
+  get stores(): boolean {
+    return storing.has(this.machine.state);
+  }
+
+  get calls(): boolean {
+    return this.machine.state === 'calling';
+  }
+
+  /**
+   * A step whose answer was lost is retried until the lease has run out (see `lost`). The first one is not retried, because a chat waits
+   * for it.
+   */
+  get retries(): boolean {
+    return this.#context.shared && this.#context.begun;
+  }
+
+  stored(): void {
+    this.#supply.keep(this.log.kept);
+    if (!this.#context.begun) this.#send({ type: 'stored', at: this.#now });
+  }
+
+  unstored(error: unknown): void {
+    this.#send({ type: 'unstored', at: this.#now, fault: faultOf(error) }, error);
+  }
+
+  taken(): void {
+    this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
+  }
+
+  stopRequested(reason: StopRequest): void {
+    void this.stop(reason);
+  }
+
+  noted(): void {
+    this.#send({ type: 'noted', at: this.#now });
+  }
+
+  roundOver(how: 'answered' | 'awaited' | 'ended'): void {
+    this.#send({ type: how, at: this.#now });
+  }
+
   get #context(): TurnContext {
     return this.machine.context as TurnContext;
   }
 
-  get #listens(): boolean {
+  get listens(): boolean {
     return listening.has(this.machine.state);
   }
 
@@ -290,7 +351,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   #act(outcome: TurnOutcome, error: unknown): void {
     switch (outcome.type) {
       case 'append':
-        return this.#startWriting();
+        return this.#writer.start();
       case 'seal':
         if (this.#tries === 0) void this.#seal();
         else this.#parts.clock.after(retryMs(this.#tries - 1), () => void this.#seal());
@@ -299,8 +360,15 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
         return void this.#withdraw();
       case 'follow':
         return void this.#follow();
+      case 'calls.store':
+        return void this.#storeCalls();
+      case 'calls.send':
+        return this.#calls!.send();
+      case 'model.ask':
+        return void this.#ask();
       case 'model.cancel':
-        return this.#call?.cancel();
+        this.#calls?.cancel();
+        return this.model?.cancel();
       case 'chat.begun':
         return this.#announceBegun({ kind: 'begun' });
       case 'reply.over':
@@ -337,7 +405,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   #watchDeadline(): void {
     const { runsUntil, waitUntil } = this.#context;
     const { state } = this.machine;
-    const deadline = this.#listens ? runsUntil : awaitingEnd.has(state) ? waitUntil : null;
+    const deadline = running.has(state) ? runsUntil : awaitingEnd.has(state) ? waitUntil : null;
     if (deadline === this.#deadline) return;
     this.#timer?.cancel();
     this.#deadline = deadline;
@@ -347,100 +415,33 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     });
   }
 
-  /** In a crowd the write waits until everything ready has been read: pieces may be read record by record, each with promises of its own. */
-  #startWriting(): void {
-    this.#writing ??= (this.#held ? this.#parts.pace.turnEnd() : Promise.resolve()).then(() => this.#write());
-  }
-
-  /** Makes one write of everything that comes until the next beat. */
-  #waitForBeat(): void {
-    this.#paced = true;
-    this.#parts.pace.next(() => {
-      this.#paced = false;
-      if (this.#listens) this.#startWriting();
-    });
-  }
-
-  /** In a crowd the model is not read until the beat: its output until then is read, stored and sent as one piece. */
-  #holdModel(): void {
-    if (this.#held || this.#call?.hold === undefined) return;
-    this.#held = true;
-    this.#call.hold();
-    this.#parts.pace.next(() => {
-      this.#held = false;
-      this.#call?.resume?.();
-    });
-  }
-
-  /** Keeps back half a surrogate pair, and replaces halves that can never be completed. */
-  #wholePoints(piece: string): string {
-    const text = this.#half + piece;
-    const split = endsInHalf(text);
-    this.#half = split ? text.slice(-1) : '';
-    return (split ? text.slice(0, -1) : text).toWellFormed();
-  }
-
-  async #write(): Promise<void> {
-    const { pace } = this.#parts;
-    let fresh: ReturnType<TurnLog['take']> = null;
-    let tries = 0;
-    let answer: AppendResult;
-    while (storing.has(this.machine.state)) {
-      fresh ??= this.log.take();
-      if (fresh === null) break;
-      try {
-        answer = await this.#parts.steps.append(fresh.position, fresh.text);
-      } catch (error) {
-        if (this.#mayWait(error)) {
-          await this.#pause(Math.min(retryMs(tries++), limits.appendRetryMsMax));
-          continue;
-        }
-        this.#send({ type: 'unstored', at: this.#now, fault: faultOf(error) }, error);
-        break;
-      }
-      if (answer === 'fenced') {
-        this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
-        break;
-      }
-      if (typeof answer === 'object') void this.stop(answer.stop);
-      const { pieces } = fresh;
-      this.#guard(() => this.log.commit(pieces));
-      this.#supply.keep(this.log.kept);
-      fresh = null;
-      tries = 0;
-      if (!this.#context.begun) this.#send({ type: 'stored', at: this.#now });
-      if (pace.busy && !this.#held) {
-        this.#waitForBeat();
-        break;
-      }
-    }
-    this.#writing = null;
-  }
-
-  /**
-   * Whether a piece whose answer was lost is retried, at its position, until the lease has run out (see `lost`). The first piece
-   * is not retried, because a chat waits for it.
-   */
-  #mayWait(error: unknown): boolean {
-    return this.#context.shared && this.#context.begun && error instanceof StoreUnavailable;
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => void this.#parts.clock.after(delayMs, resolve));
+  /** Stores the calls of the model's round, once no write is under way. */
+  async #storeCalls(): Promise<void> {
+    this.model = null;
+    this.#spent = this.#usage;
+    await this.#writer.idle;
+    if (!this.calls) return;
+    const { speaker } = this.#parts;
+    const answer = speaker === null ? this.log.pieces.join('') : this.#said;
+    const text = textBehind(answer, this.#roundAt) ?? '';
+    this.#roundAt += codePoints(text);
+    await this.#calls!.store(text, this.#roundAt);
   }
 
   /** Stores the end, once no write is under way. If only the stored output is sealed, that may be less than readers have seen, after a failover. */
   async #seal(): Promise<void> {
-    if (this.#writing !== null) await this.#writing;
+    if (this.#writer.idle !== null) await this.#writer.idle;
     if (this.machine.state !== 'sealing') return;
     const { ending, asStored, shared } = this.#context;
     const result = results[ending!];
     const cause = this.#causeOf('sealed');
     if (this.#parts.speaker !== null) this.#heard ??= await this.#parts.speaker.heard(ending!);
     const heard = this.#heard;
+    const calls = this.#calls;
+    calls?.end();
     let counted: 'fenced' | ModelUsage;
     try {
-      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage: this.#usage, log: this.log, past: this.past, cause, heard });
+      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage: this.#usage, log: this.log, past: this.past, cause, heard, calls });
     } catch (error) {
       this.#tries++;
       // A fault in the program is retried a few times, a store that is away until it answers.
@@ -449,7 +450,8 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     }
     if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
     this.#sealedBy = cause;
-    this.#terminal = terminalFor(result, counted);
+    this.#terminal = terminalFor(result, counted, calls?.made ?? none);
+    calls?.tell();
     this.#allStored = !asStored;
     if (heard !== null) this.log.release(heard.points);
     this.#send({ type: 'sealed', at: this.#now });
@@ -469,12 +471,13 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
     const fate = await this.#parts.steps.fate(stored, () => question === this.#questions && this.#isWanted).catch(() => 'unknown' as const);
     const { state } = this.machine;
     if (question !== this.#questions || (state !== 'asking' && state !== 'following')) return;
-    const end = endOf(fate);
+    const end = endOfFate(fate);
     // A chat that gets an error shows neither text nor end.
     if (fate !== null && fate !== 'unknown' && (state === 'following' || end === 'aborted' || end === 'expired')) {
       this.#terminal = fate.terminal;
       this.log.release(Infinity);
       this.log.commitUpTo(stored + codePoints(fate.text));
+      if (fate.calls.length > 0) this.log.add('', fate.calls);
     }
     this.#send({ type: 'fate', at: this.#now, end });
   }
@@ -486,15 +489,9 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight 
   }
 }
 
+const none: readonly never[] = [];
+
+const sumOf = (one: ModelUsage | null, other: ModelUsage): ModelUsage =>
+  one === null ? other : { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
+
 const isUnchanged = ([outcome]: readonly TurnOutcome[]): boolean => outcome?.type === 'unchanged';
-
-/** An end that is a fault of ours: also one that a failover lost. */
-const oursEnd: TurnEnd = { type: 'failed', errorCode: 'api_error' };
-
-function endOf(fate: Fate | null | 'unknown'): Extract<TurnEvent, { type: 'fate' }>['end'] {
-  if (fate === 'unknown') return fate;
-  if (fate === null) return 'gone';
-  const { terminal } = fate;
-  if (terminal.type !== 'failed') return terminal.type;
-  return terminal.errorCode === 'session_expired' ? 'expired' : 'failed';
-}

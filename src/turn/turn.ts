@@ -2,27 +2,44 @@
  * A turn's output: one append-only text with many cursors (idea 3 of the architecture). Positions count Unicode code
  * points. Text becomes visible to cursors only once the store has it: that is the output gate.
  */
-import type { Turn } from '../store/store.ts';
-import { codePoints } from '../base/text.ts';
+import type { PendingCall, ToolCall, Turn } from '../store/store.ts';
+import { codePoints, indexAfter } from '../base/text.ts';
+import { pendingOf } from './answers.ts';
 
 /** How a turn ended, as its readers see it. */
 export type TurnEnd =
-  | { type: 'completed'; inputTokens: number; outputTokens: number }
+  | { type: 'completed'; inputTokens: number; outputTokens: number; pending?: readonly PendingCall[] }
   | { type: 'aborted' }
   | { type: 'failed'; errorCode: string };
 
 /** How a stored turn ended; null while it streams. */
-export function terminalOf(turn: Turn): TurnEnd | null {
+export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd | null {
   if (turn.status === 'streaming') return null;
-  if (turn.status === 'completed') return { type: 'completed', inputTokens: turn.inputTokens, outputTokens: turn.outputTokens };
+  if (turn.status === 'completed') {
+    const { inputTokens, outputTokens, stopReason } = turn;
+    return { type: 'completed', inputTokens, outputTokens, ...(stopReason === 'tool_calls' && { pending: pendingOf(calls) }) };
+  }
   if (turn.status === 'aborted') return { type: 'aborted' };
   return { type: 'failed', errorCode: turn.errorCode ?? 'api_error' };
+}
+
+/** A step of a call of a tool, as readers are told of it (contract 13): it was sent, or it has its result. */
+export interface CallMark {
+  readonly kind: 'started' | 'ended';
+  readonly call: ToolCall;
+}
+
+/** A mark behind so many code points of output. */
+interface PlacedMark extends CallMark {
+  readonly position: number;
 }
 
 export class TurnLog {
   /** The pieces in order, and for each piece the number of code points up to its end. */
   readonly pieces: string[] = [];
   readonly ends: number[] = [];
+  /** The steps of calls so far, in order: all of them are stored, and so is the text before each. Null where there are none. */
+  marks: PlacedMark[] | null = null;
   /** The stored pieces and code points, which cursors may see. */
   storedPieces = 0;
   stored = 0;
@@ -40,11 +57,9 @@ export class TurnLog {
   #followers: (() => void)[] = [];
 
   /** A log of a stored turn: of all its output if it is over (`terminal`), else of the output stored so far. */
-  static replay(text: string, terminal: TurnEnd | null): TurnLog {
+  static replay(text: string, terminal: TurnEnd | null, calls: readonly ToolCall[] = []): TurnLog {
     const log = new TurnLog();
-    if (text !== '') log.append(text);
-    log.take();
-    log.commit(log.pieces.length);
+    log.add(text, calls);
     if (terminal !== null) log.close(terminal);
     return log;
   }
@@ -59,6 +74,36 @@ export class TurnLog {
   /** Code points appended so far. */
   get length(): number {
     return this.#appended;
+  }
+
+  /** Takes stored text behind what there is, with the steps of the turn's calls that are new. A mark stands between two pieces. */
+  add(text: string, calls: readonly ToolCall[]): void {
+    let from = 0;
+    const upTo = (position: number): void => {
+      const end = from + indexAfter(text.slice(from), Math.max(0, position - this.#appended));
+      if (end > from) this.append(text.slice(from, end));
+      from = end;
+      this.take();
+      this.commit(this.pieces.length);
+    };
+    for (const call of calls) {
+      const marks = marksOf(call).filter(({ kind }) => !this.marks?.some((known) => known.kind === kind && known.call.id === call.id));
+      if (marks.length === 0) continue;
+      upTo(call.position);
+      for (const mark of marks) this.mark(mark);
+    }
+    upTo(Infinity);
+  }
+
+  /** Tells cursors of a call's step, behind the output so far. */
+  mark(mark: CallMark): void {
+    (this.marks ??= []).push({ ...mark, position: this.#released === null ? this.#appended : this.stored });
+    this.#wake();
+  }
+
+  /** Grows with each piece and each step of a call that cursors may see. */
+  get shown(): number {
+    return this.stored + (this.marks?.length ?? 0);
   }
 
   append(piece: string): void {
@@ -170,4 +215,11 @@ export class TurnLog {
     // From the last one, because a follower that has read the end removes itself from the array.
     for (let at = this.#followers.length - 1; at >= 0; at--) this.#followers[at]?.();
   }
+}
+
+/** The steps of a stored call. One that waits for the caller has none, and neither has one that was declined; its answer belongs to a later turn. */
+function marksOf(call: ToolCall): CallMark[] {
+  if (call.wants !== undefined) return [];
+  const ended: CallMark[] = call.status === 'running' ? [] : [{ kind: 'ended', call }];
+  return call.sent ? [{ kind: 'started', call }, ...ended] : ended;
 }

@@ -6,11 +6,13 @@
 import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
+import { firstIndexOf } from '../store/records.ts';
 import { StoreUnavailable, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type TurnPast, type Versioned } from '../store/store.ts';
 import { openActor, UnreadableSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import type { Inspector } from '../actors/inspector.ts';
+import { reopened } from './answers.ts';
 import { withdrawn, type Settled } from './link-use.ts';
 import type { TurnReports } from './outcome.ts';
 
@@ -154,7 +156,8 @@ export class Withdrawals {
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
       const { session, machine, decision, ...settled } = this.#without(found, { ...(turn ?? draft), ...(draft.link && { link: draft.link }) }, turn !== null);
       const { at } = decision.event;
-      const step = { session, ...settled, nowMs: at, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, at, cause, session.machine, past) };
+      const amends = turn === null ? null : await reopened(store, workspaceId, turn);
+      const step = { session, ...settled, ...(amends && { amends }), nowMs: at, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, at, cause, session.machine, past) };
       const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') {
         machine.tell(decision, answer.version, cause);
@@ -191,7 +194,7 @@ export class Withdrawals {
     const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot: record.machine }, identity, inspector);
     const decision = machine.decide({ type: 'finished', at: clock.now(), turnId: turn.id });
     const last = begun && record.messageCount === turn.messageIndex + 1;
-    const session: Session = { ...record, messageCount: last ? turn.messageIndex - 1 : record.messageCount, mark: mark(), machine: machine.snapshot() };
+    const session: Session = { ...record, messageCount: last ? firstIndexOf(turn) : record.messageCount, mark: mark(), machine: machine.snapshot() };
     const settled: Settled = begun ? withdrawn(session, turn) : { session };
     return { ...settled, machine, decision };
   }

@@ -108,6 +108,8 @@ const settings = {
   model: { provider: 'synthetic', name: 'tokens=3', credential_id: null, history_tokens_max: 2000, system_prompt: 'Be brief.', temperature: 0.5, output_tokens_max: 100, reasoning: 'shown' },
   voice: { provider: 'openai', name: 'tts', transcription_name: null, voice: 'warm', credential_id: null },
   link: { slug: 'ada', limits: { minutes_per_day: 60, concurrent_visitors: null }, origins: ['https://example.com'] },
+  tool_ids: [],
+  tool_rounds_max: 8,
 };
 
 async function assistants(t: Test, house: House): Promise<void> {

@@ -111,12 +111,12 @@ async function csv(t: Test, house: House): Promise<void> {
     isRated(t, answer, false, 'no budget is charged');
     const usage = (await inside(house, `/usage?format=json&${query}`)).json;
     const [head, ...rows] = answer.text.split('\r\n');
-    t.equal(head, 'start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds');
+    t.equal(head, 'start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls');
     t.equal(rows.pop(), '', 'the last row ends as the others do');
     t.same(rows, usage.data.map((bucket: object) => Object.values(bucket).join(',')), 'a row for each bucket');
     t.notMatch(answer.text, /[^\r]\n|"/);
   }
-  t.match((await inside(house, `/usage?format=csv&start=${end - 3600}&end=${end}&assistant_id=${assistant.id}`)).text, /\d,1,1,0,\d+,2,0,0\r\n/);
+  t.match((await inside(house, `/usage?format=csv&start=${end - 3600}&end=${end}&assistant_id=${assistant.id}`)).text, /\d,1,1,0,\d+,2,0,0,0\r\n/);
 }
 
 async function refusedOnes(t: Test, house: House): Promise<void> {

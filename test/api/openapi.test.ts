@@ -76,6 +76,14 @@ POST /console/api/workspaces/{w}/credentials
 PATCH /console/api/workspaces/{w}/credentials/{id}
 DELETE /console/api/workspaces/{w}/credentials/{id}
 POST /console/api/workspaces/{w}/credentials/{id}/test
+GET /console/api/workspaces/{w}/tools
+POST /console/api/workspaces/{w}/tools
+GET /console/api/workspaces/{w}/tools/{id}
+PATCH /console/api/workspaces/{w}/tools/{id}
+DELETE /console/api/workspaces/{w}/tools/{id}
+POST /console/api/workspaces/{w}/tools/{id}/refresh
+POST /console/api/workspaces/{w}/tools/{id}/rotate-secret
+GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/steps
 GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}
 GET /console/api/workspaces/{w}/sessions/{id}/transcript

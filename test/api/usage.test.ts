@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { openWorkspace, type House } from './house.ts';
 import { abort, begin, refused, sayInVain, synthetic } from './talk.ts';
 
-const zeros = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0 };
+const zeros = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0, tool_calls: 0 };
 const day = 86_400;
 
 t.test('usage', async (t) => {

@@ -33,10 +33,10 @@ async function loaded(name: string, seen = new Set<string>()): Promise<Set<strin
   return seen;
 }
 
-t.test('the main entry is at most 8 KB gzipped, with all that it loads', async (t) => {
+t.test('the main entry is at most 8.25 KB gzipped, with all that it loads', async (t) => {
   let bytes = 0;
   for (const name of await loaded('index.js')) bytes += gzipSync(await read(name), { level: 9 }).length;
-  t.ok(bytes <= 8192, `${bytes} bytes`);
+  t.ok(bytes <= 8448, `${bytes} bytes`);
 });
 
 t.test('it has no dependencies, and its entries import nothing', async (t) => {

@@ -38,7 +38,7 @@ const same: {
   readonly NewVisitorSpeech: Same<client.NewVisitorSpeech, wire.LinkSpeechBody>;
   readonly NewVisitorTranscription: Same<client.NewVisitorTranscription, wire.CreateLinkTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>>;
   readonly TranscriptionMessage: Same<client.TranscriptionMessage, View<Exclude<(typeof wire.TranscriptionEvents)[keyof typeof wire.TranscriptionEvents], typeof wire.TranscriptionEvents.error>>>;
-  readonly TurnEvent: Same<client.TurnEvent, EventOf<'turn.started'> | EventOf<'message.delta'> | EventOf<'turn.completed'> | EventOf<'turn.aborted'>>;
+  readonly TurnEvent: Same<client.TurnEvent, EventOf<'turn.started'> | EventOf<'message.delta'> | EventOf<'tool.started'> | EventOf<'tool.ended'> | EventOf<'turn.completed'> | EventOf<'turn.aborted'>>;
   readonly ErrorCode: Same<client.ErrorCode, Code>;
 } = {
   Assistant: true,

@@ -11,7 +11,7 @@ import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
 import type { Cause, Message, IdempotencyRecord, Session, Store } from '../../src/store/store.ts';
-import type { PreparedCall, TurnModel, TurnReports } from '../../src/turn/outcome.ts';
+import type { PreparedCall, TurnModel, TurnReports, TurnTools } from '../../src/turn/outcome.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import * as records from '../store/fixtures.ts';
@@ -32,6 +32,7 @@ export class StagedModel implements TurnModel {
   conversation: readonly Message[] = [];
   sink: ModelSink | null = null;
   cancelled = false;
+  readonly tools = noTools;
   readonly #says: (sink: ModelSink) => void;
 
   /** `says`: what it says at once. */
@@ -50,6 +51,11 @@ export class StagedModel implements TurnModel {
     return { cancel: () => void (this.cancelled = true) };
   }
 }
+
+/** The tools of an assistant that has none. */
+export const noTools: TurnTools = {
+  roundsMax: 8, find: () => null, check: () => null, makeId: () => 'call_1', admit: async () => 'unknown_tool', call: async () => ({ status: 'cancelled' }),
+};
 
 export const unreported: TurnReports = { providerFailed: () => {}, leftOut: () => {}, ourFault: () => {}, over: () => {} };
 

@@ -19,6 +19,10 @@ const stored: TurnEvent = { type: 'stored', at };
 const unstored: TurnEvent = { type: 'unstored', at, fault: 'store_away' };
 const ended: TurnEvent = { type: 'ended', at };
 const failed: TurnEvent = { type: 'failed', at, reason: 'cut' };
+const called: TurnEvent = { type: 'called', at };
+const noted: TurnEvent = { type: 'noted', at };
+const answered: TurnEvent = { type: 'answered', at };
+const awaited: TurnEvent = { type: 'awaited', at };
 const overflow: TurnEvent = { type: 'overflow', at };
 const stop = (reason: TurnStop): TurnEvent => ({ type: 'stop', at, reason });
 const fault: TurnEvent = { type: 'fault', at, fault: 'error' };
@@ -35,7 +39,7 @@ const heard: TurnEvent = { type: 'heard', at };
 const cut: TurnEvent = { type: 'cut', at };
 const dropped = (reason: 'provider' | 'ours'): TurnEvent => ({ type: 'dropped', at, reason });
 const unheard: TurnEvent = { type: 'unheard', at };
-const every = [announced, heard, cut, dropped('ours'), unheard, output, stored, unstored, ended, failed, overflow, stop('aborted'), fault, leaseLost, fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)];
+const every = [announced, heard, cut, dropped('ours'), unheard, output, stored, unstored, ended, called, noted, answered, awaited, failed, overflow, stop('aborted'), fault, leaseLost, fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)];
 
 const cancel = { type: 'model.cancel' };
 const seal = (reason: TurnEnding) => ({ type: 'seal', reason });
@@ -43,6 +47,9 @@ const withdraw = { type: 'withdraw' };
 const follow = { type: 'follow' };
 const begin = { type: 'chat.begun' };
 const refused = (reason: string) => ({ type: 'chat.refused', reason });
+const store = { type: 'calls.store' };
+const send = { type: 'calls.send' };
+const ask = { type: 'model.ask' };
 const left = { type: 'turn.left' };
 const settled = { type: 'settled' };
 const endReaders = { type: 'readers.end' };
@@ -75,12 +82,14 @@ const replyOver = (reason: string) => ({ type: 'reply.over', reason });
 
 /** The ends that the listener of a spoken turn decides, in a state in which its text is stored. */
 const listened = (from: string): TurnRow[] => [
-  { from, context: hidden, event: announced, to: from, outcomes: [begin], changes: { begun: true } },
+  { from, context: hidden, event: announced, to: from, outcomes: from === 'calling' ? [begin, store] : [begin], changes: { begun: true } },
   { from, context: told, event: heard, to: 'sealing', outcomes: [cancel, seal('completed')], changes: { ending: 'completed' } },
   { from, context: told, event: cut, to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
   { from, context: told, event: dropped('ours'), to: 'sealing', outcomes: [cancel, seal('ours')], changes: { ending: 'ours' } },
   { from, context: told, event: dropped('provider'), to: 'sealing', outcomes: [cancel, seal('provider')], changes: { ending: 'provider' } },
   { from, context: told, event: unheard, to: 'withdrawing', outcomes: [cancel, withdraw], changes: { refusal: 'withdrawn' } },
+  // The effects of its calls stand.
+  { from, context: { ...told, called: true }, event: unheard, to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
   // Nobody knows of a turn that was asked for early.
   { from, context: hidden, event: stop('aborted'), to: 'withdrawing', outcomes: [cancel, withdraw], changes: { refusal: 'withdrawn' } },
 ];
@@ -131,6 +140,40 @@ const rows: TurnRow[] = [
   { from: 'answering', context: begun, event: leaseLost, to: 'sealing', outcomes: [cancel, faulted('lease_lost'), seal('ours')], changes: { ending: 'ours' } },
   { from: 'answering', context: begun, event: fenced, to: 'sealing', outcomes: [cancel, seal('ours')], changes: { fenced: true, ending: 'ours' } },
   { from: 'answering', context: begun, event: taken, to: 'following', outcomes: [cancel, left, unsettled, follow], changes: waits },
+
+  // A reply ends in calls of tools, whether its first output is stored or not; what a call asked for early calls is sent once it is told of.
+  ...(['waiting', 'starting', 'answering'] as const).flatMap((from): TurnRow[] => [
+    { from, context: from === 'answering' ? begun : alone, event: called, to: 'calling', outcomes: [store] },
+    { from, context: hidden, event: called, to: 'calling', outcomes: [{ type: 'unchanged' }] },
+  ]),
+  { from: 'answering', context: begun, event: fault, to: 'sealing', outcomes: [faulted('error'), seal('ours')], changes: { ending: 'ours' } },
+  { from: 'answering', context: told, event: fault, to: 'voicing', outcomes: [faulted('error'), replyOver('ours')] },
+  ...listened('calling'),
+  { from: 'calling', context: alone, event: stored, to: 'calling', outcomes: [begin], changes: { begun: true } },
+  { from: 'calling', context: begun, event: stored, to: 'calling', outcomes: [{ type: 'unchanged' }] },
+  { from: 'calling', context: alone, event: noted, to: 'calling', outcomes: [begin, send], changes: { begun: true, called: true } },
+  { from: 'calling', context: begun, event: noted, to: 'calling', outcomes: [send], changes: { called: true } },
+  { from: 'calling', context: alone, event: answered, to: 'calling', outcomes: [{ type: 'unchanged' }] },
+  { from: 'calling', context: alone, event: awaited, to: 'calling', outcomes: [{ type: 'unchanged' }] },
+  { from: 'calling', context: begun, event: answered, to: 'answering', outcomes: [ask] },
+  { from: 'calling', context: begun, event: awaited, to: 'sealing', outcomes: [seal('tool_calls')], changes: { ending: 'tool_calls' } },
+  { from: 'calling', context: begun, event: ended, to: 'sealing', outcomes: [seal('completed')], changes: { ending: 'completed' } },
+  { from: 'calling', context: told, event: ended, to: 'voicing', outcomes: [replyOver('completed')] },
+  { from: 'calling', context: alone, event: unstored, to: 'withdrawing', outcomes: [cancel, faulted('store_away'), ...givenUp], changes: unavailable },
+  { from: 'calling', context: begunAlone, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), endReaders, unsettled, seal('ours')], changes: lost },
+  { from: 'calling', context: begun, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), seal('ours')], changes: lost },
+  ...losses('calling'),
+  { from: 'calling', context: begun, event: leaseLost, to: 'sealing', outcomes: [cancel, faulted('lease_lost'), seal('ours')], changes: { ending: 'ours' } },
+  { from: 'calling', context: begun, event: fenced, to: 'sealing', outcomes: [cancel, seal('ours')], changes: { fenced: true, ending: 'ours' } },
+  { from: 'calling', context: begun, event: taken, to: 'following', outcomes: [cancel, left, unsettled, follow], changes: waits },
+  { from: 'calling', context: alone, event: stop('drain'), to: 'withdrawing', outcomes: [cancel, faulted('drain'), withdraw], changes: unavailable },
+  { from: 'calling', context: begun, event: stop('drain'), to: 'sealing', outcomes: [cancel, faulted('drain'), seal('ours')], changes: { ending: 'ours' } },
+  { from: 'calling', context: alone, event: stop('aborted'), to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
+  { from: 'calling', context: begun, event: stop('expired'), to: 'sealing', outcomes: [cancel, seal('expired')], changes: { ending: 'expired' } },
+  { from: 'calling', context: alone, event: tick(runsUntil), to: 'withdrawing', outcomes: [cancel, faulted('time_limit'), withdraw], changes: { refusal: 'late' } },
+  { from: 'calling', context: begun, event: tick(runsUntil), to: 'sealing', outcomes: [cancel, faulted('time_limit'), seal('ours')], changes: { ending: 'ours' } },
+  { from: 'calling', context: told, event: tick(runsUntil), to: 'voicing', outcomes: [cancel, faulted('time_limit'), replyOver('ours')] },
+  { from: 'sealing', context: { ...begun, ending: 'tool_calls' }, event: sealed, to: 'completed', outcomes: [left, settled, endReaders, begin] },
 
   ...listened('voicing'),
   { from: 'voicing', context: told, event: stop('aborted'), to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
@@ -186,7 +229,7 @@ const rows: TurnRow[] = [
 
 /** An event that a state does not wait for changes nothing. */
 const named = new Set(rows.filter(({ event }) => event.type !== 'tick').map(({ from, event }) => `${from} × ${event.type}`));
-const standing: Readonly<Record<string, TurnContext>> = { waiting: alone, starting: alone, answering: begun };
+const standing: Readonly<Record<string, TurnContext>> = { waiting: alone, starting: alone, answering: begun, calling: begun };
 const rest = Object.keys(turnMachine.states).flatMap((from) =>
   every.filter(({ type }) => !named.has(`${from} × ${type}`)).map((event): TurnRow => ({ from, context: standing[from] ?? completing, event, to: from, outcomes: [{ type: 'unchanged' }] })),
 );

@@ -1,4 +1,6 @@
 /** A process of the server: all that `main.ts` would construct, between a simulated store and a simulated edge. */
+import { ToolDesk } from '../../src/conversation/tool-desk.ts';
+import type { ToolCaller } from '../../src/providers/tool.ts';
 import { pino } from 'pino';
 import { readConfig } from '../../src/base/config.ts';
 import { Host } from '../../src/host/host.ts';
@@ -39,6 +41,9 @@ interface Life {
   readonly services: Services;
   readonly pipeline: Pipeline;
 }
+
+/** No tool is reached. */
+const unconnected: ToolCaller = { call: async () => ({ status: 'failed', error: 'unreachable' }), list: async () => null };
 
 export class SimulatedHost {
   readonly name: string;
@@ -91,7 +96,8 @@ export class SimulatedHost {
     const rest = { operatorToken, ...signing, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
     const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null), callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
-    const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, ...rest, ...voiced };
+    const tools = new ToolDesk({ host, store, vault, caller: unconnected, clock, metrics });
+    const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, tools, ...rest, ...voiced };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);
     void host.start();

@@ -3,7 +3,7 @@ import { WheelClock } from '../../src/base/clock.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import type {
   AppendResult, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
-  Store, ToolCall, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
+  Store, Tool, ToolCall, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
 } from '../../src/store/store.ts';
 
 export const ids = randomIds(new WheelClock());
@@ -41,6 +41,14 @@ export function key(workspaceId: string, over: Partial<Key> = {}): Key {
 export function credential(workspaceId: string, over: Partial<Credential> = {}): Credential {
   return {
     id: ids.make('crd'), workspaceId, kind: 'model', provider: 'openai', baseUrl: null, sealed: new Uint8Array([9, 0, 200]), createdAt: 1, updatedAt: 1, ...over,
+  };
+}
+
+export function tool(workspaceId: string, over: Partial<Tool> = {}): Tool {
+  return {
+    id: ids.make('tool'), workspaceId, kind: 'http', name: 'Orders', url: 'https://orders.example/call', credentialId: null, timeoutSeconds: 20, repeatable: false, approval: 'never', show: 'name', callsPerMinute: null,
+    functions: [{ name: 'look_up', description: 'Looks an order up. 👋', parameters: { type: 'object', properties: { order: { type: 'string' } } }, enabled: true, approval: null, show: 'full' }],
+    refreshedAt: null, sealed: new Uint8Array([2, 0, 255]), previous: { sealed: new Uint8Array([1]), untilMs: 5 }, createdAt: 1, updatedAt: 1, ...over,
   };
 }
 

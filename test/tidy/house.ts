@@ -30,9 +30,9 @@ export const parts: readonly Room[] = [
   part('cli', ['main.ts', 'operations', 'charts', 'providers', 'client', 'base', 'package.json'], 'The command line talks to a server over HTTP, or starts one; only a move goes past it to the stores.'),
   part('main.ts', ['operations', 'http', 'conversation', 'host', 'actors', 'access', 'providers', 'store', 'base'], 'The one place that constructs things names the implementations.'),
   part('operations', ['http', 'conversation', 'host', 'actors', 'access', 'providers', 'store', 'base', 'package.json'], 'What starts, ends, moves and examines an installation serves nobody.'),
-  part('http', ['pages', 'conversation', 'host', 'turn', 'actors', 'access', 'model and voice', 'store interface', 'base', 'machines', 'package.json'], 'HTTP is said here, and nothing is decided.'),
+  part('http', ['pages', 'conversation', 'host', 'turn', 'actors', 'access', 'model and voice', 'tool rules', 'store interface', 'base', 'machines', 'package.json'], 'HTTP is said here, and nothing is decided.'),
   part('pages', [], 'A page runs in a browser. Each has a room of its own.', []),
-  part('conversation', ['host', 'turn', 'actors', 'access', 'model and voice', 'history', 'voices', 'audio', 'store interface', 'base', 'machines'], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
+  part('conversation', ['host', 'turn', 'actors', 'access', 'model and voice', 'history', 'tool rules', 'voices', 'audio', 'store interface', 'base', 'machines'], 'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.'),
   part('host', ['turn', 'actors', 'access', 'model and voice', 'history', 'store interface', 'base', 'machines'], 'The host runs machines; it knows nothing of requests.'),
   part('turn', ['actors', 'model and voice', 'history', 'store interface', 'base', 'machines'], 'A turn is a log and a machine; it knows nothing of requests.'),
   part('actors', ['store interface', 'base', 'machines'], 'An actor runs any machine, and knows none by name.'),
@@ -45,7 +45,7 @@ export const parts: readonly Room[] = [
 ];
 
 /** The parts that answer a request. */
-const domain = ['machines', 'conversation', 'host', 'turn', 'actors', 'access', 'model and voice', 'store interface', 'base', 'request'];
+const domain = ['machines', 'conversation', 'host', 'turn', 'actors', 'access', 'model and voice', 'tool rules', 'store interface', 'base', 'request'];
 
 /** The first room that fits a file has it; a file that none fits is in its part alone. */
 export const rooms: readonly Room[] = [
@@ -73,9 +73,11 @@ export const rooms: readonly Room[] = [
   room('widget', ['src/pages/widget/'], ['messages'], "The loader runs on other people's sites, in 4 KB: it brings nothing along.", []),
   room('palette', ['src/pages/palette.ts'], [], 'The colours know no page.', ['node:fs']),
 
-  room('model and voice', ['src/providers/model.ts', 'src/providers/voice.ts', 'src/providers/synthetic-name.ts', 'src/providers/voice-folder.ts'], ['base'], 'An interface shows nothing of its implementations.'),
+  room('model and voice', ['src/providers/model.ts', 'src/providers/tool.ts', 'src/providers/voice.ts', 'src/providers/synthetic-name.ts', 'src/providers/voice-folder.ts'], ['base'], 'An interface shows nothing of its implementations.'),
   room('provider client', ['src/providers/client.ts', 'src/providers/client/'], ['model and voice', 'base', 'package.json'], 'What calls a provider, to converse or to speak, shares one HTTP client and its guards.'),
   room('history', ['src/providers/model/history.ts'], ['model and voice', 'base'], 'What a provider is told does not depend on the provider.'),
+  room('tool rules', ['src/providers/tool/arguments.ts', 'src/providers/tool/listing.ts', 'src/providers/tool/signature.ts'], ['model and voice', 'base'], 'What is checked and signed does not depend on how it is sent.'),
+  room('tools', ['src/providers/tool/'], ['tool rules', 'model and voice', 'provider client', 'base', 'package.json'], 'An implementation knows its interface and the leaves.'),
   room('models', ['src/providers/model/'], ['history', 'model and voice', 'provider client', 'base'], 'An implementation knows its interface and the leaves.'),
   room('audio', ['src/providers/voice/sentences.ts', 'src/providers/voice/audio/'], ['base'], 'Samples, bytes and text in, samples, bytes and text out: it knows no socket, no provider and no store.', ['@evan/opus', 'wasm-media-encoders', 'node:fs/promises', 'node:module']),
   room('voice process', ['src/providers/voice/engine/'], ['audio'], 'It runs apart from the server: it is given orders, and knows neither who gives them nor any setting.', ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', 'node:fs', 'node:module', 'node:os', 'node:path']),

@@ -153,7 +153,7 @@ t.test('a client who reads such a turn meanwhile hears of its end', async (t) =>
   const { scene, sessionId, turnId, frees } = await onFullDisk();
   const { log } = (await findTurn(await scene.actor(sessionId), turnId, scene))!;
   frees();
-  const client = { text: '', delta: (text: string) => ((client.text += text), true), heartbeat: () => true, onDrain: () => {}, cut: () => {}, terminal: (ending: TurnEnd) => endings.push(ending) };
+  const client = { text: '', delta: (text: string) => ((client.text += text), true), heartbeat: () => true, mark: () => true, onDrain: () => {}, cut: () => {}, terminal: (ending: TurnEnd) => endings.push(ending) };
   const endings: TurnEnd[] = [];
   new TurnReader(log, 0, client, scene.clock).start();
   t.same([client.text, endings], ['one ', []]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
-import { TurnLog, type TurnEnd } from '../../src/turn/turn.ts';
+import { TurnLog, type CallMark, type TurnEnd } from '../../src/turn/turn.ts';
 import { TurnReader, type Sink } from '../../src/turn/reader.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -20,6 +20,11 @@ class Client implements Sink {
 
   delta(text: string, position: number): boolean {
     this.deltas.push({ text, position });
+    return !this.slow;
+  }
+
+  mark({ kind, call }: CallMark): boolean {
+    this.deltas.push({ text: `[${kind} ${call.id}]`, position: -1 });
     return !this.slow;
   }
 

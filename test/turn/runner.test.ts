@@ -389,7 +389,7 @@ t.test('somebody else owns the turn now: readers are told what became of it', as
   await settle();
   t.same([writing.cancelled, writing.seen, writing.end, writing.over, writing.settled], [1, 'one ', null, true, false]);
   t.same([writing.finishes.length, writing.fates[0]!.asked], [0, 4], 'nothing more is written');
-  writing.fates[0]!.resolve({ terminal: failed, text: 'two ' });
+  writing.fates[0]!.resolve({ terminal: failed, text: 'two ', calls: [] });
   await settle();
   t.same([writing.seen, writing.end, writing.statuses], ['one two ', 'api_error', ['failed']], 'a piece may have been stored all the same');
 
@@ -399,7 +399,7 @@ t.test('somebody else owns the turn now: readers are told what became of it', as
   await settle();
   sealing.finishes[0]!.resolve('fenced');
   await settle();
-  sealing.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: '' });
+  sealing.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: '', calls: [] });
   await settle();
   t.same([sealing.end, sealing.over, sealing.statuses, sealing.faults], ['aborted', true, ['aborted'], []], 'an end that was asked for is no fault');
 
@@ -442,12 +442,12 @@ t.test('somebody else owns a turn that has not begun: only an end that was asked
     [{ type: 'failed', errorCode: 'session_expired' }, 'session_expired'],
   ] as const) {
     const stopped = await waiting();
-    stopped.fates[0]!.resolve({ terminal, text: '' });
+    stopped.fates[0]!.resolve({ terminal, text: '', calls: [] });
     await settle();
     t.same([stopped.begun, stopped.seen, stopped.end, stopped.over, stopped.settled], ['begun', '', end, true, true]);
     t.same([stopped.withdrawals.length, stopped.faults, stopped.clock.timers], [0, [], 0]);
   }
-  for (const fate of [null, { terminal: { type: 'failed', errorCode: 'api_error' }, text: 'one ' }] as const) {
+  for (const fate of [null, { terminal: { type: 'failed', errorCode: 'api_error' }, text: 'one ', calls: [] }] as const) {
     const failed = await waiting();
     failed.fates[0]!.resolve(fate);
     await settle();

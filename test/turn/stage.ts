@@ -2,10 +2,11 @@
 import { nobody } from '../../src/actors/cause.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
-import type { AppendResult } from '../../src/store/store.ts';
+import { noTools } from '../host/scene.ts';
+import type { AppendResult, ToolCall } from '../../src/store/store.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import type { Fate, PreparedCall, TurnResult } from '../../src/turn/outcome.ts';
+import type { Fate, PreparedCall, TurnResult, TurnTools } from '../../src/turn/outcome.ts';
 import { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -40,6 +41,8 @@ export class Stage {
   readonly clock = new ManualClock();
   readonly pace = new Pace(this.clock);
   readonly appends: Step<{ position: number; text: string }, AppendResult>[] = [];
+  readonly steps: Step<{ from: number; calls: readonly ToolCall[] }, AppendResult>[] = [];
+  tools: TurnTools = noTools;
   readonly finishes: Step<Finish, 'fenced' | ModelUsage>[] = [];
   readonly withdrawals: Step<null, boolean>[] = [];
   readonly fates: Step<number, Fate | null | 'unknown'>[] = [];
@@ -85,10 +88,13 @@ export class Stage {
           },
           noteLeftOut: () => {},
           release: async () => {},
+          conversation: () => [],
+          approved: null,
+          step: (from, calls) => step(this.steps, { from, calls }),
           leave: () => void this.left++,
         },
         speaker: null,
-        model: { prepare: () => this.#prepare() },
+        model: { prepare: () => this.#prepare(), tools: this.tools },
         reports: {
           leftOut: () => {},
           providerFailed: (reason) => void this.reasons.push(reason),
@@ -122,7 +128,7 @@ export class Stage {
       if (fault !== null) throw fault;
       return credential ? { leftOut: 0, start } : null;
     };
-    void this.runner.start([]);
+    void this.runner.start();
     return this;
   }
 

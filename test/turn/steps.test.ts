@@ -61,7 +61,7 @@ t.test('what comes when the turn is over is not shown, and changes nothing', asy
   await settle();
   stage.clock.advance(limits.fateMs);
   await settle();
-  stage.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: 'one ' });
+  stage.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: 'one ', calls: [] });
   await settle();
   t.same([stage.begun, stage.seen, stage.end], ['unavailable', '', null], 'a chat that got an error shows neither text nor end');
   stage.withdrawals[0]!.resolve(true);
@@ -104,7 +104,7 @@ t.test('a turn whose lease is refused while its first piece is on its way: once 
   taken.fates[0]!.resolve('unknown');
   await settle();
   t.same([taken.over, taken.end, taken.runner.log.cutOff], [true, null, false], 'the first answer is about what was asked before');
-  taken.fates[1]!.resolve({ terminal: { type: 'aborted' }, text: '' });
+  taken.fates[1]!.resolve({ terminal: { type: 'aborted' }, text: '', calls: [] });
   await settle();
   t.same([taken.seen, taken.end, taken.withdrawals.length, taken.statuses, taken.clock.timers], ['one ', 'aborted', 0, ['aborted'], 0]);
 });

@@ -77,6 +77,8 @@ const assistantFields = {
   model: ModelSettings,
   voice: Nullable(VoiceSettings),
   link: Nullable(LinkSettings),
+  tool_ids: Type.Array(Text(limits.nameCharactersMax), { maxItems: limits.toolsOfAssistantMax, description: 'The tools that its model is offered.' }),
+  tool_rounds_max: Type.Integer({ minimum: 1, maximum: limits.toolRoundsCeiling, description: 'Rounds of calls in a turn.' }),
 };
 
 const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
@@ -94,7 +96,7 @@ const workspaceFields = {
 };
 
 const credentialFields = {
-  kind: Strings(['model', 'voice']),
+  kind: Strings(['model', 'voice', 'tool']),
   provider: Text(64),
   base_url: Nullable(Text(2000)),
   // It goes to the provider in a header: a text that no header can carry is refused here, not in a turn.
@@ -118,13 +120,14 @@ export const CreateAssistantBody = named('CreateAssistant', Type.Object({ ...New
 export const PatchAssistantBody = named('PatchAssistant', PatchAssistant);
 export const CreateKeyBody = named('CreateKey', Type.Object({ ...PatchKey.properties, name: keyFields.name }));
 export const PatchKeyBody = named('PatchKey', PatchKey);
+const header = Type.Optional(Nullable(Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Of a credential of the kind `tool`: the header that it is sent in, bare. Null: `Authorization: Bearer`.' })));
 export const CreateCredentialBody = named(
   'CreateCredential',
-  Type.Object({ ...credentialFields, base_url: Type.Optional(credentialFields.base_url) }),
+  Type.Object({ ...credentialFields, provider: Type.Optional(credentialFields.provider), base_url: Type.Optional(credentialFields.base_url), header }),
 );
 export const PatchCredentialBody = named(
   'PatchCredential',
-  Type.Partial(Type.Object({ provider: credentialFields.provider, base_url: credentialFields.base_url, api_key: credentialFields.api_key })),
+  Type.Partial(Type.Object({ provider: credentialFields.provider, base_url: credentialFields.base_url, api_key: credentialFields.api_key, header })),
 );
 export type CreateAssistantBody = Static<typeof CreateAssistantBody>;
 export type PatchAssistantBody = Static<typeof PatchAssistantBody>;
@@ -181,6 +184,8 @@ export const ConsoleAssistantView = named(
         origins: Type.Array(Type.String()),
       }),
     ),
+    tool_ids: Type.Array(Type.String()),
+    tool_rounds_max: Type.Integer(),
   }),
 );
 export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;
@@ -218,9 +223,10 @@ export const CredentialView = named(
   Type.Object({
     id: Id('crd'),
     object: Type.Literal('credential'),
-    kind: Strings(['model', 'voice']),
+    kind: Strings(['model', 'voice', 'tool']),
     provider: Type.String(),
     base_url: Nullable(Type.String()),
+    header: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Of a credential of the kind `tool` alone.' })),
     ...stamps,
   }),
 );

@@ -1,6 +1,7 @@
 /** The API's own shapes (contract 6 and 7). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
+import { toolErrors } from '../tool-errors.ts';
 import { encodings, speechFormats } from '../audio-formats.ts';
 import { Id, indexQuery, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
@@ -34,6 +35,32 @@ export const AssistantList = listOf('AssistantList', AssistantView);
 
 export const channels = ['api', 'link', 'widget', 'console'] as const;
 
+/** Arguments of a call of a tool. */
+const ToolArguments = (description = 'Null if the model gave no JSON object.') => Type.Union([mapOf(Type.Unknown()), Type.Null()], { description });
+
+const PendingToolCall = () =>
+  Type.Object({ call_id: Id('call'), name: Type.String(), arguments: ToolArguments(), wants: Strings(['result', 'approval']) });
+
+const toolStatuses = ['running', 'pending', 'completed', 'failed', 'declined', 'cancelled', 'unknown'] as const;
+const noResults = [...toolErrors, 'declined', 'cancelled', 'unknown'] as const;
+
+/** A call in a message. */
+const ToolCallView = named(
+  'ToolCall',
+  Type.Object({
+    id: Id('call'),
+    object: Type.Literal('tool_call'),
+    name: Type.String(),
+    position: Type.Integer({ description: 'Code points of `content` before it.' }),
+    status: Strings(toolStatuses),
+    error: Nullable(Strings(noResults)),
+    arguments: ToolArguments('Null unless the function shows them.'),
+    output: Type.Union([Type.String(), Type.Null()], { description: 'Null unless the function shows it.' }),
+    created_at: UnixSeconds(),
+    ended_at: Nullable(UnixSeconds()),
+  }),
+);
+
 export const SessionView = named(
   'Session',
   Type.Object({
@@ -43,6 +70,7 @@ export const SessionView = named(
     status: Strings(['open', 'ended', 'expired']),
     active_turn_id: Nullable(Id('turn')),
     active_call_id: Nullable(Id('call')),
+    pending_tool_calls: Type.Array(PendingToolCall(), { description: 'What waits for `tool_results`, or for the next message to decline it.' }),
     channel: Strings(channels),
     visitor: mapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: mapOf(Type.String()),
@@ -54,7 +82,7 @@ export const SessionView = named(
 );
 export const SessionList = listOf('SessionList', SessionView);
 
-const stopReasons = ['end', 'aborted', 'error', 'expired'] as const;
+const stopReasons = ['end', 'aborted', 'error', 'expired', 'tool_calls'] as const;
 
 export const TurnView = named(
   'Turn',
@@ -92,6 +120,7 @@ export const MessageView = named(
         { description: 'Of a message that was spoken in a call; null if it was typed.' },
       ),
     ),
+    tool_calls: Type.Array(ToolCallView),
     created_at: UnixSeconds(),
   }),
 );
@@ -110,6 +139,7 @@ const usageCounts = {
   ...tokenCounts,
   speech_characters: Type.Integer(),
   transcription_seconds: Type.Integer(),
+  tool_calls: Type.Integer({ description: 'Calls that were sent to tools.' }),
 };
 
 export const UsageView = named(
@@ -149,7 +179,20 @@ export const CreateSessionBody = named(
 );
 export type CreateSessionBody = Static<typeof CreateSessionBody>;
 
-export const ChatBody = named('Chat', Type.Object({ message: Text(limits.messageCharactersMax) }));
+const ToolResult = Type.Object({
+  call_id: Text(limits.bodyBytesMax),
+  output: Type.Optional(Text(limits.toolOutputCharactersMax, 0, 'The result of a call that wants one.')),
+  approved: Type.Optional(Type.Boolean({ description: 'Whether a call that wants approval may be sent.' })),
+});
+
+export const ChatBody = named(
+  'Chat',
+  Type.Object({
+    message: Type.Optional(Text(limits.messageCharactersMax)),
+    tool_results: Type.Optional(Type.Array(ToolResult, { description: 'Instead of a message: an answer to each call that waits.' })),
+  }),
+);
+export type ChatBody = Static<typeof ChatBody>;
 
 export const SpeechBody = named(
   'Speech',
@@ -270,12 +313,18 @@ export const UsageQuery = Type.Object({
 export const events = {
   'turn.started': named('TurnStarted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg') })),
   'message.delta': named('MessageDelta', Type.Object({ text: Type.String() })),
+  'tool.started': named('ToolStarted', Type.Object({ call_id: Id('call'), name: Type.String(), arguments: Type.Optional(ToolArguments('Where the function shows them.')) })),
+  'tool.ended': named(
+    'ToolEnded',
+    Type.Object({ call_id: Id('call'), name: Type.String(), status: Strings(toolStatuses), error: Nullable(Strings(noResults)), output: Type.Optional(Nullable(Type.String())) }),
+  ),
   'turn.completed': named(
     'TurnCompleted',
     Type.Object({
       turn_id: Id('turn'),
       message_id: Id('msg'),
-      stop_reason: Type.Literal('end'),
+      stop_reason: Strings(['end', 'tool_calls']),
+      tool_calls: Type.Optional(Type.Array(PendingToolCall(), { description: 'What waits for `tool_results`, with the stop reason `tool_calls`.' })),
       usage: Type.Object(tokenCounts),
     }),
   ),

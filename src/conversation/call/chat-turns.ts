@@ -64,6 +64,7 @@ export class ChatTurns {
         this.#send(endMessage(terminal, turn, null));
         this.#over();
       },
+      mark: () => true,
       cut: () => this.#over(),
       heartbeat: () => true,
       onDrain: () => {},

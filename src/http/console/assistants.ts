@@ -11,6 +11,7 @@ import { SlugTaken } from '../../store/store.ts';
 import { consoleAssistantView } from '../../conversation/views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../../base/wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
+import { mayHave } from './tools.ts';
 import { causeByOperator, listRecords, noContent, nowSeconds, present, reachPathAssistant, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const unknown = () => new Failure('assistant_not_found');
@@ -99,6 +100,8 @@ function merged(record: Assistant, body: PatchAssistantBody, at: number): Assist
     model: body.model === undefined ? record.model : mergedModel(record.model, body.model),
     voice: body.voice === undefined ? record.voice : body.voice && mergedVoice(record.voice, body.voice),
     link: body.link === undefined ? record.link : body.link && mergedLink(record.link, body.link),
+    ...(body.tool_ids !== undefined && { toolIds: body.tool_ids }),
+    ...(body.tool_rounds_max !== undefined && { toolRoundsMax: body.tool_rounds_max }),
     updatedAt: at,
   };
 }
@@ -143,7 +146,8 @@ const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'
 });
 
 /** A provider that is not offered, a name it cannot read, a credential that the workspace does not have: refused here, not in a turn. */
-async function checkModel({ workspaceId, model, voice, visitorFields }: Assistant, { services, body }: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
+async function checkModel({ workspaceId, model, voice, visitorFields }: Assistant, request: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
+  const { services, body } = request;
   if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length) throw new Failure('invalid_field', { field: 'visitor_fields' });
   if (body.model !== undefined) {
     const provider = services.models.get(model.provider);
@@ -152,6 +156,7 @@ async function checkModel({ workspaceId, model, voice, visitorFields }: Assistan
     await checkCredential(workspaceId, 'model', model, services);
   }
   if (body.voice && voice !== null) await checkVoice(workspaceId, voice, services);
+  if (body.tool_ids !== undefined && !(await mayHave(workspaceId, body.tool_ids, request))) throw new Failure('invalid_field', { field: 'tool_ids' });
 }
 
 async function checkVoice(workspaceId: string, voice: VoiceSettings, services: Services): Promise<void> {

@@ -10,9 +10,11 @@ import { listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type Conso
 
 interface CredentialBody {
   readonly kind: string;
-  readonly provider: string;
+  /** Left out for a tool's. */
+  readonly provider?: string;
   readonly base_url?: string | null;
   readonly api_key: string;
+  readonly header?: string | null;
 }
 
 export const listCredentials = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
@@ -20,15 +22,20 @@ export const listCredentials = (request: ConsoleRequest<PageFields>): Promise<Re
 
 export async function createCredential(request: ConsoleRequest<unknown, CredentialBody>): Promise<Reply> {
   const { body, services } = request;
-  check(body, request);
+  check(body, body.kind, request);
+  const ofTool = body.kind === 'tool';
+  const provider = ofTool ? 'tool' : body.provider;
+  if (provider === undefined) throw new Failure('missing_field', { field: 'provider' });
+  if (ofTool && body.base_url == null) throw new Failure('missing_field', { field: 'base_url' });
   const { id: workspaceId } = await reachWorkspace(request);
   const at = nowSeconds(request);
   const id = services.ids.make('crd');
-  const holder = { id, workspaceId, provider: body.provider, baseUrl: body.base_url ?? null };
+  const holder = { id, workspaceId, provider, baseUrl: body.base_url ?? null };
   const credential: Credential = {
     ...holder,
     kind: body.kind as Credential['kind'],
     sealed: services.vault.seal(holder, body.api_key.trim()),
+    ...(ofTool && { header: body.header ?? null }),
     createdAt: at,
     updatedAt: at,
   };
@@ -38,13 +45,13 @@ export async function createCredential(request: ConsoleRequest<unknown, Credenti
 
 export async function patchCredential(request: ConsoleRequest<unknown, Partial<CredentialBody>>): Promise<Reply> {
   const { body, params, services } = request;
-  check(body, request);
   const { id: workspaceId } = await reachWorkspace(request);
   // The mailbox runs changes of this process one at a time; the version comparison covers other processes.
   return services.host.credentials.changes.post(async () => {
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const found = await services.store.catalog.read('credential', workspaceId, params.id!);
       if (found === null) throw nowhere();
+      check(body, found.record.kind, request);
       const credential = { ...changed(found.record, body, services), updatedAt: nowSeconds(request) };
       if ((await services.store.catalog.replace('credential', credential, found.version)) !== null) {
         services.host.forgetCredentials(workspaceId, credential.id);
@@ -59,11 +66,12 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
  * A caller who may change a secret's destination could otherwise have it sent to themselves: a change of base URL or provider
  * requires the secret again (contract 12).
  */
-function changed(before: Credential, { provider = before.provider, base_url: baseUrl = before.baseUrl, api_key: secret }: Partial<CredentialBody>, { vault }: Services): Credential {
-  const holder = { ...before, provider, baseUrl };
+function changed(before: Credential, { provider = before.provider, base_url: baseUrl = before.baseUrl, api_key: secret, header = before.header }: Partial<CredentialBody>, { vault }: Services): Credential {
+  if (before.kind === 'tool' && baseUrl === null) throw new Failure('missing_field', { field: 'base_url' });
+  const holder = { ...before, provider, baseUrl, ...(before.kind === 'tool' && { header: header ?? null }) };
   if (secret !== undefined) return { ...holder, sealed: vault.seal(holder, secret.trim()) };
   if (provider !== before.provider || baseUrl !== before.baseUrl) throw new Failure('missing_field', { field: 'api_key' });
-  return before;
+  return holder;
 }
 
 export async function deleteCredential(request: ConsoleRequest): Promise<Reply> {
@@ -75,11 +83,13 @@ export async function deleteCredential(request: ConsoleRequest): Promise<Reply> 
 }
 
 /** A provider that is not offered, an address that may not be called or that would be wrong: refused here, not in a turn. */
-function check({ provider, base_url: baseUrl }: Partial<CredentialBody>, { services }: ConsoleRequest): void {
+function check({ provider, base_url: baseUrl, header }: Partial<CredentialBody>, kind: string, { services }: ConsoleRequest): void {
   const { models, voice, baseUrlProblem } = services;
-  if (provider !== undefined && !models.has(provider) && !voice.providers.has(provider)) throw new Failure('invalid_field', { field: 'provider' });
+  if (kind !== 'tool' && header != null) throw new Failure('invalid_field', { field: 'header' });
+  if (kind === 'tool' && provider !== undefined && provider !== 'tool') throw new Failure('invalid_field', { field: 'provider' });
+  if (kind !== 'tool' && provider !== undefined && !models.has(provider) && !voice.providers.has(provider)) throw new Failure('invalid_field', { field: 'provider' });
   if (baseUrl === null || baseUrl === undefined) return;
-  const problem = baseUrlProblem(baseUrl) ?? (operation.test(new URL(baseUrl).pathname) ? 'invalid_field' : null);
+  const problem = baseUrlProblem(baseUrl) ?? (kind !== 'tool' && operation.test(new URL(baseUrl).pathname) ? 'invalid_field' : null);
   if (problem !== null) throw new Failure(problem, { field: 'base_url' });
 }
 

@@ -23,7 +23,7 @@ async function* sectionsOf(session: Session, services: Services): AsyncGenerator
   let after: string | null = null;
   do {
     const wanted: PageRequest = { limit: limits.listDefault, after, order: 'asc' };
-    const { items, next }: WrittenPage<Message> = await writePage(wanted, (page) => services.store.sessions.messages(workspaceId, id, page), messageView);
+    const { items, next }: WrittenPage<Message> = await writePage(wanted, (page) => services.store.sessions.messages(workspaceId, id, page), (message) => messageView(message, 'console'));
     for (const message of items) {
       yield* piecesOf(`${before}${sectionOf(message)}`);
       before = '';

@@ -11,6 +11,7 @@ import { endSession } from '../handlers/sessions.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import { sessionView } from '../../conversation/views.ts';
+import type { ChatBody } from '../../base/wire.ts';
 import { reachWorkspace, type ConsoleRequest } from './common.ts';
 
 /** The request as one of a party's, which may use every assistant of the workspace and whose own sessions are trials. */
@@ -24,11 +25,11 @@ export async function createTrial(request: ConsoleRequest): Promise<Reply> {
   const { party } = caller;
   const session = await openTrial(party, params.id!, requestId, services);
   const location = `/console/api/workspaces/${party.workspaceId}/sessions/${session.id}`;
-  return { status: 201, headers: { location }, json: sessionView(session, services.clock.now()) };
+  return { status: 201, headers: { location }, json: sessionView(session, services.clock.now(), 'console') };
 }
 
 /** A conversation of somebody else's is not spoken into: only a trial is. */
-export async function chatInTrial(request: ConsoleRequest<unknown, { message: string }>): Promise<Reply> {
+export async function chatInTrial(request: ConsoleRequest<unknown, ChatBody>): Promise<Reply> {
   const own = await ofParty(request);
   const { channel } = await readSession(own.caller.party.workspaceId, own.params.id!, own.services);
   if (channel !== 'console') throw new Failure('session_not_found');

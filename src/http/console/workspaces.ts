@@ -83,7 +83,7 @@ export async function getWorkspaceSession(request: ConsoleRequest): Promise<Repl
 export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields & Exported>): Promise<Reply> {
   const session = await reachSession(request);
   if (request.query.format === 'markdown') return transcriptMarkdown(session, request.services);
-  return transcriptPage(session.workspaceId, session.id, request.query, request.services);
+  return transcriptPage(session.workspaceId, session.id, 'console', request.query, request.services);
 }
 
 export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported & { key_id?: string }>): Promise<Reply> {

@@ -1,13 +1,25 @@
 /** `POST /sessions/{id}/chat`: the reply streams back. */
+import { Failure } from '../../base/errors.ts';
+import type { ChatBody } from '../../base/wire.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { converse } from '../../conversation/turns.ts';
+import type { CallAnswer } from '../../turn/answers.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import { streamReply } from './stream.ts';
 
-export async function chat(request: Request<PartyCaller, unknown, { message: string }>): Promise<Reply> {
-  const { caller, params, body, requestId, services } = request;
+export async function chat(request: Request<PartyCaller, unknown, ChatBody>): Promise<Reply> {
+  const { caller: { party }, params, body, requestId, services } = request;
   const sessionId = params.id!;
-  const remember = idempotencyOf(request, caller.party, `/sessions/${sessionId}/chat`);
-  const { turn, replayed } = await converse(caller.party, { sessionId, text: body.message, remember, requestId }, services);
-  return streamReply(turn, null, services, replayed ? { 'idempotent-replayed': 'true' } : {});
+  const answers = body.tool_results?.map(answerOf);
+  if ((body.message === undefined) === (answers === undefined)) throw new Failure(answers === undefined ? 'missing_field' : 'invalid_field', { field: 'message' });
+  const remember = idempotencyOf(request, party, `/sessions/${sessionId}/chat`);
+  const { turn, replayed } = await converse(party, { sessionId, text: body.message ?? null, answers, remember, requestId }, services);
+  return streamReply(turn, { cursor: null, channel: party.channel, ...(replayed && { headers: { 'idempotent-replayed': 'true' } }) }, services);
+}
+
+/** An answer says one thing: a result, or whether the call is approved. */
+function answerOf({ call_id: callId, output, approved }: NonNullable<ChatBody['tool_results']>[number]): CallAnswer {
+  if (output !== undefined && approved === undefined) return { callId, output };
+  if (output === undefined && approved !== undefined) return { callId, approved };
+  throw new Failure('invalid_field', { field: 'message' });
 }

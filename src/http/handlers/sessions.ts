@@ -50,9 +50,9 @@ export async function replyWithSessions(
 }
 
 export async function getSession({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: sessionView(await reachSession(caller.party, params.id!, services), services.clock.now()) };
+  return { status: 200, json: sessionView(await reachSession(caller.party, params.id!, services), services.clock.now(), caller.party.channel) };
 }
 
 export async function endSession({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: sessionView(await conversation.endSession(caller.party, params.id!, requestId, services), services.clock.now()) };
+  return { status: 200, json: sessionView(await conversation.endSession(caller.party, params.id!, requestId, services), services.clock.now(), caller.party.channel) };
 }

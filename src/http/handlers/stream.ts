@@ -6,18 +6,26 @@ import { errors, type ErrorName } from '../../base/errors.ts';
 import { jsonText } from '../../base/json.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
-import type { TurnEnd } from '../../turn/turn.ts';
+import { pendingCallsView, sightOf, type Channel } from '../../conversation/views.ts';
+import type { CallMark, TurnEnd } from '../../turn/turn.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
 
 /** The parts of a turn that its stream shows. */
 type StreamedTurn = Pick<FoundTurn, 'turnId' | 'messageId' | 'log'>;
 
-/** Streams a turn from its beginning (`cursor` null, with `turn.started`) or from behind `cursor` code points of output. */
-export const streamReply = (turn: StreamedTurn, cursor: number | null, services: Services, headers: Record<string, string> = {}): Reply => ({
+/** Where a stream begins, and what its reader sees. */
+interface Streaming {
+  /** Null for the beginning, with `turn.started`; else behind so many code points of output. */
+  readonly cursor: number | null;
+  readonly channel: Channel;
+  readonly headers?: Record<string, string>;
+}
+
+export const streamReply = (turn: StreamedTurn, { cursor, channel, headers = {} }: Streaming, services: Services): Reply => ({
   status: 200,
   headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-turn-id': turn.turnId, ...headers },
   stream: (outlet, onGone) => {
-    const sink = new EventSink(outlet, turn, services);
+    const sink = new EventSink(outlet, turn, channel, services);
     const reader = new TurnReader(turn.log, cursor ?? 0, sink, services.clock);
     onGone(() => reader.stop());
     if (cursor === null) sink.started();
@@ -29,14 +37,16 @@ export const streamReply = (turn: StreamedTurn, cursor: number | null, services:
 class EventSink implements Sink {
   readonly #outlet: Outlet;
   readonly #turn: StreamedTurn;
+  readonly #channel: Channel;
   readonly #services: Services;
   /** Sent together with the next event. */
   #held = '';
   #begun = false;
 
-  constructor(outlet: Outlet, turn: StreamedTurn, services: Services) {
+  constructor(outlet: Outlet, turn: StreamedTurn, channel: Channel, services: Services) {
     this.#outlet = outlet;
     this.#turn = turn;
+    this.#channel = channel;
     this.#services = services;
   }
 
@@ -52,13 +62,21 @@ class EventSink implements Sink {
     return true;
   }
 
+  mark({ kind, call }: CallMark, position: number): boolean {
+    const sight = sightOf({ ...call, status: kind === 'started' ? 'running' : call.status }, this.#channel);
+    if (!sight.call) return true;
+    const { id, name, status, error, arguments: given, output } = call;
+    if (kind === 'started') return this.#write(this.#frame('tool.started', position, { call_id: id, name, ...(sight.arguments && { arguments: given }) }));
+    return this.#write(this.#frame('tool.ended', position, { call_id: id, name, status, error, ...(sight.output && { output }) }));
+  }
+
   heartbeat(): boolean {
     return this.#write(comment(''));
   }
 
   terminal(terminal: TurnEnd, position: number): void {
     this.#begun = true;
-    const { event, data } = terminalEvent(terminal, this.#turn);
+    const { event, data } = terminalEvent(terminal, this.#turn, this.#channel);
     this.#outlet.end(this.#held + this.#frame(event, position, data));
   }
 
@@ -88,10 +106,12 @@ class EventSink implements Sink {
   }
 }
 
-function terminalEvent(terminal: TurnEnd, { turnId, messageId }: StreamedTurn): { event: string; data: object } {
+function terminalEvent(terminal: TurnEnd, { turnId, messageId }: StreamedTurn, channel: Channel): { event: string; data: object } {
   if (terminal.type === 'completed') {
     const usage = { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens };
-    return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: 'end', usage } };
+    const { pending } = terminal;
+    if (pending === undefined) return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: 'end', usage } };
+    return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: 'tool_calls', tool_calls: pendingCallsView(pending, channel), usage } };
   }
   if (terminal.type === 'aborted') return { event: 'turn.aborted', data: { turn_id: turnId, message_id: messageId, stop_reason: 'aborted' } };
   const { code, message } = errors[terminal.errorCode as ErrorName];

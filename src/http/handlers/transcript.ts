@@ -4,37 +4,41 @@ import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
-import { StoreUnavailable, type Message, type Store, type TurnPlace } from '../../store/store.ts';
+import { StoreUnavailable, type Store, type TurnPlace } from '../../store/store.ts';
 import { codePoints, textBehind } from '../../base/text.ts';
-import { messageView } from '../../conversation/views.ts';
+import { messageView, type Channel } from '../../conversation/views.ts';
 import { replyFlowing } from './flowing.ts';
 import { frameOf, listReply, pageRequest, writePage, type PageFields } from './lists.ts';
 
 export async function transcript({ caller: { party }, params, query, services }: Request<PartyCaller, PageFields>): Promise<Reply> {
   const { id } = await reachSession(party, params.id!, services);
-  return transcriptPage(party.workspaceId, id, query, services);
+  return transcriptPage(party.workspaceId, id, party.channel, query, services);
 }
 
-export async function transcriptPage(workspaceId: string, sessionId: string, query: PageFields, { store }: Services): Promise<Reply> {
-  const page = await writePage(pageRequest(query, 'asc'), (wanted) => store.sessions.messages(workspaceId, sessionId, wanted), messageView);
+export async function transcriptPage(workspaceId: string, sessionId: string, channel: Channel, query: PageFields, { store }: Services): Promise<Reply> {
+  const page = await writePage(pageRequest(query, 'asc'), (wanted) => store.sessions.messages(workspaceId, sessionId, wanted), (message) => messageView(message, channel));
   const [message] = page.items;
   const isLong = page.texts.length === 1 && Buffer.byteLength(page.texts[0]!) > limits.answerBytesMax;
   if (!isLong || message?.turnId == null) return listReply(page);
   const { turnId, content } = message;
-  return replyFlowing(longMessage(store, { workspaceId, sessionId, turnId }, { ...message, content: '' }, codePoints(content), page.next));
+  return replyFlowing(longMessage(store, { workspaceId, sessionId, turnId }, messageView({ ...message, content: '' }, channel), codePoints(content), page.next));
 }
 
 /** A page of one message whose text has `length` code points. The text is read from the store again, as the client takes it. */
-async function* longMessage(store: Store, place: TurnPlace, emptied: Message, length: number, next: string | null): AsyncGenerator<string, void> {
+async function* longMessage(store: Store, place: TurnPlace, emptied: object, length: number, next: string | null): AsyncGenerator<string, void> {
   const [before, behind] = frameOf(next);
-  // No other field of the message can contain these characters.
-  const [head, tail] = jsonText(messageView(emptied)).split('"content":""') as [string, string];
+  const text = jsonText(emptied);
+  // No field before the content can contain these characters.
+  const at = text.indexOf(emptyContent);
+  const [head, tail] = [text.slice(0, at), text.slice(at + emptyContent.length)];
   yield `${before}${head}"content":"`;
   for (let position = 0; position < length; position += limits.flowingCharacters) {
     yield await slice(store, place, position, Math.min(limits.flowingCharacters, length - position));
   }
   yield `"${tail}${behind}`;
 }
+
+const emptyContent = '"content":""';
 
 /** `count` code points of a turn's text from a position, escaped as in a JSON string. */
 async function slice(store: Store, place: TurnPlace, position: number, count: number): Promise<string> {

@@ -14,7 +14,7 @@ export async function turnEvents(request: Request<PartyCaller, { after?: number 
   const cursor = cursorOf(request);
   const turn = await conversation.reachTurn(caller.party, params.id!, params.turn_id!, services);
   if (cursor.position !== null && cursor.position > turn.log.stored) throw new Failure('invalid_field', { field: cursor.field });
-  return streamReply(turn, cursor.position, services);
+  return streamReply(turn, { cursor: cursor.position, channel: caller.party.channel }, services);
 }
 
 /** Where to resume: `?after=` wins over `Last-Event-ID`; without either, from the beginning (contract 12). */

@@ -5,6 +5,8 @@ const startedAt = 1_790_000_000;
 export const ids = {
   workspace: 'wks_1m2zf68c00gk4c3jc33x8wmwnw',
   credential: 'crd_1m2zg4ry00ttkcvsnayfkme03w',
+  tool: 'tool_1m2zg9xk00vd3hb6y8t4r2qnwz',
+  call: 'call_1m32516t60c9k4p7s1xv3hbydq',
   assistant: 'asst_1m2zh39g00g8qam2dt63gvfcq3',
   key: 'key_1m2zj1t200sr4hjbyas65hq14q',
   rotatedKey: 'key_1m3fp0wb40c8y2v6n1tq9drj5z',
@@ -71,6 +73,8 @@ export const settings = {
   },
   voice: null,
   link: null,
+  tool_ids: [],
+  tool_rounds_max: 8,
 };
 
 /** As operators see it: with the settings that nobody with an API key is shown. */
@@ -128,6 +132,34 @@ export const credential = {
   updated_at: startedAt - 89_000,
 };
 
+export const tool = {
+  id: ids.tool,
+  object: 'tool',
+  kind: 'http',
+  name: 'Orders',
+  url: 'https://orders.example.com/call',
+  credential_id: null,
+  timeout_seconds: 20,
+  repeatable: false,
+  approval: 'never',
+  show: 'name',
+  calls_per_minute: null,
+  functions: [
+    {
+      name: 'look_up_order',
+      description: 'Says where an order is.',
+      parameters: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] },
+      enabled: true,
+      approval: null,
+      show: null,
+    },
+  ],
+  refreshed_at: null,
+  created_at: startedAt - 88_500,
+  updated_at: startedAt - 88_500,
+};
+export const signingSecret = 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlcyE=';
+
 export const session = {
   id: ids.session,
   object: 'session',
@@ -135,6 +167,7 @@ export const session = {
   status: 'open',
   active_turn_id: null,
   active_call_id: null,
+  pending_tool_calls: [],
   channel: 'api',
   visitor,
   metadata,
@@ -179,7 +212,7 @@ export const turn = {
 
 const completed = { status: 'completed', error_code: null };
 const said = (id: string, turnId: string | null, role: string, content: string, stopReason: string | null, seconds: number) =>
-  ({ id, object: 'message', turn_id: turnId, role, content, ...completed, stop_reason: stopReason, voice: null, created_at: startedAt + seconds });
+  ({ id, object: 'message', turn_id: turnId, role, content, ...completed, stop_reason: stopReason, voice: null, tool_calls: [], created_at: startedAt + seconds });
 export const messages = [
   said(ids.greeting, null, 'assistant', greeting, null, 0),
   said(ids.question, ids.turn, 'user', question, null, 12),
@@ -223,8 +256,8 @@ data: {"text":"We are open from 9:00 to 18:00,"}
 
 ${restOfStream}`;
 
-const counts = { sessions: 1, turns: 1, failed_turns: 0, input_tokens: 38, output_tokens: 13, speech_characters: 0, transcription_seconds: 0 };
-const nothing = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0 };
+const counts = { sessions: 1, turns: 1, failed_turns: 0, input_tokens: 38, output_tokens: 13, speech_characters: 0, transcription_seconds: 0, tool_calls: 0 };
+const nothing = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0, tool_calls: 0 };
 
 /** Two days, the first of them without a conversation. */
 export const usageWindow = { start: 1_789_862_400, end: 1_790_035_200 };
@@ -239,9 +272,9 @@ export const usage = {
   totals: counts,
 };
 
-export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds\r
-${usageWindow.start},0,0,0,0,0,0,0\r
-${usageWindow.start + 86_400},1,1,0,38,13,0,0\r
+export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls\r
+${usageWindow.start},0,0,0,0,0,0,0,0\r
+${usageWindow.start + 86_400},1,1,0,38,13,0,0,0\r
 `;
 
 export const transcriptionToken = {

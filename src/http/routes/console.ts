@@ -11,6 +11,7 @@ import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
 import { deskRoutes } from './desk.ts';
+import { toolRoutes } from './tools.ts';
 import { json, nothingLeft, open, operator } from './row.ts';
 import { assistantHistory, keyHistory, sessionHistory, turnHistory } from '../console/history.ts';
 import * as signing from '../console/sign-in.ts';
@@ -69,6 +70,7 @@ const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disabl
 
 export const consoleRoutes: readonly Route[] = [
   ...signInRoutes,
+  ...toolRoutes,
   operator('GET', '/console/api/workspaces', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
     query: wire.WorkspacesQuery,

@@ -82,9 +82,10 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
     this.#timer = clock.after(bounds.silenceMs, () => this.#checkDeadlines());
   }
 
-  send(target: Target, request: Buffer): void {
-    this.#repeat = () => this.#send(target, request, true);
-    this.#send(target, request, false);
+  /** `once`: on a connection of its own, whose loss is reported whenever it comes. */
+  send(target: Target, request: Buffer, once = false): void {
+    this.#repeat = once ? null : () => this.#send(target, request, true);
+    this.#send(target, request, once);
   }
 
   fail(failure: ModelFailure, status: number | null): void {

@@ -13,6 +13,8 @@ export interface ProviderGet {
 
 export interface ProviderPost extends ProviderGet {
   readonly body: string | Uint8Array;
+  /** It is sent on a connection of its own and never again: what it asks for must not be done twice. */
+  readonly once?: true;
 }
 
 /** Gateways and firewalls refuse requests without one, as bots. */

@@ -1,6 +1,25 @@
 /** The part of a conversation that a model is sent. */
+import { limits } from '../../base/limits.ts';
+import { codePoints, indexAfter } from '../../base/text.ts';
+import type { ToolError } from '../../base/tool-errors.ts';
 import { estimateTokens } from '../model.ts';
-import type { ModelMessage } from '../model.ts';
+import type { ModelMessage, SaidMessage } from '../model.ts';
+
+/** A stored message, with the calls of its turn. */
+export interface PastMessage extends SaidMessage {
+  readonly toolCalls?: readonly PastCall[];
+}
+
+export interface PastCall {
+  readonly id: string;
+  readonly name: string;
+  readonly round: number;
+  readonly position: number;
+  readonly status: string;
+  readonly error: ToolError | 'declined' | 'cancelled' | 'unknown' | null;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly output: string | null;
+}
 
 export interface Cut {
   readonly messages: ModelMessage[];
@@ -11,7 +30,7 @@ export interface Cut {
 /**
  * The end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and never in part; the
  * newest of the user's, and what follows it, stays whatever it costs. Messages without text are left out, because providers refuse
- * them; only the newest is what it is. An answer whose question did not fit goes with it.
+ * them; only the newest is what it is. An answer whose question did not fit goes with it, and so do calls of tools and their results.
  */
 export function cutHistory(messages: readonly ModelMessage[], tokensMax: number): Cut {
   const newest = messages.length - 1;
@@ -21,29 +40,78 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
   let leftOut = 0;
   const kept: ModelMessage[] = [];
   for (let index = newest; index >= 0; index--) {
-    const { role, content } = messages[index]!;
-    if (index < newest && content.trim() === '') continue;
-    if (!full) left -= estimateTokens(content);
+    const message = messages[index]!;
+    const { role, content } = message;
+    if (index < newest && content.trim() === '' && role !== 'tool' && message.calls === undefined) continue;
+    if (!full) left -= tokensOf(message);
     full ||= left < 0 && hasUser;
     hasUser ||= role === 'user';
     // Only role and content are sent: a message may have further fields, and providers refuse fields that they do not know.
-    if (full) leftOut++;
-    else kept.push({ role, content });
+    if (full) leftOut += counted(message, messages[index - 1]);
+    else kept.push(role === 'tool' || message.calls !== undefined ? message : { role, content });
   }
-  while (full && kept.at(-1)!.role === 'assistant') {
-    kept.pop();
-    leftOut++;
+  while (full && kept.at(-1)!.role !== 'user') {
+    const message = kept.pop()!;
+    leftOut += counted(message, undefined);
   }
   return { messages: kept.reverse(), leftOut };
 }
 
+const tokensOf = (message: ModelMessage): number =>
+  estimateTokens(message.content) + (message.role === 'tool' || message.calls === undefined ? 0 : message.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0));
+
+/** A reply of several rounds is one message of the conversation. */
+const counted = (message: ModelMessage, before: ModelMessage | undefined): number => (message.role === 'tool' || before?.role === 'tool' ? 0 : 1);
+
+/** A conversation as its model is sent it: each call of a tool is followed by exactly one result (contract 13). */
+export const modelMessages = (conversation: readonly PastMessage[]): readonly ModelMessage[] =>
+  conversation.some(({ toolCalls }) => toolCalls !== undefined) ? conversation.flatMap(roundsOf) : conversation;
+
+/** The rounds of a reply, each with its calls and their results. */
+function roundsOf(message: PastMessage): ModelMessage[] {
+  const { role, content, toolCalls = [] } = message;
+  if (toolCalls.length === 0) return [message];
+  const found: ModelMessage[] = [];
+  let at = 0;
+  for (const round of new Set(toolCalls.map((call) => call.round))) {
+    const calls = toolCalls.filter((call) => call.round === round);
+    const end = indexAfter(content, calls[0]!.position);
+    found.push({ role, content: content.slice(at, Math.max(at, end)), calls: calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: JSON.stringify(given ?? {}) })) });
+    for (const call of calls) found.push({ role: 'tool', callId: call.id, content: cutResult(resultText(call)) });
+    at = Math.max(at, end);
+  }
+  return content.slice(at).trim() === '' ? found : [...found, { role, content: content.slice(at) }];
+}
+
+const cutResult = (text: string): string => (codePoints(text) <= limits.toolEarlierCharactersMax ? text : text.slice(0, indexAfter(text, limits.toolEarlierCharactersMax)));
+
+const sentences: Readonly<Record<ToolError | 'declined' | 'cancelled' | 'unknown', string>> = {
+  arguments: 'The call was not made: its arguments do not fit the schema of the tool.',
+  unknown_tool: 'The call was not made: there is no tool of this name.',
+  limit: 'The call was not made: too many calls were asked for.',
+  timeout: 'The tool did not answer in time. Whether it has acted is not known.',
+  unreachable: 'The tool cannot be reached.',
+  refused: 'The tool refused the call.',
+  too_large: 'The answer of the tool was too large to be read.',
+  malformed: 'The answer of the tool could not be read.',
+  declined: 'The call was declined by the user and was not made.',
+  cancelled: 'The call was cancelled. Whether the tool has acted is not known.',
+  unknown: 'The result of the call is not known. Whether the tool has acted is not known.',
+};
+
+/** A call's result as the model is told of it. */
+export const resultText = ({ status, output, error }: PastCall): string =>
+  status === 'completed' ? (output ?? '') : sentences[error ?? (status === 'pending' ? 'declined' : 'unknown')];
+
 /** Roles that take turns, as the templates of many models require: neighbours of one role are one message. */
 export function alternating(messages: readonly ModelMessage[], answerFirst: boolean): ModelMessage[] {
   const turns: ModelMessage[] = [];
-  for (const { role, content } of messages) {
+  for (const message of messages) {
+    const { role, content } = message;
     const last = turns.at(-1);
-    if (last === undefined && role === 'assistant' && !answerFirst) continue;
-    if (last?.role === role) turns[turns.length - 1] = { role, content: `${last.content}\n\n${content}` };
+    if (last === undefined && role !== 'user' && !answerFirst) continue;
+    if (role === 'tool' || message.calls !== undefined) turns.push(message);
+    else if (last?.role === role && last.calls === undefined) turns[turns.length - 1] = { role, content: `${last.content}\n\n${content}` };
     else turns.push({ role, content });
   }
   return turns;
@@ -52,5 +120,5 @@ export function alternating(messages: readonly ModelMessage[], answerFirst: bool
 /** The messages with the system prompt in front of the user's first one, for a model that knows no such role. */
 export function withPromptInside(messages: readonly ModelMessage[], systemPrompt: string): ModelMessage[] {
   const first = messages.findIndex(({ role }) => role === 'user');
-  return messages.map((message, index) => (index === first ? { role: message.role, content: `${systemPrompt}\n\n${message.content}` } : message));
+  return messages.map((message, index) => (index === first ? ({ role: 'user', content: `${systemPrompt}\n\n${message.content}` } satisfies SaidMessage) : message));
 }

@@ -1,6 +1,7 @@
 /** The embedded model: a table of rules, no network and no weights. It says that it is not a language model. */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Model } from '../model.ts';
+import type { ModelMessage, SaidMessage } from '../model.ts';
 import { replyTo } from './scripted/engine.ts';
 
 const wordsPerStep = 4;
@@ -15,7 +16,12 @@ export function scriptedModel(clock: Clock): Model {
       let words: readonly string[] | null = null;
       let given = 0;
       const step = (): void => {
-        words ??= replyTo(messages, assistantName).match(/\s*\S+/g) ?? [];
+        const asked = callAsked(messages);
+        if (asked !== null) {
+          sink.call?.(asked);
+          return sink.end();
+        }
+        words ??= answerTo(messages, assistantName).match(/\s*\S+/g) ?? [];
         for (let i = 0; i < wordsPerStep && given < words.length && !cancelled; i++) sink.text(words[given++]!);
         if (cancelled) return;
         if (given === words.length) sink.end();
@@ -33,4 +39,19 @@ export function scriptedModel(clock: Clock): Model {
       };
     },
   };
+}
+
+/** The call that a message asks for: `/call NAME {json}`, so that tools can be tried without another model. */
+function callAsked(messages: readonly ModelMessage[]): { name: string; arguments: string } | null {
+  const last = messages.at(-1);
+  const found = last?.role === 'user' ? /^\/call\s+(\S+)\s*([^]*)$/.exec(last.content.trim()) : null;
+  return found === null ? null : { name: found[1]!, arguments: found[2]! };
+}
+
+/** Its answer to a call is what the tools returned. */
+function answerTo(messages: readonly ModelMessage[], assistantName: string): string {
+  const behind = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
+  const results = behind.filter(({ role }) => role === 'tool');
+  if (results.length > 0) return `The tool answered: ${results.map(({ content }) => content).join(' ')}`;
+  return replyTo(messages.filter((message): message is SaidMessage => message.role !== 'tool'), assistantName);
 }

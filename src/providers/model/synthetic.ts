@@ -15,6 +15,10 @@ export interface SyntheticSettings {
   readonly text: string;
   readonly unicode: boolean;
   readonly usage: boolean;
+  readonly call: string | null;
+  readonly calls: number;
+  readonly callRounds: number;
+  readonly callBad: boolean;
 }
 
 const defaults: SyntheticSettings = {
@@ -27,10 +31,15 @@ const defaults: SyntheticSettings = {
   text: 'word',
   unicode: false,
   usage: true,
+  call: null,
+  calls: 1,
+  callRounds: 1,
+  callBad: false,
 };
 
 const tokensMax = 1_000_000;
 const delayMax = 600_000;
+const callsMax = 100;
 
 const keys: NameSettings<SyntheticSettings> = {
   tokens: { field: 'tokens', read: wholeUpTo(tokensMax), meaning: 'pieces of the answer (20)' },
@@ -42,6 +51,10 @@ const keys: NameSettings<SyntheticSettings> = {
   text: { field: 'text', read: word, meaning: 'the text of a piece, a space is added (word)' },
   unicode: { field: 'unicode', read: switchValue, meaning: '1: pieces beyond ASCII instead of `text`, with surrogate pairs split between two' },
   usage: { field: 'usage', read: switchValue, meaning: '0: gives no token counts (1)' },
+  call: { field: 'call', read: word, meaning: 'calls the tool of this name before its text' },
+  calls: { field: 'calls', read: wholeUpTo(callsMax), meaning: 'that many calls side by side (1)' },
+  call_rounds: { field: 'callRounds', read: wholeUpTo(callsMax), meaning: 'rounds of calls before its text (1)' },
+  call_bad: { field: 'callBad', read: switchValue, meaning: '1: the arguments of its calls are no JSON' },
 };
 
 /** Every key with its meaning and, in brackets, its default. */
@@ -57,9 +70,40 @@ export function syntheticModel(clock: Clock): Model {
     accepts: (name) => typeof parseSynthetic(name) !== 'string',
     start(request, sink) {
       const settings = parseSynthetic(request.name);
-      return typeof settings === 'string' ? refuseCall(sink, 'provider_error') : play(clock, settings, request, sink);
+      return typeof settings === 'string' ? refuseCall(sink, 'provider_error') : isToCall(settings, request) ? callTools(clock, settings, request, sink) : play(clock, settings, request, sink);
     },
   };
+}
+
+/** Whether this round calls: tools are called whether they are offered or not. */
+function isToCall({ call, calls, callRounds }: SyntheticSettings, { messages }: ModelRequest): boolean {
+  if (call === null || calls === 0) return false;
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+  return since.filter((message) => message.role === 'assistant' && message.calls !== undefined).length < callRounds;
+}
+
+function callTools(clock: Clock, { call, calls, callBad, firstMs, usage }: SyntheticSettings, request: ModelRequest, sink: ModelSink): ModelCall {
+  const name = call!;
+  const given = callBad ? '{"bad"' : JSON.stringify(exampleOf(request.tools?.find((tool) => tool.name === name)?.parameters));
+  const timer = clock.after(firstMs, () => {
+    for (let index = 0; index < calls; index++) sink.call?.({ name, arguments: given });
+    if (usage) sink.usage({ inputTokens: inputTokensOf(request), outputTokens: calls * estimateTokens(name + given) });
+    sink.end();
+  });
+  return { cancel: () => timer.cancel() };
+}
+
+/** Arguments that fit a plain schema: its required properties. */
+function exampleOf(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return {};
+  const { type, enum: choices, default: usual, properties = {}, required = [], items } = schema as { type?: string; enum?: unknown[]; default?: unknown; properties?: Record<string, unknown>; required?: string[]; items?: unknown };
+  if (usual !== undefined) return usual;
+  if (choices !== undefined) return choices[0];
+  if (type === 'string') return 'word';
+  if (type === 'number' || type === 'integer') return 1;
+  if (type === 'boolean') return true;
+  if (type === 'array') return [exampleOf(items)];
+  return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name])]));
 }
 
 /** How many pieces are given before the other work of the process gets its turn. */

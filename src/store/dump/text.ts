@@ -4,6 +4,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { limits, linkLimitNames } from '../../base/limits.ts';
 import type { DumpRow } from '../dump.ts';
+import type { Tool } from '../store.ts';
 import { usageFields } from '../usage.ts';
 
 const Name = () => Type.String({ minLength: 1 });
@@ -16,7 +17,8 @@ const Fence = () => Type.Object({ epoch: Whole(), owner: Type.String() });
 const Answered = () => Type.Object({ fence: Fence(), version: Whole() });
 const Bucket = () => Type.Optional(Type.Object({ level: Type.Integer(), at: Whole() }));
 const Text = () => Type.String();
-const StopReason = () => Nullable(OneOf('end', 'aborted', 'error', 'expired'));
+const StopReason = () => Nullable(OneOf('end', 'aborted', 'error', 'expired', 'tool_calls'));
+const ToolCalls = () => Type.Optional(Type.Array(Type.Object({ id: Name(), name: Text(), round: Whole(), position: Whole(), status: Name(), show: OneOf('none', 'name', 'full'), createdAtMs: Whole(), endedAtMs: Nullable(Whole()) })));
 const LinkLimits = () => Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
 const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
 
@@ -49,6 +51,8 @@ const assistant = record('assistant', {
   }),
   voice: Nullable(Type.Object({ provider: Text(), name: Nullable(Text()), voice: Nullable(Text()), credentialId: Nullable(Text()) })),
   link: Nullable(Type.Object({ slug: Nullable(Text()), limits: LinkLimits(), origins: Type.Array(Text()) })),
+  toolIds: Type.Optional(Type.Array(Name())),
+  toolRoundsMax: Type.Optional(Whole()),
   ...stamps,
   machine: Snapshot(),
 });
@@ -87,6 +91,7 @@ const session = record(
     machine: Snapshot(),
     mark: Type.Optional(Text()),
     historyLeftOut: Type.Optional(Whole()),
+    pending: Type.Optional(Type.Object({ index: Whole(), calls: Type.Array(Type.Object({ id: Name(), name: Text(), wants: OneOf('result', 'approval') })) })),
     link: Type.Optional(Type.Object({ visitorId: Name(), clock: Nullable(Type.Object({ untilMs: Whole(), dayMs: Whole(), chargedMs: Whole(), movedBy: Text() })) })),
   },
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
@@ -132,6 +137,7 @@ const message = row('message', {
     voice: Type.Optional(
       Type.Object({ audioMs: Whole(), heard: Type.Optional(OneOf('played', 'estimated', 'sent')), cutBy: Type.Optional(Nullable(OneOf('speech', 'client', 'api', 'lost'))) }),
     ),
+    toolCalls: ToolCalls(),
   }),
 });
 
@@ -150,6 +156,9 @@ const turn = row('turn', {
     createdAt: Whole(),
     endedAt: Nullable(Whole()),
     spoken: Type.Optional(Type.Literal(true)),
+    answered: Type.Optional(Type.Object({ index: Whole(), ids: Type.Array(Name()), approved: Type.Array(Name()) })),
+    unasked: Type.Optional(Type.Literal(true)),
+    calls: Type.Optional(Type.Object({ made: Whole(), sent: Whole() })),
   }),
   begun: Answered(),
   finished: Nullable(Answered()),
@@ -163,10 +172,28 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   assistant,
   credential: record('credential', {
     ...held,
-    kind: OneOf('model', 'voice'),
+    kind: OneOf('model', 'voice', 'tool'),
     provider: Text(),
     baseUrl: Nullable(Text()),
     sealed: Base64(),
+    header: Type.Optional(Nullable(Text())),
+    ...stamps,
+  }),
+  tool: record('tool', {
+    ...held,
+    kind: OneOf('http', 'mcp', 'client'),
+    name: Text(),
+    url: Nullable(Text()),
+    credentialId: Nullable(Name()),
+    timeoutSeconds: Whole(),
+    repeatable: Type.Boolean(),
+    approval: OneOf('never', 'always'),
+    show: OneOf('none', 'name', 'full'),
+    callsPerMinute: Nullable(Whole()),
+    functions: Type.Array(Type.Object({ name: Name(), description: Nullable(Text()), parameters: MapOf(Type.Unknown()), enabled: Type.Boolean(), approval: Nullable(OneOf('never', 'always')), show: Nullable(OneOf('none', 'name', 'full')), remoteName: Type.Optional(Text()) })),
+    refreshedAt: Nullable(Whole()),
+    sealed: Nullable(Base64()),
+    previous: Type.Optional(Nullable(Type.Object({ sealed: Base64(), untilMs: Whole() }))),
     ...stamps,
   }),
   key,
@@ -184,7 +211,8 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     keyId: Type.Optional(Name()),
     grain: OneOf('second', 'hour'),
     start: Whole(),
-    counts: Type.Object(Object.fromEntries(usageFields.map((name) => [name, Whole()]))),
+    // Exports of versions without tools do not count their calls.
+    counts: Type.Object(Object.fromEntries(usageFields.map((name) => [name, name === 'toolCalls' ? Type.Optional(Whole()) : Whole()]))),
   }),
 };
 
@@ -196,6 +224,7 @@ export class RowProblem extends Error {}
 export function rowText(row: DumpRow): string {
   if (row.type === 'key') return JSON.stringify({ ...row, record: { ...row.record, digest: base64(row.record.digest) } });
   if (row.type === 'credential') return JSON.stringify({ ...row, record: { ...row.record, sealed: base64(row.record.sealed) } });
+  if (row.type === 'tool') return JSON.stringify({ ...row, record: toolWith(row.record, base64) });
   // The charges of a turn in flight to a link's limits name its visitor's address, which no export holds (contract 9).
   if (row.type === 'turn' && row.record.link !== undefined) return JSON.stringify({ ...row, record: { ...row.record, link: undefined } });
   return JSON.stringify(row);
@@ -211,8 +240,14 @@ export function rowOf(value: unknown): DumpRow {
   const row = value as { type: string; record: { digest: string; sealed: string } };
   if (row.type === 'key') return { ...row, record: { ...row.record, digest: bytesOf(row.record.digest) } } as unknown as DumpRow;
   if (row.type === 'credential') return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } } as unknown as DumpRow;
+  if (row.type === 'tool') return { ...row, record: toolWith(row.record as unknown as Tool, bytesOf as never) } as unknown as DumpRow;
   return value as DumpRow;
 }
+
+/** A tool with its secrets in another form. */
+const toolWith = ({ sealed, previous, ...tool }: Tool, form: (bytes: Uint8Array) => string) => ({
+  ...tool, sealed: sealed && form(sealed), ...(previous && { previous: { ...previous, sealed: form(previous.sealed) } }),
+});
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));

@@ -127,6 +127,6 @@ export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-
 /** All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is removed. */
 export const holdings = (workspaceId: string): string[] =>
   [
-    ...['key', 'assistant', 'credential', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
+    ...['key', 'assistant', 'credential', 'tool', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
     ...['turn', 'flight', 'output', 'call', 'memory', 'limit', 'usage-second', 'usage-hour', 'history-session', 'history-key', 'history-assistant'],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

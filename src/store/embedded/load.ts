@@ -63,6 +63,7 @@ function put(draft: Draft, row: DumpRow): void {
     case 'workspace':
     case 'assistant':
     case 'credential':
+    case 'tool':
     case 'key': {
       const { type, record, version } = row;
       draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), { record, version });
@@ -85,7 +86,7 @@ function put(draft: Draft, row: DumpRow): void {
       return draft.put(keys.memoryEnd(row.record.untilMs, key), key);
     }
     case 'usage':
-      return draft.put(keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start), usageFields.map((field) => row.counts[field]));
+      return draft.put(keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start), usageFields.map((field) => row.counts[field] ?? 0));
   }
 }
 

@@ -82,6 +82,7 @@ export class RedisTarget implements DumpTarget {
       case 'assistant':
         return this.#assistant(row);
       case 'credential':
+      case 'tool':
         return this.#record(this.#roots.workspace(row.record.workspaceId), row.type, row);
       case 'key':
         return this.#key(row);
@@ -103,7 +104,7 @@ export class RedisTarget implements DumpTarget {
       case 'usage': {
         const { workspaceId, assistantId, keyId, grain, start, counts } = row;
         const place = { account: account(assistantId, keyId), hour: floorTo(start, hourSeconds), second: grain === 'second' ? start : '' };
-        await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), { ...place, counts: usageFields.map((field) => counts[field]).join(',') });
+        await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), { ...place, counts: usageFields.map((field) => counts[field] ?? 0).join(',') });
       }
     }
   }

@@ -1,7 +1,7 @@
 /** A random life's knowledge of the records that it has made, so that the arguments of its further steps are near the truth. */
 import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Move, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store/store.ts';
 import { codePoints } from '../../../src/base/text.ts';
-import { assistant, credential, key, snapshot, workspace } from '../fixtures.ts';
+import { assistant, credential, key, snapshot, workspace, tool } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
 
 /** A turn that a store has begun. */
@@ -24,7 +24,7 @@ export const chosen = <T>(list: readonly T[], which: number): T => list[which % 
 /** Records in no workspace are left out: they are stored like a credential. */
 type DrawnKind = Exclude<CatalogKind, 'sign_in' | 'sign_in_link'>;
 const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly DrawnKind[];
-const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd' } as const;
+const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd', tool: 'tool' } as const;
 
 /** A key has one of two public ids; no two keys have the same. */
 export const publicIdOf = (workspaceId: string, id: string, which: number): string => `${workspaceId}-${id}-${which % 2}`;
@@ -88,6 +88,7 @@ export class Known {
       assistant: () => assistant(workspaceId, { id, name: text, link: { slug: chosen(slugs, which + text.length), limits: {}, origins: [] }, machine: snapshot('draft', { text }) }),
       key: () => key(workspaceId, { id, name: text, publicId: publicIdOf(workspaceId, id, which) }),
       credential: () => credential(workspaceId, { id, provider: text }),
+      tool: () => tool(workspaceId, { id, name: text }),
     };
     return make[kind]() as CatalogRecords[K];
   }

@@ -28,6 +28,7 @@ const columns = [
   ['output_tokens', 'Output tokens'],
   ['speech_characters', 'Spoken characters'],
   ['transcription_seconds', 'Transcribed seconds'],
+  ['tool_calls', 'Calls of tools'],
 ] as const;
 
 export default function UsagePage() {

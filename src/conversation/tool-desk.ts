@@ -1,0 +1,106 @@
+/** Sends calls to the tools of workspaces: with their secrets, their credentials and their calls per minute (contract 13). */
+import type { Clock } from '../base/clock.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Vault } from '../access/vault.ts';
+import type { Host } from '../host/host.ts';
+import type { AskedCall, ListedTool, OfferedFunction, ToolAccess, ToolCaller, ToolResult } from '../providers/tool.ts';
+import type { Store, Tool, ToolError } from '../store/store.ts';
+
+export interface ToolDeskParts {
+  readonly host: Pick<Host, 'tools' | 'credentials'>;
+  readonly store: Pick<Store, 'limits'>;
+  readonly vault: Vault;
+  readonly caller: ToolCaller;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'toolCalls' | 'toolSeconds'>;
+}
+
+const minuteMs = 60_000;
+
+/** The holder of a tool's signing secret, as the vault binds it. */
+export const secretHolder = ({ id, workspaceId }: Pick<Tool, 'id' | 'workspaceId'>) => ({ id, workspaceId, provider: 'tool', baseUrl: null });
+
+export class ToolDesk {
+  readonly #parts: ToolDeskParts;
+
+  constructor(parts: ToolDeskParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Whether a call may be sent: takes one from the tool's calls per minute, exact across processes, and resolves with null, or with `limit` if there
+   * is none left, `refused` if the tool's credential is gone. Rejects with `StoreUnavailable`.
+   */
+  async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
+    const { host, store, clock } = this.#parts;
+    const tool = toolId === null ? null : await host.tools.of(workspaceId, toolId);
+    if (tool === null) return this.#counted('unknown_tool');
+    if ((await this.#credentialHeaders(tool)) === null) return this.#counted('refused');
+    if (tool.callsPerMinute === null) return null;
+    const asked = { kind: 'bucket', name: `tool/${tool.id}`, ceiling: tool.callsPerMinute, periodMs: minuteMs, cost: 1 } as const;
+    const [taken] = await store.limits.take({ workspaceId, asked: [asked], nowMs: clock.now() });
+    return taken!.passed ? null : this.#counted('limit');
+  }
+
+  /** Sends a call, and counts it. Never rejects. */
+  async call(offered: OfferedFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+    const { clock, metrics } = this.#parts;
+    const startedAt = clock.monotonic();
+    const result = await this.#call(offered, asked, signal).catch((): ToolResult => ({ status: 'failed', error: 'unreachable' }));
+    metrics.toolCalls.inc({ outcome: result.status === 'failed' ? result.error : result.status });
+    metrics.toolSeconds.observe((clock.monotonic() - startedAt) / 1000);
+    return result;
+  }
+
+  async #call(offered: OfferedFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+    const { host, caller } = this.#parts;
+    const tool = offered.toolId === null ? null : await host.tools.of(asked.context.workspaceId, offered.toolId);
+    if (tool === null) return { status: 'failed', error: 'unreachable' };
+    const access = await this.#accessOf(tool);
+    if (access === null) return { status: 'failed', error: 'refused' };
+    const name = tool.functions.find((one) => one.name === offered.name)?.remoteName ?? offered.name;
+    return caller.call(access, name, asked, signal);
+  }
+
+  /** The list of an MCP server; null if it cannot be read. */
+  async list(tool: Tool): Promise<readonly ListedTool[] | null> {
+    const access = await this.#accessOf(tool);
+    return access && this.#parts.caller.list(access);
+  }
+
+  /** Null for a tool that is not called from here, or whose credential cannot be used. */
+  async #accessOf(tool: Tool): Promise<ToolAccess | null> {
+    const { kind, url, timeoutSeconds, repeatable } = tool;
+    const headers = await this.#credentialHeaders(tool);
+    return headers === null || url === null || kind === 'client' ? null : { kind, url, timeoutSeconds, repeatable, headers, secrets: this.#secrets(tool) };
+  }
+
+  #counted(error: ToolError): ToolError {
+    this.#parts.metrics.toolCalls.inc({ outcome: error });
+    return error;
+  }
+
+  #secrets(tool: Tool): string[] {
+    const { vault, clock } = this.#parts;
+    const holder = secretHolder(tool);
+    const previous = tool.previous != null && tool.previous.untilMs > clock.now() ? tool.previous.sealed : null;
+    // Under ids of their own: the vault keeps the opened secret of each.
+    const opened = [tool.sealed && vault.open({ ...holder, sealed: tool.sealed }), previous && vault.open({ ...holder, sealed: previous })];
+    return opened.filter((secret) => secret !== null);
+  }
+
+  /** The headers of the tool's credential, none where it names none; null if the credential is gone, of another kind, for another origin, or cannot be opened. */
+  async #credentialHeaders({ workspaceId, credentialId, url }: Tool): Promise<Record<string, string> | null> {
+    const { host, vault } = this.#parts;
+    if (credentialId === null) return {};
+    const found = await host.credentials.of(workspaceId, credentialId);
+    if (found?.kind !== 'tool' || url === null || !isAt(url, found.baseUrl)) return null;
+    const secret = vault.open(found);
+    if (secret === null) return null;
+    return found.header ? { [found.header.toLowerCase()]: secret } : { authorization: `Bearer ${secret}` };
+  }
+}
+
+/** Whether a URL is at the origin of a credential's base URL. */
+export const isAt = (url: string, baseUrl: string | null): boolean =>
+  baseUrl !== null && URL.canParse(url) && URL.canParse(baseUrl) && new URL(url).origin === new URL(baseUrl).origin;

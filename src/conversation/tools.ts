@@ -1,0 +1,66 @@
+/** The tools of an assistant in one turn (contract 13). */
+import { limits } from '../base/limits.ts';
+import type { ToolOffer } from '../providers/model.ts';
+import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
+import { argumentsOf, checkArguments } from '../providers/tool/arguments.ts';
+import type { Assistant, Session, ToolError } from '../store/store.ts';
+import type { TurnTools } from '../turn/outcome.ts';
+import type { Services } from './services.ts';
+
+export class AssistantTools implements TurnTools {
+  readonly #assistant: Assistant;
+  readonly #session: Session;
+  readonly #services: Services;
+  #offered: readonly OfferedFunction[] = [];
+
+  constructor(assistant: Assistant, session: Session, services: Services) {
+    this.#assistant = assistant;
+    this.#session = session;
+    this.#services = services;
+  }
+
+  /** Reads what is offered on the session's channel: a function that the caller runs on the API alone. */
+  async load(): Promise<void> {
+    const { workspaceId, toolIds = [] } = this.#assistant;
+    const all = await this.#services.host.tools.functions(workspaceId, toolIds);
+    this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
+  }
+
+  /** Undefined if none are. */
+  get offers(): readonly ToolOffer[] | undefined {
+    return this.#offered.length === 0 ? undefined : this.#offered;
+  }
+
+  get roundsMax(): number {
+    return this.#assistant.toolRoundsMax ?? limits.toolRoundsMax;
+  }
+
+  find(name: string): OfferedFunction | null {
+    return this.#offered.find((offered) => offered.name === name) ?? null;
+  }
+
+  check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null {
+    return offered === null ? argumentsOf(text) : checkArguments(offered.parameters, text);
+  }
+
+  makeId(): string {
+    return this.#services.ids.make('call');
+  }
+
+  admit(offered: OfferedFunction): Promise<ToolError | null> {
+    return this.#services.tools.admit(this.#assistant.workspaceId, offered);
+  }
+
+  /** Whether a call that was approved may be sent: its tool may be gone since it was asked for. */
+  async admitsAgain(name: string): Promise<ToolError | null> {
+    await this.load();
+    const offered = this.find(name);
+    return offered === null ? 'unknown_tool' : this.admit(offered);
+  }
+
+  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal): Promise<ToolResult> {
+    const { workspaceId, id: sessionId, assistantId, channel, visitor, metadata } = this.#session;
+    const context: CallContext = { workspaceId, assistantId, sessionId, turnId, channel, visitor, metadata };
+    return this.#services.tools.call(offered, { callId, arguments: given, context }, signal);
+  }
+}

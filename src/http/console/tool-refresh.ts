@@ -1,0 +1,23 @@
+/** `/console/api/workspaces/{w}/tools/{id}/refresh`: reads the list of an MCP server; what is new or changed is off until a person turns it on (contract 13). */
+import { Failure } from '../../base/errors.ts';
+import { toolView } from '../../conversation/views.ts';
+import { refreshed, type ToolChange } from '../../providers/tool/listing.ts';
+import type { Reply } from '../request.ts';
+import { nowSeconds, type ConsoleRequest } from './common.ts';
+import { isSchema } from './tool-functions.ts';
+import { changeTool, reachTool } from './tools.ts';
+
+export async function refreshTool(request: ConsoleRequest): Promise<Reply> {
+  const { services } = request;
+  const { record } = await reachTool(request);
+  if (record.kind !== 'mcp') throw new Failure('invalid_field', { field: 'kind' });
+  const listed = await services.tools.list(record);
+  if (listed === null) throw new Failure('service_unavailable');
+  let changes: readonly ToolChange[] = [];
+  const tool = await changeTool(request, (before) => {
+    const after = refreshed(before.functions, listed, isSchema);
+    changes = after.changes;
+    return { ...before, functions: after.functions, refreshedAt: nowSeconds(request) };
+  });
+  return { status: 200, json: { ...toolView(tool), changes } };
+}

@@ -1,0 +1,155 @@
+/** `/console/api/workspaces/{w}/tools` (contract 13): a signing secret is shown once and stored sealed. */
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { CreateToolBody, PatchToolBody } from '../../base/wire.ts';
+import { isAt, secretHolder } from '../../conversation/tool-desk.ts';
+import { toolView } from '../../conversation/views.ts';
+import type { Services } from '../../conversation/services.ts';
+import { secretPrefix } from '../../providers/tool/signature.ts';
+import { StoreUnavailable, type Assistant, type Tool, type ToolFunction } from '../../store/store.ts';
+import type { PageFields } from '../handlers/lists.ts';
+import type { Reply } from '../request.ts';
+import { causeByOperator, listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { checkedFunctions } from './tool-functions.ts';
+
+const secretBytes = 24;
+
+export const listTools = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'tool', toolView);
+
+export async function getTool(request: ConsoleRequest): Promise<Reply> {
+  return { status: 200, json: toolView((await reachTool(request)).record) };
+}
+
+export async function createTool(request: ConsoleRequest<unknown, CreateToolBody>): Promise<Reply> {
+  const { body, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const at = nowSeconds(request);
+  const blank: Tool = {
+    id: services.ids.make('tool'), workspaceId, kind: body.kind as Tool['kind'], name: body.name, url: null, credentialId: null, timeoutSeconds: limits.toolTimeoutSeconds,
+    repeatable: false, approval: 'never', show: 'name', callsPerMinute: null, functions: [], refreshedAt: null, sealed: null, createdAt: at, updatedAt: at,
+  };
+  const tool = merged(blank, body);
+  await check(tool, request);
+  const secret = tool.kind === 'http' ? newSecret(services) : null;
+  await services.store.catalog.create('tool', secret === null ? tool : { ...tool, sealed: services.vault.seal(secretHolder(tool), secret) });
+  return {
+    status: 201,
+    headers: { location: `/console/api/workspaces/${workspaceId}/tools/${tool.id}` },
+    json: { ...toolView(tool), ...(secret !== null && { signing_secret: secret }) },
+  };
+}
+
+export async function patchTool(request: ConsoleRequest<unknown, PatchToolBody>): Promise<Reply> {
+  const tool = await changeTool(request, async (before) => {
+    const after = merged(before, request.body);
+    await check(after, request);
+    await checkAssistants(after, request);
+    return after;
+  });
+  return { status: 200, json: toolView(tool) };
+}
+
+/** The secret before signs too, for a day. */
+export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
+  const { services } = request;
+  const secret = newSecret(services);
+  await changeTool(request, (before) => {
+    if (before.kind !== 'http') throw new Failure('invalid_field', { field: 'kind' });
+    const previous = before.sealed && { sealed: before.sealed, untilMs: services.clock.now() + limits.toolSecretOverlapMs };
+    return { ...before, sealed: services.vault.seal(secretHolder(before), secret), previous };
+  });
+  return { status: 200, json: { signing_secret: secret } };
+}
+
+/** Deletes a tool, also from the assistants that have it. */
+export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  const { services, params } = request;
+  const id = params.id!;
+  if (!(await services.store.catalog.remove('tool', workspaceId, id))) throw nowhere();
+  services.host.tools.forget(workspaceId, id);
+  for await (const assistant of assistantsOf(request, workspaceId)) {
+    if (!assistant.toolIds?.includes(id)) continue;
+    await services.host.assistants.configure(workspaceId, assistant.id, (record) => ({ ...record, toolIds: record.toolIds?.filter((other) => other !== id) ?? [] }), causeByOperator(request));
+  }
+  return noContent;
+}
+
+/** The tool of the path, in its workspace. */
+export async function reachTool(request: ConsoleRequest<unknown, unknown>) {
+  const { id: workspaceId } = await reachWorkspace(request);
+  const found = await request.services.store.catalog.read('tool', workspaceId, request.params.id!);
+  if (found === null) throw nowhere();
+  return found;
+}
+
+/** Changes of this process come one at a time; the version comparison covers other processes. */
+export function changeTool(request: ConsoleRequest<unknown, unknown>, change: (before: Tool) => Tool | Promise<Tool>): Promise<Tool> {
+  const { store, host } = request.services;
+  return host.tools.changes.post(async () => {
+    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+      const { record, version } = await reachTool(request);
+      const tool = { ...(await change(record)), updatedAt: nowSeconds(request) };
+      if ((await store.catalog.replace('tool', tool, version)) === null) continue;
+      host.tools.forget(tool.workspaceId, tool.id);
+      return tool;
+    }
+    throw new StoreUnavailable(`a tool changed concurrently ${limits.decisionAttemptsMax} times`);
+  });
+}
+
+const newSecret = ({ ids }: Services): string => secretPrefix + Buffer.from(ids.bytes(secretBytes)).toString('base64');
+
+const kept = <T>(given: T | undefined, before: T): T => (given === undefined ? before : given);
+
+/** The tool with the fields of the body; the others stay. */
+function merged(tool: Tool, body: PatchToolBody): Tool {
+  return {
+    ...tool,
+    name: body.name ?? tool.name,
+    url: kept(body.url, tool.url),
+    credentialId: kept(body.credential_id, tool.credentialId),
+    timeoutSeconds: body.timeout_seconds ?? tool.timeoutSeconds,
+    repeatable: body.repeatable ?? tool.repeatable,
+    approval: (body.approval ?? tool.approval) as Tool['approval'],
+    show: (body.show ?? tool.show) as Tool['show'],
+    callsPerMinute: kept(body.calls_per_minute, tool.callsPerMinute),
+    functions: body.functions === undefined ? tool.functions : checkedFunctions(tool, body.functions),
+  };
+}
+
+/** An address that may not be called, a credential of another kind or origin: refused here, not in a turn. */
+async function check({ workspaceId, kind, url, credentialId }: Tool, { services }: ConsoleRequest<unknown, unknown>): Promise<void> {
+  if (kind === 'client' && url !== null) throw new Failure('invalid_field', { field: 'url' });
+  if (kind !== 'client' && url === null) throw new Failure('missing_field', { field: 'url' });
+  const problem = url === null ? null : services.baseUrlProblem(url);
+  if (problem !== null) throw new Failure(problem, { field: 'url' });
+  if (credentialId === null) return;
+  const found = await services.store.catalog.read('credential', workspaceId, credentialId);
+  if (found?.record.kind !== 'tool' || url === null || !isAt(url, found.record.baseUrl)) throw new Failure('invalid_field', { field: 'credential_id' });
+}
+
+/** The functions of an assistant's tools have different names, and are not too many. */
+async function checkAssistants(tool: Tool, request: ConsoleRequest<unknown, unknown>): Promise<void> {
+  for await (const { toolIds = [] } of assistantsOf(request, tool.workspaceId)) {
+    if (!toolIds.includes(tool.id)) continue;
+    if (!(await mayHave(tool.workspaceId, toolIds, request, tool))) throw new Failure('invalid_field', { field: 'functions' });
+  }
+}
+
+/** Whether an assistant may have these tools; `changed` is one of them as it is to be. */
+export async function mayHave(workspaceId: string, toolIds: readonly string[], { services }: ConsoleRequest<unknown, unknown>, changed?: Tool): Promise<boolean> {
+  const tools = await Promise.all(toolIds.map(async (id) => (id === changed?.id ? changed : (await services.store.catalog.read('tool', workspaceId, id))?.record)));
+  if (new Set(toolIds).size < toolIds.length || tools.includes(undefined)) return false;
+  const names = tools.flatMap((tool) => tool!.functions.filter(({ enabled }: ToolFunction) => enabled).map(({ name }) => name));
+  return names.length <= limits.toolFunctionsMax && new Set(names).size === names.length;
+}
+
+async function* assistantsOf({ services }: ConsoleRequest<unknown, unknown>, workspaceId: string): AsyncGenerator<Assistant> {
+  for (let after: string | null = null; ; ) {
+    const { items, next }: { items: readonly Assistant[]; next: string | null } = await services.store.catalog.list('assistant', workspaceId, { limit: limits.listMax, after, order: 'asc' });
+    yield* items;
+    if (next === null) return;
+    after = next;
+  }
+}

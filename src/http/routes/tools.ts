@@ -1,0 +1,38 @@
+/** The console's API of tools (contract 13). */
+import * as tools from '../console/tools.ts';
+import { refreshTool } from '../console/tool-refresh.ts';
+import { turnSteps } from '../console/turn-steps.ts';
+import type { Route } from '../request.ts';
+import * as wire from '../../base/wire.ts';
+import { json, nothingLeft, operator } from './row.ts';
+
+const inWorkspace = '/console/api/workspaces/{w}';
+const toolErrors = ['route_not_found', 'unencrypted_url'] as const;
+
+export const toolRoutes: readonly Route[] = [
+  operator('GET', `${inWorkspace}/tools`, tools.listTools, { summary: 'Lists tools.', query: wire.ToolsQuery, success: json(wire.ToolList, 'A page of tools.'), errors: ['route_not_found'] }),
+  operator('POST', `${inWorkspace}/tools`, tools.createTool, {
+    summary: 'Creates a tool.',
+    body: wire.CreateToolBody,
+    success: json(wire.CreatedToolView, 'The tool, with the secret that signs its requests.', 201, ['Location', 'Cache-Control']),
+    errors: toolErrors,
+  }),
+  operator('GET', `${inWorkspace}/tools/{id}`, tools.getTool, { summary: 'Fetches a tool.', success: json(wire.ToolView, 'The tool.'), errors: ['route_not_found'] }),
+  operator('PATCH', `${inWorkspace}/tools/{id}`, tools.patchTool, { summary: 'Changes a tool.', body: wire.PatchToolBody, success: json(wire.ToolView, 'The tool.'), errors: toolErrors }),
+  operator('DELETE', `${inWorkspace}/tools/{id}`, tools.deleteTool, { summary: 'Deletes a tool.', success: nothingLeft, errors: ['route_not_found'] }),
+  operator('POST', `${inWorkspace}/tools/{id}/refresh`, refreshTool, {
+    summary: 'Reads the list of an MCP server again.',
+    success: json(wire.RefreshedToolView, 'The tool, with what has changed.'),
+    errors: ['route_not_found', 'invalid_field', 'service_unavailable'],
+  }),
+  operator('POST', `${inWorkspace}/tools/{id}/rotate-secret`, tools.rotateSecret, {
+    summary: 'Gives a tool a new signing secret.',
+    success: json(wire.RotatedSecretView, 'The secret.', 200, ['Cache-Control']),
+    errors: ['route_not_found', 'invalid_field'],
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/steps`, turnSteps, {
+    summary: 'Lists what a turn did: its text and its calls.',
+    success: json(wire.TurnStepList, 'The steps.'),
+    errors: ['route_not_found', 'session_not_found', 'turn_not_found'],
+  }),
+];

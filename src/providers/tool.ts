@@ -1,0 +1,73 @@
+/** The interface to an assistant's tools (contract 13). The kinds of tools are in `tool/`. */
+import type { ToolError } from '../base/tool-errors.ts';
+import type { ToolOffer } from './model.ts';
+
+/** A function that a turn's model is offered. */
+export interface OfferedFunction extends ToolOffer {
+  /** Null for a function that the caller of part 14 offers. */
+  readonly toolId: string | null;
+  /** The caller runs a function of the kind `client`. */
+  readonly kind: 'http' | 'mcp' | 'client';
+  readonly approval: 'never' | 'always';
+  readonly show: 'none' | 'name' | 'full';
+}
+
+/** The conversation that a call is made for. The tool is told of it; the model has no say in it. */
+export interface CallContext {
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly channel: string;
+  readonly visitor: Readonly<Record<string, string | number | boolean>>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface AskedCall {
+  /** `call_…`: the same whenever the call is sent again. */
+  readonly callId: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly context: CallContext;
+}
+
+export type ToolResult =
+  | { readonly status: 'completed'; readonly output: string }
+  | { readonly status: 'failed'; readonly error: ToolError }
+  | { readonly status: 'cancelled' };
+
+/** A function of a tool, with what the console has set. */
+export interface ToolSettings extends ToolOffer {
+  readonly enabled: boolean;
+  readonly approval: OfferedFunction['approval'] | null;
+  readonly show: OfferedFunction['show'] | null;
+  /** Its name on the MCP server, where that is another one. */
+  readonly remoteName?: string;
+}
+
+/** A tool in the list of an MCP server. */
+export interface ListedTool {
+  readonly name: string;
+  readonly description: string | null;
+  readonly parameters: unknown;
+}
+
+/** A tool to be called, with all that a request to it needs. */
+export interface ToolAccess {
+  readonly kind: 'http' | 'mcp';
+  readonly url: string;
+  readonly timeoutSeconds: number;
+  /** Whether a call may be sent again after it may have reached the tool. */
+  readonly repeatable: boolean;
+  /** The secrets that sign a request to an HTTP tool, the newest first. */
+  readonly secrets: readonly string[];
+  /** Headers of its credential. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends calls to tools. */
+export interface ToolCaller {
+  /** Sends a call, again where the contract says so, and resolves with its result. Never rejects. `name`: the function's at the tool. `signal`: the call is cancelled, and its connection closed. */
+  call(tool: ToolAccess, name: string, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
+  /** The list of an MCP server; null if it cannot be read. */
+  list(tool: ToolAccess): Promise<readonly ListedTool[] | null>;
+}

@@ -1,0 +1,34 @@
+/** The functions of an MCP server: its list against what was stored (contract 13). */
+import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../base/limits.ts';
+import type { ListedTool, ToolSettings } from '../tool.ts';
+
+export interface ToolChange {
+  readonly name: string;
+  readonly change: 'added' | 'removed' | 'changed' | 'refused';
+}
+
+/** A name of a model's function; other characters become `_`. */
+export const mappedName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_';
+
+/** The functions after a refresh. What is new or changed is off, whatever it was; one whose name is taken, or whose schema is refused, is left out. */
+export function refreshed(before: readonly ToolSettings[], listed: readonly ListedTool[], isSchema: (value: unknown) => value is Record<string, unknown>): { functions: ToolSettings[]; changes: ToolChange[] } {
+  const functions = new Map<string, ToolSettings>();
+  const changes: ToolChange[] = [];
+  for (const { name: remoteName, description: told, parameters } of listed) {
+    const name = mappedName(remoteName);
+    if (functions.has(name) || !isSchema(parameters)) {
+      changes.push({ name, change: 'refused' });
+      continue;
+    }
+    const description = told === null ? null : told.slice(0, limits.descriptionCharactersMax);
+    const fresh = { name, description, parameters, ...(remoteName !== name && { remoteName }) };
+    const known = before.find((other) => other.name === name);
+    const same = known !== undefined && isDeepStrictEqual([known.description, known.parameters, known.remoteName], [description, parameters, fresh.remoteName]);
+    if (same) functions.set(name, known);
+    else functions.set(name, { ...fresh, enabled: false, approval: known?.approval ?? null, show: known?.show ?? null });
+    if (!same) changes.push({ name, change: known === undefined ? 'added' : 'changed' });
+  }
+  for (const { name } of before) if (!functions.has(name)) changes.push({ name, change: 'removed' });
+  return { functions: [...functions.values()], changes };
+}

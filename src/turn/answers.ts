@@ -1,0 +1,87 @@
+/** Calls of tools that wait for the caller (contract 13): a chat answers, approves or declines them. */
+import { Failure } from '../base/errors.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import type { AmendedMessage, AnsweredCalls, Message, OutputAfter, PendingCall, Session, Store, ToolCall, ToolError, Turn, TurnPlace } from '../store/store.ts';
+
+/** Calls of an earlier message that were approved, as the step that began the turn has stored them. */
+export interface Approved extends AmendedMessage {
+  readonly ids: readonly string[];
+}
+
+/** A caller's answer to a call that waits: its result, or whether it is approved. */
+export type CallAnswer = { readonly callId: string; readonly output: string } | { readonly callId: string; readonly approved: boolean };
+
+/** Calls that a turn answers, and their message after that: those that are approved are `running`, so that the step that begins the turn stores them before they are sent. */
+export interface Answered {
+  readonly calls: AnsweredCalls;
+  readonly message: Message;
+}
+
+/** The chat that answers. */
+interface Answering {
+  readonly answers?: readonly CallAnswer[];
+  /** Whether an approved call may be sent: null, or why not. */
+  readonly admits?: (call: ToolCall) => Promise<ToolError | null>;
+}
+
+/**
+ * Answers the calls of a session that wait, or declines them if the chat has no answers; null if none wait and there is no answer. Throws 422
+ * `tool_results` unless each call that waits is answered once, and with what it waits for.
+ */
+export async function answeredCalls(store: Store, { workspaceId, id, pending }: Session, { answers, admits }: Answering, nowMs: number): Promise<Answered | null> {
+  const waiting = pending?.calls ?? [];
+  const given = new Map(answers?.map((answer) => [answer.callId, answer]));
+  const fits = waiting.every(({ id: callId, wants }) => (wants === 'result' ? 'output' : 'approved') in (given.get(callId) ?? {}));
+  if (answers !== undefined && (waiting.length === 0 || answers.length !== waiting.length || !fits)) throw new Failure('invalid_field', { field: 'tool_results' });
+  if (pending === undefined) return null;
+  const message = await messageAt(store, workspaceId, id, pending.index);
+  if (message?.toolCalls === undefined) throw new StoreUnavailable('the calls that wait were lost');
+  const toolCalls = await Promise.all(message.toolCalls.map((call) => (call.status === 'pending' ? answered(call, given.get(call.id), admits, nowMs) : call)));
+  const ids = waiting.map((call) => call.id);
+  const approved = toolCalls.filter(({ id: callId, status }) => status === 'running' && ids.includes(callId)).map((call) => call.id);
+  return { calls: { index: pending.index, ids, approved }, message: { ...message, toolCalls } };
+}
+
+async function answered(call: ToolCall, answer: CallAnswer | undefined, admits: Answering['admits'], nowMs: number): Promise<ToolCall> {
+  if (answer !== undefined && 'output' in answer) return { ...call, status: 'completed', output: answer.output, endedAtMs: nowMs };
+  if (answer === undefined || !answer.approved) return { ...call, status: 'declined', error: 'declined', endedAtMs: nowMs };
+  const refusal = admits === undefined ? 'unknown_tool' : await admits(call);
+  return refusal === null ? { ...call, status: 'running', sent: true } : { ...call, status: 'failed', error: refusal, endedAtMs: nowMs };
+}
+
+/** The calls of a turn that wait, or waited, for the caller. */
+export const pendingOf = (calls: readonly ToolCall[]): PendingCall[] =>
+  calls.flatMap(({ id, name, arguments: given, wants }) => (wants === undefined ? [] : [{ id, name, arguments: given, wants }]));
+
+/** The message with some of its calls changed. */
+export const withCalls = (message: Message, change: (call: ToolCall) => ToolCall): Message => ({ ...message, toolCalls: message.toolCalls!.map(change) });
+
+/** An earlier message whose calls wait again, because the turn that answered them is withdrawn; `null` if the turn answered none, or the message is not stored any more. */
+export async function reopened(store: Store, workspaceId: string, { sessionId, answered }: Pick<Turn, 'sessionId' | 'answered'>): Promise<AmendedMessage | null> {
+  if (answered === undefined) return null;
+  const message = await messageAt(store, workspaceId, sessionId, answered.index);
+  if (message?.toolCalls === undefined) return null;
+  const waits = (call: ToolCall): ToolCall => (answered.ids.includes(call.id) ? asAsked(call) : call);
+  return { index: answered.index, message: withCalls(message, waits) };
+}
+
+/** The call as it was before it was answered. */
+function asAsked({ sent: _, ...call }: ToolCall): ToolCall {
+  return { ...call, status: 'pending', error: null, output: null, endedAtMs: null };
+}
+
+/** The session's message at an index; undefined if it has none there. */
+export async function messageAt(store: Store, workspaceId: string, sessionId: string, index: number): Promise<Message | undefined> {
+  const [message] = await store.sessions.recentMessages(workspaceId, sessionId, index + 1, Number.MAX_SAFE_INTEGER, 1);
+  return message;
+}
+
+/** A turn and its text behind a position, with all calls that its readers are told of: those that it was approved to send are in an earlier message, and stand before its text. */
+export async function outputWithCalls(store: Store, place: TurnPlace, position: number): Promise<OutputAfter | null> {
+  const found = await store.turns.outputAfter(place, position);
+  const answered = found?.turn.answered;
+  if (!found || answered === undefined || answered.approved.length === 0) return found;
+  const message = await messageAt(store, place.workspaceId, place.sessionId, answered.index);
+  const sent = (message?.toolCalls ?? []).filter(({ id }) => answered.approved.includes(id)).map(({ wants: _, ...call }) => ({ ...call, position: 0 }));
+  return { ...found, calls: [...sent, ...(found.calls ?? [])] };
+}

@@ -1,0 +1,269 @@
+/**
+ * The calls of tools of a turn (contract 13): those of a round are stored together before any is sent, each result is stored before anybody
+ * hears of it, and the model is asked again once all have one.
+ */
+import { limits, retryMs } from '../base/limits.ts';
+import type { Clock } from '../base/clock.ts';
+import { codePoints, indexAfter } from '../base/text.ts';
+import type { ModelMessage } from '../providers/model.ts';
+import { resultText } from '../providers/model/history.ts';
+import type { OfferedFunction, ToolResult } from '../providers/tool.ts';
+import { StoreUnavailable, type AmendedMessage, type AppendResult, type StopRequest, type ToolCall, type ToolError } from '../store/store.ts';
+import type { Approved } from './answers.ts';
+import type { CallsMade, TurnSteps, TurnTools } from './outcome.ts';
+import type { TurnLog } from './turn.ts';
+import { pause } from './writer.ts';
+
+/** The turn that makes the calls. */
+export interface Calling {
+  readonly turnId: string;
+  /** Whether it is in `calling`. */
+  readonly calls: boolean;
+  /** Whether a result that the store did not take is sent again. */
+  readonly retries: boolean;
+  noted(): void;
+  /** Each call of the round has a result, or waits for the caller: then `awaited`; behind the last round `ended`. */
+  roundOver(how: 'answered' | 'awaited' | 'ended'): void;
+  unstored(error: unknown): void;
+  taken(): void;
+  stopRequested(reason: StopRequest): void;
+}
+
+interface Asked {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A round of the model, and the place of its first call among the turn's. */
+interface Round {
+  readonly text: string;
+  readonly kept: unknown;
+  readonly from: number;
+}
+
+/** A call that has been sent. */
+interface Running {
+  call: ToolCall;
+  readonly offered: OfferedFunction;
+  readonly controller: AbortController;
+}
+
+export class TurnCalls implements CallsMade {
+  /** The calls of the turn's own message. */
+  readonly made: ToolCall[] = [];
+  readonly #turn: Calling;
+  readonly #tools: TurnTools;
+  readonly #steps: TurnSteps;
+  readonly #log: TurnLog;
+  readonly #clock: Clock;
+  readonly #rounds: Round[] = [];
+  #approved: Approved | null;
+  #asked: Asked[] = [];
+  #kept: unknown;
+  #running: Running[] = [];
+  /** Code points of results in this turn. */
+  #results = 0;
+  #over = false;
+
+  constructor(turn: Calling, tools: TurnTools, steps: TurnSteps, log: TurnLog, clock: Clock, approved: Approved | null = null) {
+    this.#turn = turn;
+    this.#tools = tools;
+    this.#steps = steps;
+    this.#log = log;
+    this.#clock = clock;
+    this.#approved = approved;
+  }
+
+  /** Whether the round of the model has called, so far. */
+  get asked(): boolean {
+    return this.#asked.length > 0;
+  }
+
+  /** Takes a call of the model. What is too much for a round is dropped: nobody is told of it. */
+  ask(name: string, text: string): void {
+    if (this.#asked.length < limits.toolCallsTaken) this.#asked.push({ name, text });
+  }
+
+  keep(opaque: unknown): void {
+    this.#kept = opaque;
+  }
+
+  /** How many calls the turn has sent, those that it was approved to send included. */
+  get sent(): number {
+    const approved = this.#approved?.message.toolCalls!.filter(({ id, sent }) => sent && this.#approved!.ids.includes(id)).length ?? 0;
+    return approved + this.made.filter(({ sent }) => sent).length;
+  }
+
+  /** Whether the model is offered tools in its next round. */
+  get mayCall(): boolean {
+    return this.#rounds.length < this.#tools.roundsMax;
+  }
+
+  /** The rounds so far, for the model. */
+  get messages(): ModelMessage[] {
+    return this.#rounds.flatMap(({ text, kept, from }, index) => {
+      const calls = this.made.slice(from, this.#rounds[index + 1]?.from ?? this.made.length);
+      const asked = calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: JSON.stringify(given ?? {}) }));
+      const results = calls.map((call) => ({ role: 'tool', callId: call.id, content: resultText(call) }) as const);
+      return [{ role: 'assistant', content: text, calls: asked, ...(kept !== undefined && { kept }) } as const, ...results];
+    });
+  }
+
+  /** Calls of the message before the turn's own, with those that the turn was to send; null if there were none. */
+  get amended(): AmendedMessage | null {
+    return this.#approved && { index: this.#approved.index, message: this.#approved.message };
+  }
+
+  /** Stores the round's calls, once the text before them is; `text`: the round's own, `position`: where it ends. */
+  async store(text: string, position: number): Promise<void> {
+    if (this.#approved !== null && this.#rounds.length === 0 && !this.asked) return this.#turn.noted();
+    try {
+      const from = this.made.length;
+      const calls = await this.#decided(position);
+      if (!this.#turn.calls) return;
+      if (!this.#goesOn(await this.#again(() => this.#steps.step(from, calls)))) return;
+      this.#rounds.push({ text, kept: this.#kept, from });
+      this.made.push(...calls);
+      this.#asked = [];
+      this.#kept = undefined;
+      if (this.#turn.calls) this.#turn.noted();
+    } catch (error) {
+      this.#turn.unstored(error);
+    }
+  }
+
+  /** Sends those of the round's calls that are sent. */
+  send(): void {
+    const approved = this.#rounds.length === 0 ? this.#approved : null;
+    const calls = approved === null ? this.made.slice(this.#rounds.at(-1)!.from) : approved.message.toolCalls!.filter(({ id }) => approved.ids.includes(id));
+    this.#over = false;
+    for (const call of calls) {
+      if (call.sent) this.#log.mark({ kind: 'started', call });
+      if (call.status === 'failed') this.#log.mark({ kind: 'ended', call });
+    }
+    this.#running = calls.filter(({ status }) => status === 'running').map((call) => ({ call, offered: this.#tools.find(call.name)!, controller: new AbortController() }));
+    if (this.#running.length === 0) return this.#end();
+    for (const running of this.#running) void this.#run(running);
+  }
+
+  /** Cancels what runs; the connections are closed. */
+  cancel(): void {
+    this.#over = true;
+    for (const { controller } of this.#running) controller.abort();
+  }
+
+  /** The calls as the end of the turn stores them: what has no result is cancelled. */
+  end(): void {
+    this.#over = true;
+    const endedAtMs = this.#clock.now();
+    for (const running of this.#running) this.#replace(running, { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
+  }
+
+  /** Tells readers of the results that the end of the turn has stored. */
+  tell(): void {
+    for (const { call } of this.#running) this.#log.mark({ kind: 'ended', call });
+    this.#running = [];
+  }
+
+  async #run(running: Running): Promise<void> {
+    const { call, offered, controller } = running;
+    const result = await this.#tools.call(offered, call.id, call.arguments ?? {}, this.#turn.turnId, controller.signal);
+    if (this.#over) return;
+    const ended = this.#with(call, result);
+    try {
+      const stored = await this.#again(() => this.#storeResult(ended));
+      if (this.#over || !this.#goesOn(stored)) return;
+    } catch (error) {
+      return this.#turn.unstored(error);
+    }
+    this.#replace(running, ended);
+    this.#running = this.#running.filter((other) => other !== running);
+    this.#log.mark({ kind: 'ended', call: ended });
+    if (this.#running.length === 0) this.#end();
+  }
+
+  #end(): void {
+    if (!this.#turn.calls) return;
+    const from = this.#rounds.at(-1)?.from ?? 0;
+    if (this.made.slice(from).some(({ status }) => status === 'pending')) return this.#turn.roundOver('awaited');
+    this.#turn.roundOver(this.#rounds.length > this.#tools.roundsMax ? 'ended' : 'answered');
+  }
+
+  #storeResult(call: ToolCall): Promise<AppendResult> {
+    const at = this.made.findIndex(({ id }) => id === call.id);
+    if (at >= 0) return this.#steps.step(at, [call]);
+    return this.#steps.step(0, [], withCall(this.#approved!, call));
+  }
+
+  #replace(running: Running, call: ToolCall): void {
+    running.call = call;
+    const at = this.made.findIndex(({ id }) => id === call.id);
+    if (at >= 0) this.made[at] = call;
+    else this.#approved = withCall(this.#approved!, call);
+  }
+
+  #with(call: ToolCall, result: ToolResult): ToolCall {
+    const endedAtMs = this.#clock.now();
+    if (result.status === 'failed') return { ...call, status: 'failed', error: result.error, endedAtMs };
+    if (result.status === 'cancelled') return { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
+    const output = cutResult(result.output, Math.min(limits.toolOutputCharactersMax, limits.toolOutputsCharactersMax - this.#results));
+    this.#results += codePoints(output);
+    return { ...call, status: 'completed', output, endedAtMs };
+  }
+
+  /** The records of the round's calls: those that are sent are `running`. */
+  #decided(position: number): Promise<ToolCall[]> {
+    const tools = this.#tools;
+    const round = this.#rounds.length;
+    const createdAtMs = this.#clock.now();
+    return Promise.all(this.#asked.map(async ({ name, text }, index): Promise<ToolCall> => {
+      const offered = tools.find(name);
+      const found = tools.check(offered, text);
+      const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: found ?? tools.check(null, text), output: null, show: offered?.show ?? 'name', createdAtMs } as const;
+      const failed = (error: ToolError): ToolCall => ({ ...base, status: 'failed', error, endedAtMs: createdAtMs });
+      if (index >= limits.toolCallsMax || round >= tools.roundsMax) return failed('limit');
+      if (offered === null) return failed('unknown_tool');
+      if (found === null) return failed('arguments');
+      const wants = offered.kind === 'client' ? 'result' : offered.approval === 'always' ? 'approval' : null;
+      if (wants !== null) return { ...base, status: 'pending', error: null, wants, endedAtMs: null };
+      const refusal = await tools.admit(offered);
+      if (refusal !== null) return failed(refusal);
+      return { ...base, status: 'running', error: null, sent: true, endedAtMs: null };
+    }));
+  }
+
+  /** Whether the turn goes on after a step. */
+  #goesOn(answer: AppendResult): boolean {
+    if (answer === 'fenced') this.#turn.taken();
+    else if (typeof answer === 'object') this.#turn.stopRequested(answer.stop);
+    return answer !== 'fenced';
+  }
+
+  /** Takes a step again while the store is away, where the turn may wait for it. */
+  async #again(step: () => Promise<AppendResult>): Promise<AppendResult> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await step();
+      } catch (error) {
+        if (!this.#turn.calls || !this.#turn.retries || !(error instanceof StoreUnavailable)) throw error;
+        await pause(this.#clock, Math.min(retryMs(tries), limits.appendRetryMsMax));
+      }
+    }
+  }
+}
+
+const withCall = (approved: Approved, call: ToolCall): Approved => ({
+  ...approved,
+  message: { ...approved.message, toolCalls: approved.message.toolCalls!.map((other) => (other.id === call.id ? call : other)) },
+});
+
+/** A name that no tool has, in the characters of one. */
+const namable = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_';
+
+const cutNote = '\n[The rest of this output was cut.]';
+
+/** The beginning of an output, with a sentence that says that it is not all. */
+function cutResult(output: string, pointsMax: number): string {
+  if (codePoints(output) <= pointsMax) return output;
+  return output.slice(0, indexAfter(output, Math.max(0, pointsMax - codePoints(cutNote)))) + cutNote;
+}

@@ -1,0 +1,12 @@
+/** The states of a turn's machine, by what its runner does in them. */
+import type { TurnStatus } from './outcome.ts';
+
+/** The states in which the model's output is taken. */
+export const listening: ReadonlySet<string> = new Set(['waiting', 'starting', 'answering']);
+/** The states in which the turn's time runs. */
+export const running: ReadonlySet<string> = new Set([...listening, 'calling']);
+/** The states in which output is stored. */
+export const storing: ReadonlySet<string> = new Set([...running, 'voicing']);
+/** The states in which an end is waited for that only the store knows. */
+export const awaitingEnd: ReadonlySet<string> = new Set(['sealing', 'asking', 'following']);
+export const final: ReadonlySet<string> = new Set(['completed', 'aborted', 'failed', 'withdrawn'] satisfies TurnStatus[]);
