@@ -181,7 +181,8 @@ export class TurnLedger implements TurnSteps {
     this.#lease?.end();
     const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
     try {
-      const amends = await reopened(this.#parts.store, before.workspaceId, this.#begun.turn);
+      const { turn } = this.#begun;
+      const amends = turn.answered === undefined ? null : await reopened(this.#parts.store, before.workspaceId, turn);
       if ((await this.#close({ kind: 'withdraw', changes, past, amends }, this.#begun.cause)) === 'fenced') this.#withdrawLater(past);
       return true;
     } catch (error) {
