@@ -4,7 +4,8 @@ import { StringDecoder } from 'node:string_decoder';
 import { limits } from '../../base/limits.ts';
 import type { ModelCall, ModelFailure, ModelSink, ModelUsage, ReasoningMode } from '../model.ts';
 import { isError } from './dialect.ts';
-import type { Dialect, Teller } from './dialect.ts';
+import { JoinedCalls } from './calls.ts';
+import type { CallPart, Dialect, Teller } from './dialect.ts';
 import type { Attempts } from './attempts.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
 import { parseObject } from './json.ts';
@@ -35,6 +36,8 @@ class Answer implements ProviderListener, ModelCall, Teller {
   #whole = '';
   /** Null once the answer's own text has begun. */
   #reasoning: Reasoning | null;
+  /** Null until a tool is called. */
+  #calls: JoinedCalls | null = null;
   #settled = false;
   #begun = false;
   #complete = false;
@@ -68,6 +71,16 @@ class Answer implements ProviderListener, ModelCall, Teller {
     if (this.#reasoning !== null) this.#say(this.#reasoning.field(piece));
   }
 
+  call(part: CallPart): void {
+    if (this.#settled) return;
+    this.#accept();
+    (this.#calls ??= new JoinedCalls()).take(part);
+  }
+
+  keep(index: number, part: Readonly<Record<string, string>>): void {
+    if (!this.#settled) (this.#calls ??= new JoinedCalls()).keep(index, part);
+  }
+
   usage(usage: ModelUsage): void {
     if (!this.#settled) this.#sink.usage(usage);
   }
@@ -86,6 +99,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
     if (this.#settled) return;
     this.#settled = true;
     this.#call?.release();
+    this.#calls?.tell(this.#sink);
     this.#sink.end();
   }
 

@@ -7,7 +7,7 @@ import type { Asking } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { alternating } from './history.ts';
-import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
+import { countAt, isObject, objectAt, textOf, thoughtOf } from './json.ts';
 import type { Json } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
@@ -47,19 +47,66 @@ function askingOf(request: ModelRequest, apiKey: string): Asking {
   };
 }
 
-function bodyOf({ name, systemPrompt, temperature, outputTokensMax }: ModelRequest, messages: readonly ModelMessage[], shape: number): string {
+function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools }: ModelRequest, messages: readonly ModelMessage[], shape: number): string {
   const body: Record<string, unknown> = {
     model: name,
     max_tokens: outputTokensMax ?? limits.outputTokensDefault,
     // The API wants the user to speak first.
-    messages: alternating(messages, false),
+    messages: alternating(messages, false).reduce(withMessage, []),
     stream: true,
   };
+  if (tools !== undefined) body['tools'] = tools.map(({ name: tool, description, parameters }) => ({ name: tool, ...(description !== null && { description }), input_schema: parameters }));
   if (systemPrompt !== null) body['system'] = systemPrompt;
   // The scale ends at 1 here and at 2 elsewhere; a value between would be refused on every turn.
   if (temperature !== null && (shape & omits.temperature) === 0) body['temperature'] = Math.min(temperature, temperatureMax);
   return JSON.stringify(body);
 }
+
+interface ApiMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string | readonly object[];
+}
+
+/** The messages with one more: results are blocks of the user's, and those of one round are one message with what the user says next. */
+function withMessage(before: ApiMessage[], message: ModelMessage): ApiMessage[] {
+  const last = before.at(-1);
+  if (message.role === 'tool') {
+    const block = { type: 'tool_result', tool_use_id: message.callId, content: message.content };
+    if (last?.role !== 'user' || typeof last.content === 'string') return [...before, { role: 'user', content: [block] }];
+    return [...before.slice(0, -1), { role: 'user', content: [...last.content, block] }];
+  }
+  if (message.calls !== undefined) {
+    const kept = (message.kept ?? []) as readonly object[];
+    const text = message.content === '' ? [] : [{ type: 'text', text: message.content }];
+    return [...before, { role: 'assistant', content: [...kept, ...text, ...message.calls.map(({ id, name, arguments: given }) => ({ type: 'tool_use', id, name, input: JSON.parse(given) as unknown }))] }];
+  }
+  if (message.role === 'user' && last?.role === 'user' && typeof last.content !== 'string') {
+    return [...before.slice(0, -1), { role: 'user', content: [...last.content, { type: 'text', text: message.content }] }];
+  }
+  return [...before, { role: message.role, content: message.content }];
+}
+
+/** A block of an answer that is no text: a call, or a thought that the API wants back with the calls. */
+function tellBlock(answer: Teller, index: number, block: Json): void {
+  if (block['type'] === 'tool_use') {
+    const { id, name, input } = block;
+    const given = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
+    answer.call({ index, id: typeof id === 'string' ? id : null, name: typeof name === 'string' ? name : '', arguments: given });
+  } else if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
+    const texts = Object.entries(block).filter((field): field is [string, string] => typeof field[1] === 'string');
+    answer.keep(index, Object.fromEntries(texts));
+  }
+}
+
+/** A piece of such a block. */
+function tellDelta(answer: Teller, index: number, delta: Json): void {
+  const { type, partial_json: json, thinking, signature } = delta;
+  if (type === 'input_json_delta' && typeof json === 'string') answer.call({ index, id: null, name: '', arguments: json });
+  if (type === 'thinking_delta' && typeof thinking === 'string') answer.keep(index, { thinking });
+  if (type === 'signature_delta' && typeof signature === 'string') answer.keep(index, { signature });
+}
+
+const indexOf = (event: Json): number => countAt(event, 'index') ?? 0;
 
 /** One per answer: the input's tokens come with the first event, the output's with the last. */
 function messagesApi(): Dialect {
@@ -78,6 +125,7 @@ function messagesApi(): Dialect {
     if (message['type'] !== 'message' && !Array.isArray(message['content'])) return answer.fail('malformed');
     noteUsage(answer, objectAt(message, 'usage'));
     say(answer, message['content']);
+    if (Array.isArray(message['content'])) for (const [index, block] of message['content'].entries()) if (isObject(block)) tellBlock(answer, index, block);
     noteFinish(answer, message['stop_reason']);
     answer.finish();
   };
@@ -88,8 +136,10 @@ function messagesApi(): Dialect {
           noteUsage(answer, objectAt(objectAt(event, 'message'), 'usage'));
           return say(answer, objectAt(event, 'message')['content']);
         case 'content_block_start':
+          tellBlock(answer, indexOf(event), objectAt(event, 'content_block'));
           return say(answer, event['content_block']);
         case 'content_block_delta':
+          tellDelta(answer, indexOf(event), objectAt(event, 'delta'));
           return say(answer, event['delta']);
         case 'message_delta':
           noteUsage(answer, objectAt(event, 'usage'));

@@ -10,6 +10,10 @@ export interface Teller {
   text(piece: string): void;
   /** A piece of the reasoning, from a field of its own; an empty one is nothing. */
   reasoning(piece: string): void;
+  /** A part of a call of a tool. */
+  call(part: CallPart): void;
+  /** A part of a block that the provider wants back with its calls: texts of one name are joined. */
+  keep(index: number, part: Readonly<Record<string, string>>): void;
   /** Token counts so far: the newest count, since some endpoints send them with every event. */
   usage(usage: ModelUsage): void;
   /** All of the text has come: whatever follows or does not, the answer is whole. */
@@ -18,6 +22,16 @@ export interface Teller {
   finish(): void;
   /** The answer cannot be used: the rest of it is ignored. `said` is its error, if it is one. */
   fail(failure: ModelFailure, said?: string): void;
+}
+
+/** A part of a call of a tool, as streams bring them: a call begins with its name, and its arguments come in pieces. */
+export interface CallPart {
+  /** Its place among the calls; null where the endpoint gives none. */
+  readonly index: number | null;
+  /** Null where this part has none. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly arguments: string;
 }
 
 export interface Dialect {

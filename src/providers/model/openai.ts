@@ -6,7 +6,7 @@ import type { Asking } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { alternating, withPromptInside } from './history.ts';
-import { countAt, isObject, textOf, thoughtOf } from './json.ts';
+import { countAt, isObject, objectAt, textOf, thoughtOf } from './json.ts';
 import type { Json } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
@@ -46,17 +46,31 @@ function askingOf(request: ModelRequest, apiKey: string): Asking {
   };
 }
 
-function bodyOf({ name, systemPrompt, temperature, outputTokensMax }: ModelRequest, baseUrl: string, history: readonly ModelMessage[], shape: number): string {
+function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools }: ModelRequest, baseUrl: string, history: readonly ModelMessage[], shape: number): string {
   const isWith = (omission: number): boolean => (shape & omission) === 0;
   const messages = alternating(history, isWith(omits.greeting));
-  const body: Record<string, unknown> = { model: name, messages: prompted(messages, systemPrompt, isWith(omits.system)), stream: true };
+  const body: Record<string, unknown> = { model: name, messages: prompted(messages, systemPrompt, isWith(omits.system)).map(said), stream: true };
+  if (tools !== undefined) body['tools'] = tools.map(({ name: tool, description, parameters }) => ({ type: 'function', function: { name: tool, ...(description !== null && { description }), parameters } }));
   if (isWith(omits.usage)) body['stream_options'] = { include_usage: true };
   if (outputTokensMax !== null && isWith(omits.bound)) body[boundField(baseUrl, !isWith(omits.otherBound))] = outputTokensMax;
   if (temperature !== null && isWith(omits.temperature)) body['temperature'] = temperature;
   return JSON.stringify(body);
 }
 
-function prompted(messages: readonly ModelMessage[], systemPrompt: string | null, apart: boolean): readonly object[] {
+/** A message in the words of this API. */
+function said(message: ModelMessage | SystemMessage): object {
+  if (message.role === 'tool') return { role: 'tool', tool_call_id: message.callId, content: message.content };
+  if (!('calls' in message) || message.calls === undefined) return message;
+  const calls = message.calls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: given } }));
+  return { role: message.role, content: message.content === '' ? null : message.content, tool_calls: calls };
+}
+
+interface SystemMessage {
+  readonly role: 'system';
+  readonly content: string;
+}
+
+function prompted(messages: readonly ModelMessage[], systemPrompt: string | null, apart: boolean): readonly (ModelMessage | SystemMessage)[] {
   if (systemPrompt === null) return messages;
   return apart ? [{ role: 'system', content: systemPrompt }, ...messages] : withPromptInside(messages, systemPrompt);
 }
@@ -92,7 +106,21 @@ class ChatCompletions implements Dialect {
     this.#inDeltas ||= text !== '';
     answer.reasoning(thoughtsOf(choice['delta']) || (this.#inDeltas ? '' : thoughtsOf(choice['message'])));
     answer.text(this.#inDeltas ? text : wordsOf(choice['message']));
+    tellCalls(answer, choice['delta'] ?? choice['message']);
     noteFinish(answer, choice['finish_reason']);
+  }
+}
+
+/** The calls of a delta or a message, or parts of them. */
+function tellCalls(answer: Teller, given: unknown): void {
+  const calls: unknown = isObject(given) ? given['tool_calls'] : null;
+  if (!Array.isArray(calls)) return;
+  for (const call of calls.filter(isObject)) {
+    const { index, id } = call;
+    const { name, arguments: text } = objectAt(call, 'function');
+    // Some endpoints give the arguments as an object.
+    const words = typeof text === 'string' ? text : isObject(text) ? JSON.stringify(text) : '';
+    answer.call({ index: typeof index === 'number' ? index : null, id: typeof id === 'string' && id !== '' ? id : null, name: typeof name === 'string' ? name : '', arguments: words });
   }
 }
 

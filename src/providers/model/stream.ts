@@ -137,6 +137,8 @@ function textIn(dialect: Dialect, chunk: string): string | null {
     begin() {},
     reasoning: (piece: string): void => void (text = piece === '' ? text : null),
     text: (piece: string): void => void (text = text === null ? null : text + piece),
+    call: other,
+    keep: other,
     usage: other,
     complete: other,
     finish: other,

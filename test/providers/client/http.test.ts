@@ -166,9 +166,9 @@ t.test('cancelling closes the connection to the provider, whatever it is doing',
     const server = await serving(t, answer);
     const heard = ask(openaiModel(client(t)), { baseUrl: server.baseUrl });
     await (name === 'midway' ? heard.hears('some') : server.reached(1));
-    heard.call.cancel();
+    heard.asked.cancel();
     await closed(server.sockets[0]!);
-    heard.call.cancel();
+    heard.asked.cancel();
     t.same(heard.endings, [], name);
   }
 });
@@ -178,7 +178,7 @@ t.test('cancelling from within a piece: the rest of the same read is not heard',
   const heard = ask(openaiModel(client(t)), { baseUrl: server.baseUrl });
   heard.text = (piece) => {
     heard.pieces.push(piece);
-    heard.call.cancel();
+    heard.asked.cancel();
   };
   await server.reached(1);
   await closed(server.sockets[0]!);

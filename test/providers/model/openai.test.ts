@@ -70,14 +70,14 @@ t.test('a model that is held says nothing more until it goes on', async (t) => {
   });
   const other = await serving(t, (response) => response.writeHead(200, eventStream).end(delta('hi', 'stop') + done));
   const heard = ask(model, { baseUrl });
-  heard.onText = () => heard.call.hold!();
+  heard.onText = () => heard.asked.hold!();
   await heard.hears('one ');
   heard.onText = () => {};
   tell(delta('two') + delta('', 'stop') + done);
   // After these all bytes sent before have arrived.
   for (let times = 0; times < 3; times++) await ask(other.model, { baseUrl: other.baseUrl }).settled;
   t.same([heard.pieces, heard.endings, server.requests.length], [['one '], [], 1]);
-  heard.call.resume!();
+  heard.asked.resume!();
   t.equal(await heard.settled, 'end');
   t.same(heard.pieces, ['one ', 'two']);
 });
@@ -152,7 +152,7 @@ t.test('an endpoint that does not stream', async (t) => {
 t.test('cancelling at once sends nothing', async (t) => {
   const { server, baseUrl, model } = await serving(t, (response) => response.writeHead(200, eventStream).end(delta('ok', 'stop') + done));
   const cancelled = ask(model, { baseUrl });
-  cancelled.call.cancel();
+  cancelled.asked.cancel();
   t.equal(await ask(model, { baseUrl }).settled, 'end');
   t.equal(server.requests.length, 1);
   t.equal(server.sockets.length, 1);
@@ -165,7 +165,7 @@ t.test('cancelling once the endpoint is asked again ends that call', async (t) =
   });
   const heard = ask(model, { baseUrl });
   await server.reached(2);
-  heard.call.cancel();
+  heard.asked.cancel();
   await closed(server.sockets.at(-1)!);
   t.same(heard.endings, []);
 });
@@ -179,7 +179,7 @@ t.test('without a key, or with one that no header can hold, nothing is sent', as
   }
   t.equal(server.requests.length, 0);
   const cancelled = ask(model, { apiKey: null });
-  cancelled.call.cancel();
+  cancelled.asked.cancel();
   await Promise.resolve();
   t.same(cancelled.endings, []);
 });

@@ -25,6 +25,8 @@ export const request = (over: Partial<ModelRequest> = {}): ModelRequest => ({
 
 export class Heard implements ModelSink {
   readonly pieces: string[] = [];
+  readonly calls: { readonly name: string; readonly arguments: string }[] = [];
+  kept: unknown = null;
   usageGiven: ModelUsage | null = null;
   readonly leftOutGiven: number[] = [];
   /** `end`, or why it failed; more than one entry is a fault of the model. */
@@ -54,6 +56,14 @@ export class Heard implements ModelSink {
     for (const watcher of this.#watchers.splice(0)) watcher();
   }
 
+  call(call: { readonly name: string; readonly arguments: string }): void {
+    this.calls.push(call);
+  }
+
+  keep(opaque: unknown): void {
+    this.kept = opaque;
+  }
+
   usage(usage: ModelUsage): void {
     this.usageGiven = usage;
   }
@@ -73,9 +83,9 @@ export class Heard implements ModelSink {
   }
 }
 
-export function ask(model: Model, over: Partial<ModelRequest> = {}): Heard & { call: ModelCall } {
+export function ask(model: Model, over: Partial<ModelRequest> = {}): Heard & { asked: ModelCall } {
   const heard = new Heard();
-  return Object.assign(heard, { call: model.start(request(over), heard) });
+  return Object.assign(heard, { asked: model.start(request(over), heard) });
 }
 
 export interface Seen {

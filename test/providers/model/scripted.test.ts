@@ -136,11 +136,11 @@ t.test('it streams word by word, the same each time', async (t) => {
 t.test('cancelling ends it at once', async (t) => {
   const clock = new ManualClock();
   const early = ask(scriptedModel(clock));
-  early.call.cancel();
+  early.asked.cancel();
   const heard = ask(scriptedModel(clock), { messages: [{ role: 'user', content: 'help' }] });
   heard.text = (piece) => {
     heard.pieces.push(piece);
-    if (heard.pieces.length === 6) heard.call.cancel();
+    if (heard.pieces.length === 6) heard.asked.cancel();
   };
   await Promise.resolve();
   clock.advance(10_000);

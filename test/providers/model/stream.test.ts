@@ -32,6 +32,12 @@ class Heard implements Teller {
     else this.said.push(`text ${piece}`);
   }
 
+  call(): void {
+    throw new Error('No tool is called here.');
+  }
+
+  keep(): void {}
+
   usage(): void {
     this.said.push('usage');
   }

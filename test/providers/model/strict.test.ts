@@ -173,7 +173,7 @@ t.test('a body of a refusal that never ends, is cut, or is no text', async (t) =
   const { server, model } = await serving(t, (response) => void response.writeHead(400).write('{'), openaiModel, clock);
   const heard = ask(model, { baseUrl: server.baseUrl });
   await server.reached(1);
-  heard.call.cancel();
+  heard.asked.cancel();
   await closed(server.sockets[0]!);
   t.same([heard.endings, server.requests.length], [[], 1], 'cancelled meanwhile');
 });
@@ -269,7 +269,7 @@ t.test('an answer that is asked for again can be cancelled, and the refused one 
   const heard = ask(model, { baseUrl: server.baseUrl, messages: history });
   await heard.hears('new');
   await closed(server.sockets[0]!);
-  heard.call.cancel();
+  heard.asked.cancel();
   await closed(server.sockets[1]!);
   t.same([heard.said, heard.endings, server.requests.length], ['new', [], 2]);
 });

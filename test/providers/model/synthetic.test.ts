@@ -4,7 +4,7 @@ import { parseSynthetic, syntheticKeys, syntheticModel } from '../../../src/prov
 import { ask, ManualClock } from './provider.ts';
 
 t.test('a name is read strictly', async (t) => {
-  const defaults = { tokens: 20, delayMs: 0, firstMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'word', unicode: false, usage: true };
+  const defaults = { tokens: 20, delayMs: 0, firstMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'word', unicode: false, usage: true, call: null, calls: 1, callRounds: 1, callBad: false };
   t.same(parseSynthetic(''), defaults);
   t.same(parseSynthetic('tokens=200, delay_ms=20,first_ms=5,fail_at=50,fail_as=cut,hang_at=7,text=a=b,unicode=1,usage=0'), {
     tokens: 200, delayMs: 20, firstMs: 5, failAt: 50, failAs: 'cut', hangAt: 7, text: 'a=b', unicode: true, usage: false,
@@ -24,7 +24,7 @@ t.test('every key is documented and understood', async (t) => {
     t.type(parseSynthetic(`${key}=${samples[key] ?? '1'}`), 'object', key);
     t.ok(meaning.length > 5, key);
   }
-  t.equal(syntheticKeys().length, 9);
+  t.equal(syntheticKeys().length, 13);
 });
 
 const playing = (name: string) => {
@@ -62,7 +62,7 @@ t.test('hanging says no more until it is cancelled', async (t) => {
   clock.advance(1_000_000);
   t.equal(heard.pieces.length, 5);
   t.same(heard.endings, []);
-  heard.call.cancel();
+  heard.asked.cancel();
   t.equal(clock.timers, 0);
 });
 
@@ -70,14 +70,14 @@ t.test('cancelling stops it between two pieces', async (t) => {
   const { clock, heard } = playing('tokens=9,delay_ms=10');
   clock.advance(20);
   const before = heard.pieces.length;
-  heard.call.cancel();
+  heard.asked.cancel();
   clock.advance(1000);
   t.equal(heard.pieces.length, before);
   t.same(heard.endings, []);
   const { clock: other, heard: inner } = playing('tokens=9');
   inner.text = (piece) => {
     inner.pieces.push(piece);
-    if (inner.pieces.length === 3) inner.call.cancel();
+    if (inner.pieces.length === 3) inner.asked.cancel();
   };
   other.advance(1000);
   t.equal(inner.pieces.length, 3);

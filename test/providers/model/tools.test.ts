@@ -1,0 +1,87 @@
+/** Calls of tools in the dialects of providers (contract 13): offered, joined from their parts, and given back with their results. */
+import t from 'tap';
+import { anthropicModel } from '../../../src/providers/model/anthropic.ts';
+import { openaiModel } from '../../../src/providers/model/openai.ts';
+import type { Model, ModelMessage, ToolOffer } from '../../../src/providers/model.ts';
+import type { ProviderHttp } from '../../../src/providers/client.ts';
+import { ask, client, eventStream, provider, type Hooks } from './provider.ts';
+
+const parameters = { type: 'object', properties: { order: { type: 'string' } } };
+const tools: readonly ToolOffer[] = [{ name: 'look_up', description: 'Looks an order up.', parameters }];
+
+const serving = async (t: Hooks, open: (http: ProviderHttp) => Model, body: string) => {
+  const server = await provider((response) => response.writeHead(200, body.startsWith('{') ? { 'content-type': 'application/json' } : eventStream).end(body));
+  t.teardown(server.close);
+  return { server, baseUrl: server.baseUrl, model: open(client(t)) };
+};
+
+const chunk = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const part = (index: number | undefined, id: string | undefined, name: string | undefined, text: unknown): object => ({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }] });
+const event = (value: { type: string; [key: string]: unknown }): string => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
+
+/** A conversation with a round of two calls. */
+const rounds: readonly ModelMessage[] = [
+  { role: 'user', content: 'Where is it?' },
+  { role: 'assistant', content: 'Let me see.', calls: [{ id: 'call_1', name: 'look_up', arguments: '{"order":"1"}' }, { id: 'call_2', name: 'look_up', arguments: '{}' }], kept: [{ type: 'thinking', thinking: 'hm', signature: 's' }] },
+  { role: 'tool', callId: 'call_1', content: 'here' },
+  { role: 'tool', callId: 'call_2', content: 'there' },
+  { role: 'user', content: 'Thanks' },
+];
+
+t.test('openai', async (t) => {
+  const done = `${chunk({}, 'tool_calls')}data: [DONE]\n\n`;
+  const cases: Readonly<Record<string, readonly [body: string, calls: readonly (readonly [name: string, given: string])[], said?: string]>> = {
+    'in fragments, beside text': [chunk({ content: 'Hm. ' }) + chunk(part(0, 'a', 'look_up', '')) + chunk(part(0, undefined, undefined, '{"order"')) + chunk(part(0, undefined, undefined, ':"1"}')) + done, [['look_up', '{"order":"1"}']], 'Hm. '],
+    'side by side, their fragments mixed': [chunk(part(0, 'a', 'one', '{"a":')) + chunk(part(1, 'b', 'two', '{"b":')) + chunk(part(0, undefined, undefined, '1}')) + chunk(part(1, undefined, undefined, '2}')) + done, [['one', '{"a":1}'], ['two', '{"b":2}']]],
+    'without ids': [chunk(part(0, undefined, 'one', '{}')) + chunk(part(1, undefined, 'two', '{}')) + done, [['one', '{}'], ['two', '{}']]],
+    'without indexes': [chunk(part(undefined, 'a', 'one', '{}')) + chunk(part(undefined, 'b', 'two', '{}')) + done, [['one', '{}'], ['two', '{}']]],
+    'all with one index': [chunk(part(0, 'a', 'one', '{}')) + chunk(part(0, 'b', 'two', '{}')) + done, [['one', '{}'], ['two', '{}']]],
+    'with one id': [chunk(part(0, 'a', 'one', '{}')) + chunk(part(1, 'a', 'two', '{}')) + done, [['one', '{}'], ['two', '{}']]],
+    'arguments as an object': [chunk(part(0, 'a', 'one', { a: 1 })) + done, [['one', '{"a":1}']]],
+    'not streamed': [JSON.stringify({ choices: [{ message: { content: null, ...part(undefined, 'a', 'one', '{"a":1}') }, finish_reason: 'tool_calls' }] }), [['one', '{"a":1}']]],
+  };
+  for (const [name, [body, calls, said = '']] of Object.entries(cases)) {
+    const { baseUrl, model } = await serving(t, openaiModel, body);
+    const heard = ask(model, { baseUrl, tools });
+    t.equal(await heard.settled, 'end', name);
+    t.same(heard.calls.map((call) => [call.name, call.arguments]), calls, name);
+    t.equal(heard.said, said, name);
+  }
+  const { server, baseUrl, model } = await serving(t, openaiModel, done);
+  await ask(model, { baseUrl, tools, messages: rounds }).settled;
+  const { body } = server.requests[0]!;
+  t.same(body.tools, [{ type: 'function', function: { name: 'look_up', description: 'Looks an order up.', parameters } }]);
+  t.same(body.messages.slice(1), [
+    { role: 'assistant', content: 'Let me see.', tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look_up', arguments: '{"order":"1"}' } }, { id: 'call_2', type: 'function', function: { name: 'look_up', arguments: '{}' } }] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'here' },
+    { role: 'tool', tool_call_id: 'call_2', content: 'there' },
+    { role: 'user', content: 'Thanks' },
+  ]);
+});
+
+t.test('anthropic', async (t) => {
+  const block = (index: number, start: object, deltas: readonly object[]): string =>
+    event({ type: 'content_block_start', index, content_block: start }) + deltas.map((delta) => event({ type: 'content_block_delta', index, delta })).join('') + event({ type: 'content_block_stop', index });
+  const begun = event({ type: 'message_start', message: { usage: { input_tokens: 2, output_tokens: 1 } } });
+  const over = event({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 3 } }) + event({ type: 'message_stop' });
+  const thinking = block(0, { type: 'thinking', thinking: '' }, [{ type: 'thinking_delta', thinking: 'Let me ' }, { type: 'thinking_delta', thinking: 'think' }, { type: 'signature_delta', signature: 'sig' }]);
+  const calls = block(1, { type: 'text', text: '' }, [{ type: 'text_delta', text: 'Hm. ' }])
+    + block(2, { type: 'tool_use', id: 'a', name: 'look_up', input: {} }, [{ type: 'input_json_delta', partial_json: '{"order"' }, { type: 'input_json_delta', partial_json: ':"1"}' }])
+    + block(3, { type: 'tool_use', id: 'b', name: 'look_up', input: {} }, []);
+  const { server, baseUrl, model } = await serving(t, anthropicModel, begun + thinking + calls + over);
+  const heard = ask(model, { baseUrl, tools, messages: rounds });
+  t.equal(await heard.settled, 'end');
+  t.same(heard.calls, [{ name: 'look_up', arguments: '{"order":"1"}' }, { name: 'look_up', arguments: '' }]);
+  t.equal(heard.said, 'Hm. ');
+  t.same(heard.kept, [{ type: 'thinking', thinking: 'Let me think', signature: 'sig' }], 'as it was');
+  const { body } = server.requests[0]!;
+  t.same(body.tools, [{ name: 'look_up', description: 'Looks an order up.', input_schema: parameters }]);
+  t.same(body.messages.slice(1), [
+    { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }, { type: 'text', text: 'Let me see.' }, { type: 'tool_use', id: 'call_1', name: 'look_up', input: { order: '1' } }, { type: 'tool_use', id: 'call_2', name: 'look_up', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'here' }, { type: 'tool_result', tool_use_id: 'call_2', content: 'there' }, { type: 'text', text: 'Thanks' }] },
+  ]);
+  const whole = await serving(t, anthropicModel, JSON.stringify({ type: 'message', content: [{ type: 'tool_use', id: 'a', name: 'look_up', input: { order: '1' } }], stop_reason: 'tool_use', usage: { input_tokens: 1, output_tokens: 1 } }));
+  const other = ask(whole.model, { baseUrl: whole.baseUrl, tools });
+  t.equal(await other.settled, 'end');
+  t.same(other.calls, [{ name: 'look_up', arguments: '{"order":"1"}' }]);
+});
